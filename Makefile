@@ -1,0 +1,44 @@
+# Everything is set up on first use, in .venv. Each target can be interrupted and repeated.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+CORE := $(VENV)/.core-installed
+DEV := $(VENV)/.dev-installed
+
+.PHONY: help test lint tensorboard clean
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@echo 'make train-SOURCE-TARGET [CORPUS=…] [ARGS=…]'
+	@echo '                  make a translator, e.g. make train-de-en: set up, prepare, train, measure; again: go on'
+	@echo '                  CORPUS: multi30k, phrasebook, or a folder that holds train, val and test* files'
+	@echo '                  ARGS: settings, e.g. ARGS="--training.max_steps 500"'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "make %-12s %s\n", $$1, $$2}'
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(CORE): pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV): pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(CORE)
+
+train-%: $(CORE)
+	@pair='$*'; $(RUN) -m nmt.train --resume --data.source "$${pair%%-*}" --data.target "$${pair#*-}" \
+		$(if $(CORPUS),--data.corpus '$(CORPUS)') $(ARGS)
+
+test: $(DEV)  ## lint, types, layer contracts and tests
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest
+
+tensorboard: $(CORE)  ## watch all runs in a browser
+	$(RUN) -m tensorboard.main --logdir runs
+
+clean:  ## remove caches and the virtual environment; runs stay
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './runs/*' -prune -exec rm -rf {} +

@@ -1,0 +1,312 @@
+"""The settings of a run: one frozen dataclass a stage, checked when made.
+
+A recipe (YAML) and the command line say only what differs from the defaults here; `nmt.settings` reads both. The field
+docstrings are what `--help` prints. Nothing here imports torch, so that help is instant.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+Precision = Literal["auto", "fp32", "bf16"]
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise ValueError(message), which every command prints as one line, unless the condition holds."""
+    if not condition:
+        raise ValueError(message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConfig:
+    """Which parallel text is read, and which of its pairs are kept."""
+
+    corpus: str = "auto"
+    """phrasebook, multi30k, a folder with train.*, val.* and test*.* files, a TSV or JSONL file, the common prefix of
+    two plain files, or hub:NAME[:CONFIGURATION]. auto: multi30k from the hub or, if it can't be had, the phrasebook."""
+
+    source: str = "de"
+    """Language to translate from: the ending of the source files, the column or the key of the corpus."""
+
+    target: str = "en"
+    """Language to translate into."""
+
+    max_characters: int = 2000
+    """Longest side of a training pair; longer pairs are dropped and counted."""
+
+    max_pieces: int = 256
+    """Longest side of a training pair in SentencePiece pieces; longer pairs are dropped and counted."""
+
+    max_ratio: float = 5.0
+    """Largest ratio of the two sides' lengths in characters (after adding 10 to each, so that short pairs pass)."""
+
+    drop_duplicates: bool = True
+    """Drop repeats of a training pair (both sides equal)."""
+
+    drop_held_out: bool = True
+    """Drop training pairs whose source sentence occurs in the validation or test text."""
+
+    def __post_init__(self) -> None:
+        require(self.source != self.target,
+                f"data.source and data.target are both {self.source!r}: a translator needs two different languages")
+        for name in ("source", "target"):
+            require(re.fullmatch(r"[\w-]+", getattr(self, name)) is not None,
+                    f"data.{name} is {getattr(self, name)!r}: it must be a language code such as de, pt-BR or zh_Hans")
+        require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
+        require(self.max_characters > 0, f"data.max_characters is {self.max_characters}: it must be positive")
+        require(self.max_pieces > 0, f"data.max_pieces is {self.max_pieces}: it must be positive")
+        require(self.max_ratio >= 1, f"data.max_ratio is {self.max_ratio}: it must be at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerConfig:
+    """The SentencePiece model(s). Ids 0 to 3 are always unk, bos, eos and pad."""
+
+    kind: Literal["unigram", "bpe"] = "unigram"
+    """Segmentation: unigram (Kudo 2018) or bpe (Sennrich et al. 2016)."""
+
+    vocab_size: int = 8000
+    """Pieces, for each model; reduced (and said) when the corpus supports fewer."""
+
+    joint: bool = True
+    """One model for both languages, or one for each."""
+
+    character_coverage: float = 1.0
+    """Share of the corpus's characters that get a piece of their own; 0.9995 suits Chinese and Japanese."""
+
+    byte_fallback: bool = True
+    """Spell characters without a piece as bytes, so that no text is ever unknown (takes 256 ids)."""
+
+    user_defined_symbols: tuple[str, ...] = ()
+    """Strings that always stay one piece, such as <br> or {name}."""
+
+    def __post_init__(self) -> None:
+        floor = 4 + 256 * self.byte_fallback + len(self.user_defined_symbols) + 1
+        require(self.vocab_size >= floor,
+                f"tokenizer.vocab_size is {self.vocab_size}: the special pieces alone need {floor}")
+        require(0 < self.character_coverage <= 1,
+                f"tokenizer.character_coverage is {self.character_coverage}: it is a share, above 0 and at most 1")
+        for symbol in self.user_defined_symbols:
+            require(re.fullmatch(r"[^\s\u2581]+", symbol) is not None,
+                    f"tokenizer.user_defined_symbols has {symbol!r}: a symbol must have no blanks in it, and no \u2581")
+            require(re.fullmatch(r"<(unk|s|/s|pad|0x[0-9A-F]{2})>", symbol) is None,
+                    f"tokenizer.user_defined_symbols has {symbol}, which is a special piece already")
+        require(len(set(self.user_defined_symbols)) == len(self.user_defined_symbols),
+                f"tokenizer.user_defined_symbols are {', '.join(self.user_defined_symbols)}: name each symbol once")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The encoder–decoder Transformer. The defaults are the base model of Vaswani et al. 2017, table 3."""
+
+    d_model: int = 512
+    """Width of the residual stream."""
+
+    n_heads: int = 8
+    """Attention heads; each is d_model / n_heads wide."""
+
+    n_kv_heads: int | None = None
+    """Key–value heads: n_heads (default) is multi-head, fewer grouped-query (Ainslie et al. 2023), 1 multi-query."""
+
+    encoder_layers: int = 6
+    """Blocks of the encoder."""
+
+    decoder_layers: int = 6
+    """Blocks of the decoder."""
+
+    d_ff: int = 2048
+    """Inner width of the feed-forward layer."""
+
+    norm: Literal["layer", "rms"] = "layer"
+    """LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019)."""
+
+    norm_position: Literal["post", "pre"] = "post"
+    """After the residual sum as in the paper, or before each sublayer (Xiong et al. 2020; needs less warm-up)."""
+
+    bias: bool = True
+    """Whether linear layers and norms have a bias."""
+
+    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    """How order is told: sinusoids or a learned table added to the embeddings, or rotations of queries and keys
+    (Su et al. 2021; self-attention only)."""
+
+    max_positions: int = 1024
+    """Rows of the learned position table, and so its longest sentence in pieces; the other kinds have no limit."""
+
+    activation: Literal["relu", "gelu", "swiglu"] = "relu"
+    """Of the feed-forward layer; swiglu (Shazeer 2020) has a third matrix."""
+
+    tied_embeddings: Literal["three-way", "decoder", "none"] = "three-way"
+    """Which of source embedding, target embedding and output layer are one matrix (Press and Wolf 2017): all three
+    (needs a joint tokenizer), the last two, or none."""
+
+    dropout: float = 0.1
+    """On embeddings and on each sublayer's output before the residual sum."""
+
+    attention_dropout: float = 0.0
+    """On attention weights."""
+
+    activation_dropout: float = 0.0
+    """Inside the feed-forward layer, after the activation."""
+
+    def __post_init__(self) -> None:
+        for name in ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_positions"):
+            require(getattr(self, name) > 0, f"model.{name} is {getattr(self, name)}: it must be positive")
+        require(self.d_model % self.n_heads == 0,
+                f"model.d_model is {self.d_model}: it must be a multiple of model.n_heads, {self.n_heads}")
+        require(self.positions != "rotary" or self.d_head % 2 == 0,
+                f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
+        require(self.kv_heads > 0 and self.n_heads % self.kv_heads == 0,
+                f"model.n_kv_heads is {self.n_kv_heads}: it must divide model.n_heads, {self.n_heads}")
+        for name in ("dropout", "attention_dropout", "activation_dropout"):
+            require(0 <= getattr(self, name) < 1,
+                    f"model.{name} is {getattr(self, name)}: a probability, at least 0 and below 1")
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.n_heads
+
+    @property
+    def kv_heads(self) -> int:
+        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How the weights are learned, and how often the run looks at itself."""
+
+    seed: int = 1
+    """Of the initial weights, dropout and the order of batches."""
+
+    max_steps: int = 100_000
+    """Optimizer steps; 0 trains nothing. The cosine schedule ends here."""
+
+    batch_tokens: int = 4096
+    """Most target (and most source) positions in a batch, padding counted."""
+
+    accumulate: int = 1
+    """Batches whose gradients are added, weighted by their real tokens, before a step."""
+
+    learning_rate: float = 7e-4
+    """Peak, reached at the end of the warm-up."""
+
+    schedule: Literal["inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
+    """After the warm-up: peak × sqrt(warmup / step), half a cosine down to min_learning_rate, or the peak."""
+
+    warmup_steps: int = 4000
+    """Steps of linear rise from 0."""
+
+    min_learning_rate: float = 0.0
+    """Where the cosine ends."""
+
+    weight_decay: float = 0.01
+    """AdamW's (Loshchilov and Hutter 2019), on matrices only: never on biases, norms or embeddings."""
+
+    beta1: float = 0.9
+    """AdamW's decay of the first moment."""
+
+    beta2: float = 0.98
+    """AdamW's decay of the second moment."""
+
+    epsilon: float = 1e-9
+    """AdamW's term for numerical stability."""
+
+    clip_norm: float = 1.0
+    """Largest norm of the whole gradient; 0: no clipping."""
+
+    label_smoothing: float = 0.1
+    """Share of the target probability spread evenly over the vocabulary (Szegedy et al. 2016)."""
+
+    device: str = "auto"
+    """auto (a GPU if there is one), cpu, cuda or cuda:N."""
+
+    precision: Precision = "auto"
+    """fp32, or bf16 autocast; auto: bf16 where the device multiplies it in hardware, else fp32."""
+
+    threads: int = 0
+    """CPU threads; 0: all cores."""
+
+    log_every: int = 50
+    """Steps between records of loss, speed and gradient norm."""
+
+    validate_every: int = 1000
+    """Steps between validations (loss, BLEU, chrF) and checkpoints."""
+
+    validation_sentences: int = 0
+    """Validation sentences translated for BLEU, greedily; 0: all. The loss is always of all."""
+
+    keep_checkpoints: int = 3
+    """Newest checkpoints kept for resuming and averaging, besides the best."""
+
+    best_metric: Literal["bleu", "chrf", "loss"] = "bleu"
+    """What the best checkpoint and early stopping go by."""
+
+    patience: int = 0
+    """Validations without a better best_metric before training stops; 0: never."""
+
+    average: int = 1
+    """Checkpoints whose weights are averaged into the model folder; 1: the best alone."""
+
+    average_of: Literal["last", "best"] = "last"
+    """Which checkpoints are averaged when average is above 1."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch_tokens", "accumulate", "log_every", "validate_every", "keep_checkpoints", "average"):
+            require(getattr(self, name) > 0, f"training.{name} is {getattr(self, name)}: it must be positive")
+        for name in ("max_steps", "warmup_steps", "clip_norm", "weight_decay", "patience", "validation_sentences",
+                     "threads", "min_learning_rate"):
+            require(getattr(self, name) >= 0, f"training.{name} is {getattr(self, name)}: it can't be negative")
+        require(self.learning_rate > 0, f"training.learning_rate is {self.learning_rate}: it must be positive")
+        require(0 <= self.label_smoothing < 1,
+                f"training.label_smoothing is {self.label_smoothing}: a share, at least 0 and below 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodingConfig:
+    """How ids are searched for. Used by `nmt.translate`, `nmt.evaluate` and validation alike."""
+
+    beam_size: int = 5
+    """Hypotheses kept at each step; 1 is greedy search."""
+
+    length_penalty: float = 1.0
+    """Exponent of the hypothesis length that divides its log-probability when hypotheses are ranked; 0: none."""
+
+    max_length_ratio: float = 2.0
+    """Longest output, as a multiple of the source's pieces, plus 10."""
+
+    n_best: int = 1
+    """Translations returned for each sentence, best first; at most beam_size."""
+
+    batch_size: int = 64
+    """Sentences translated together."""
+
+    def __post_init__(self) -> None:
+        require(self.beam_size >= 1,
+                f"decoding.beam_size is {self.beam_size}: it must be at least 1 (1 is greedy search)")
+        require(1 <= self.n_best <= self.beam_size,
+                f"decoding.n_best is {self.n_best}: it must be from 1 to decoding.beam_size, {self.beam_size}")
+        require(self.length_penalty >= 0, f"decoding.length_penalty is {self.length_penalty}: it can't be negative")
+        require(self.max_length_ratio > 0, f"decoding.max_length_ratio is {self.max_length_ratio}: it must be positive")
+        require(self.batch_size >= 1, f"decoding.batch_size is {self.batch_size}: it must be at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """A whole run: what `recipes/*.yaml` overrides and `runs/<name>/config.yaml` records."""
+
+    name: str = ""
+    """Of the run's folder; empty: SOURCE-TARGET-CORPUS, with the corpus that was really used."""
+
+    runs: str = "runs"
+    """Folder that holds the run folders."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+
+    def __post_init__(self) -> None:
+        require(self.tokenizer.joint or self.model.tied_embeddings != "three-way",
+                "model.tied_embeddings is three-way: it needs one vocabulary for both languages "
+                "(tokenizer.joint: true); with a model for each language, take decoder or none")

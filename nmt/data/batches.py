@@ -1,0 +1,142 @@
+"""From lists of piece ids to padded batches, and the plan of which pairs go together.
+
+Shapes: N pairs, B batch, S source length, T target length; real positions come first, padding after them. A plan is a
+pure function of (lengths, budget, seed, epoch): to resume is to compute it again and go on at a batch's number.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from nmt.data.tokenizer import BOS, EOS, PAD, Tokenizer
+
+Plan = list[Tensor]
+
+
+class Sequences:
+    """Many id sequences in one flat tensor: a tenth of the memory of lists, and padded without a Python loop."""
+
+    def __init__(self, sequences: Iterable[list[int]]) -> None:
+        flat: list[Tensor] = []
+        lengths: list[int] = []
+        for ids in sequences:
+            flat.append(torch.tensor(ids, dtype=torch.int32))
+            lengths.append(len(ids))
+        self.flat = torch.cat([*flat, torch.empty(1, dtype=torch.int32)])
+        self.lengths_N = torch.tensor(lengths, dtype=torch.int64)
+        self.starts_N = self.lengths_N.cumsum(0) - self.lengths_N
+
+    def __len__(self) -> int:
+        return self.lengths_N.size(0)
+
+    def padded(self, index_B: Tensor, before: tuple[int, ...] = (),
+               after: tuple[int, ...] = ()) -> tuple[Tensor, Tensor]:
+        """Rows `index_B`, each between the ids `before` and `after`: ids (B, L) int64, and True (bool) where real."""
+        lengths_B1 = self.lengths_N[index_B, None]
+        position_L = torch.arange(int(lengths_B1.max()) + len(before) + len(after)) - len(before)
+        inside = (position_L >= 0) & (position_L < lengths_B1)
+        where = (self.starts_N[index_B, None] + position_L).clamp_(0, self.flat.size(0) - 1)
+        ids = torch.where(inside, self.flat[where].long(), PAD)
+        for i, token in enumerate(before):
+            ids[:, i] = token
+        for i, token in enumerate(after):
+            ids.scatter_(1, lengths_B1 + len(before) + i, token)
+        return ids, position_L < lengths_B1 + len(after)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The two sides of a corpus as ids; pair n is source n and target n."""
+
+    source: Sequences
+    target: Sequences
+
+    def __post_init__(self) -> None:
+        assert len(self.source) == len(self.target), "one target for each source"
+
+
+def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> Pairs:
+    """Text pairs as ids, some at a time, so that the lists of a large corpus are never all in memory."""
+    def encoded(side: int, encode: Callable[[list[str]], list[list[int]]]) -> Sequences:
+        return Sequences(ids for start in range(0, len(pairs), chunk)
+                         for ids in encode([pair[side] for pair in pairs[start:start + chunk]]))
+
+    return Pairs(encoded(0, tokenizer.encode_source), encoded(1, tokenizer.encode_target))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded pairs, ready for the model. Ids are int64, masks bool and True at real positions.
+
+    With the lengths in `tgt_mask_BT` the decoder makes its sequence mask: position t sees real positions 0 to t.
+    """
+
+    src_BS: Tensor
+    """Source pieces, then EOS."""
+    src_mask_BS: Tensor
+    tgt_in_BT: Tensor
+    """BOS, then target pieces: what the decoder reads."""
+    tgt_out_BT: Tensor
+    """Target pieces, then EOS: what it must say at each position."""
+    tgt_mask_BT: Tensor
+
+    def to(self, device: torch.device) -> "Batch":
+        return Batch(*(t.to(device, non_blocking=True) for t in vars(self).values()))
+
+    @property
+    def target_tokens(self) -> int:
+        """Real target positions."""
+        return int(self.tgt_mask_BT.sum())
+
+    @property
+    def source_tokens(self) -> int:
+        """Real source positions."""
+        return int(self.src_mask_BS.sum())
+
+    @property
+    def positions(self) -> int:
+        """Positions on both sides, padding counted."""
+        return self.src_BS.numel() + self.tgt_in_BT.numel()
+
+
+def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
+    """Pad the pairs `index_B` (int64)."""
+    src, src_mask = pairs.source.padded(index_B, after=(EOS,))
+    tgt_in, tgt_mask = pairs.target.padded(index_B, before=(BOS,))
+    tgt_out, _ = pairs.target.padded(index_B, after=(EOS,))
+    return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask)
+
+
+def plan_batches(pairs: Pairs, batch_tokens: int, seed: int, epoch: int) -> Plan:
+    """Which pairs make up each batch of an epoch, in order: shuffled, of similar lengths, within the budget.
+
+    Neither side of a batch has more than `batch_tokens` positions, padding counted. Equal lengths are shuffled anew in
+    every epoch, and so is the order of batches.
+
+    Raises:
+        ValueError: a pair alone is over the budget.
+    """
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+    order_N = torch.randperm(len(pairs.source), generator=generator)
+    for side in (pairs.source, pairs.target):  # sorted by target length, and by source length where that is equal
+        order_N = order_N[side.lengths_N[order_N].argsort(stable=True)]
+    batches = list(cut(order_N, pairs, batch_tokens))
+    return [batches[i] for i in torch.randperm(len(batches), generator=generator)]
+
+
+def cut(order_N: Tensor, pairs: Pairs, batch_tokens: int) -> Iterator[Tensor]:
+    """Cut an order of pairs into the longest runs that keep to the budget."""
+    lengths_N = torch.maximum(pairs.source.lengths_N, pairs.target.lengths_N)[order_N].tolist()
+    start, longest = 0, 0
+    for i, length in enumerate(lengths_N):
+        if length >= batch_tokens:
+            raise ValueError(f"a training pair has {length + 1} pieces, more than training.batch_tokens, "
+                             f"{batch_tokens}: raise that, or lower data.max_pieces")
+        longest = max(longest, length + 1)
+        if longest * (i + 1 - start) > batch_tokens:
+            yield order_N[start:i]
+            start, longest = i, length + 1
+    if start < len(lengths_N):
+        yield order_N[start:]

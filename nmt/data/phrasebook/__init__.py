@@ -1,0 +1,174 @@
+"""The phrasebook: a German–English corpus that needs no download, made from a grammar and a lexicon.
+
+In flow a seed and the sizes wanted, out flow three splits of (German, English) pairs. The held-out splits test whether
+a model can put known words together anew: each of their sentences joins at least one pair of content words that no
+training sentence joins, while every word form in them occurs in training.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from random import Random
+
+from nmt.data.phrasebook import (
+    compounds,
+    descriptions,
+    expressions,
+    questions,
+    relatives,
+    requests,
+    services,
+    situations,
+    statements,
+)
+from nmt.data.phrasebook.sentence import Sentence
+
+PATTERNS = (
+    *statements.PATTERNS,
+    *questions.PATTERNS,
+    *compounds.PATTERNS,
+    *relatives.PATTERNS,
+    *requests.PATTERNS,
+    *descriptions.PATTERNS,
+    *situations.PATTERNS,
+    *services.PATTERNS,
+    *expressions.PATTERNS,
+)
+"""Every sentence pattern with its weight."""
+
+MOST_SENTENCES = 250_000
+"""The most sentences that a corpus may be chosen from: the grammar has more, but repeats itself ever more often."""
+
+_SPARE = 1.6
+# Held-out sentences drawn for each one needed: some have a word form that training lacks, or a known English side.
+
+
+@dataclass(frozen=True)
+class Phrasebook:
+    """The three splits, each a list of (German, English) pairs."""
+
+    train: list[tuple[str, str]]
+    val: list[tuple[str, str]]
+    test: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The same splits with what each sentence is made of, and the combinations of words kept out of training."""
+
+    train: list[Sentence]
+    val: list[Sentence]
+    test: list[Sentence]
+    held_out: frozenset[str]
+
+
+def phrasebook(seed: int = 1, train_pairs: int = 40_000, held_out_pairs: int = 1_000) -> Phrasebook:
+    """Makes the corpus: the same for the same arguments, on any machine.
+
+    Args:
+        seed: another seed draws other sentences and holds out other combinations.
+        train_pairs: sentences to train on.
+        held_out_pairs: sentences in each of val and test.
+
+    Raises:
+        ValueError: if a size is negative, or more is asked for than the grammar gives.
+    """
+    drawn = draw(seed, train_pairs, held_out_pairs)
+    train, val, test = (
+        [(sentence.german, sentence.english) for sentence in split] for split in (drawn.train, drawn.val, drawn.test)
+    )
+    return Phrasebook(train, val, test)
+
+
+def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
+    """As `phrasebook`, but tells the combinations too."""
+    if min(train_pairs, held_out_pairs) < 0:
+        raise ValueError(f"train_pairs is {train_pairs} and held_out_pairs {held_out_pairs}: neither can be negative")
+    spare = int(2 * _SPARE * held_out_pairs) + 1000
+    sentences = train_pairs + 2 * spare
+    if sentences > MOST_SENTENCES:
+        raise ValueError(
+            f"{train_pairs:,} train_pairs and twice {held_out_pairs:,} held_out_pairs are chosen from {sentences:,} "
+            f"sentences, but the phrasebook gives only {MOST_SENTENCES:,}: ask for fewer"
+        )
+    rng = Random(seed)
+    pool = list(_distinct_sentences(rng, sentences))
+    held_out = _choose_combinations(rng, pool, spare)
+    train = [sentence for sentence in pool if held_out.isdisjoint(sentence.combinations)][:train_pairs]
+    unseen = [sentence for sentence in pool if not held_out.isdisjoint(sentence.combinations)]
+    known = _sayable(unseen, train)
+    val, test = _two_splits(known, held_out_pairs)
+    if len(train) < train_pairs or len(test) < held_out_pairs:
+        raise ValueError(
+            f"{held_out_pairs:,} pairs each for val and test are asked for, but with the words of {len(train):,} "
+            f"training pairs only {len(known):,} can be said: ask for fewer held_out_pairs or more train_pairs"
+        )
+    return Drawn(train, val, test, held_out)
+
+
+def _distinct_sentences(rng: Random, count: int) -> Iterator[Sentence]:
+    """Draws sentences until so many different German ones are found; of two English for one German the first stays."""
+    weights = list(accumulate(weight for weight, _ in PATTERNS))
+    patterns = [pattern for _, pattern in PATTERNS]
+    seen: set[str] = set()
+    while len(seen) < count:
+        for pattern in rng.choices(patterns, cum_weights=weights, k=1000):
+            sentence = pattern(rng)
+            if sentence.german not in seen and len(seen) < count:
+                seen.add(sentence.german)
+                yield sentence
+
+
+def _choose_combinations(rng: Random, pool: list[Sentence], sentences_wanted: int) -> frozenset[str]:
+    """Holds out combinations, rare and common ones alike, until so many sentences contain one.
+
+    A combination of words that hardly meet others is left alone: without it, training would not know its words.
+    """
+    frequency = Counter(combination for sentence in pool for combination in sentence.combinations)
+    partners = Counter(word for combination in frequency for word in combination.split("+"))
+    candidates = sorted(
+        combination
+        for combination, count in frequency.items()
+        if count <= len(pool) // 200 and all(partners[word] >= 4 for word in combination.split("+"))
+    )
+    rng.shuffle(candidates)
+    held_out: set[str] = set()
+    expected = 0
+    for combination in candidates:
+        if expected >= sentences_wanted:
+            break
+        held_out.add(combination)
+        expected += frequency[combination]
+    return frozenset(held_out)
+
+
+def _sayable(unseen: list[Sentence], train: list[Sentence]) -> list[Sentence]:
+    """The unseen sentences whose every word form occurs in training, and whose English does not."""
+    german_words = {word for sentence in train for word in words_of(sentence.german)}
+    english_words = {word for sentence in train for word in words_of(sentence.english)}
+    trained_on = {sentence.english for sentence in train}
+    return [
+        sentence
+        for sentence in unseen
+        if sentence.english not in trained_on
+        and german_words.issuperset(words_of(sentence.german))
+        and english_words.issuperset(words_of(sentence.english))
+    ]
+
+
+def words_of(text: str) -> Iterable[str]:
+    """The word forms of a sentence, without the marks around them and without the sentence's capital."""
+    first, *others = (word.strip(".,?!:") for word in text.split())
+    return [first[0].lower() + first[1:], *others]
+
+
+def _two_splits(sentences: list[Sentence], size: int) -> tuple[list[Sentence], list[Sentence]]:
+    """Deals sentences out to two splits in turn, so that no English sentence stands in both."""
+    val: dict[str, Sentence] = {}
+    test: dict[str, Sentence] = {}
+    for sentence in sentences:
+        smaller, larger = (val, test) if len(val) <= len(test) else (test, val)
+        if sentence.english not in larger and len(smaller) < size:
+            smaller.setdefault(sentence.english, sentence)
+    return list(val.values()), list(test.values())

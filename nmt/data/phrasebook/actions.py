@@ -1,0 +1,337 @@
+"""What people do: verbs with the objects that make sense of them, and the uses (habit, plan, duty …) each is good for.
+
+In flow a random generator and a subject, out flows a `Clause` such as "meine Mutter – eine Suppe kochen". The tables
+say which nouns each verb takes, in which case and with which determiner, in both languages.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Protocol
+
+from nmt.data.phrasebook import german, people
+from nmt.data.phrasebook import lexicon as lex
+from nmt.data.phrasebook.clauses import DATIVE, INDEFINITE, MANNER, OBJECT, PLACE, Clause, Piece
+from nmt.data.phrasebook.german import ACC, DAT
+from nmt.data.phrasebook.phrases import BARE, NO, THE, A, Determiner, Phrase, noun_phrase
+from nmt.data.phrasebook.words import Action, Noun, Place, action, pairs
+
+OWN = Determiner("", "none", "one's own")
+"""Stands in a table for the possessive of whoever the subject turns out to be."""
+
+
+_OWNER = "~"
+"""Stands in ready English words for the possessive: "brush ~ teeth"."""
+
+
+class Slot(Protocol):
+    """An open place beside a verb."""
+
+    def piece(self, rng: Random, subject: Phrase) -> Piece:
+        """Fills the place with something that goes with the subject."""
+        ...
+
+
+@dataclass(frozen=True)
+class Thing:
+    """An object: a noun of a class, in a case or behind a preposition."""
+
+    nouns: Sequence[Noun]
+    determiner: Determiner
+    case: int = ACC
+    prepositions: tuple[str, str] = ("", "")
+    plural: bool = False
+    each: bool = False
+    """True of what everyone has for himself: he puts on his coat, they put on their coats."""
+
+    def piece(self, rng: Random, subject: Phrase) -> Piece:
+        determiner = (subject.possessor or THE) if self.determiner is OWN else self.determiner
+        plural = self.plural or (self.each and subject.gender == "p")
+        return _thing(rng.choice(self.nouns), determiner, plural, self.case, self.prepositions)
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody in the subject's life."""
+
+    case: int = ACC
+    prepositions: tuple[str, str] = ("", "")
+    circle: people.Circle = "own"
+
+    def piece(self, rng: Random, subject: Phrase) -> Piece:
+        whom = people.someone_of(rng, subject, self.circle)
+        return person_piece(whom, self.case, self.prepositions)
+
+
+@dataclass(frozen=True)
+class Whereabouts:
+    """A place to be at ("im Park") or to go to ("in den Park")."""
+
+    places: Sequence[Place]
+    is_goal: bool
+
+    def piece(self, rng: Random, subject: Phrase) -> Piece:
+        return place_piece(rng.choice(self.places), self.is_goal)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Words that come ready in both languages, with an optional preposition each."""
+
+    choices: Sequence[tuple[str, str]]
+    prepositions: tuple[str, str] = ("", "")
+    slot: int = PLACE
+    negative: str = ""
+
+    def piece(self, rng: Random, subject: Phrase) -> Piece:
+        words, meaning = rng.choice(self.choices)
+        before, english_before = self.prepositions
+        possessive = subject.possessor.english if subject.possessor else "the"
+        text = f"{english_before} {meaning.replace(_OWNER, possessive)}".strip()
+        return Piece(self.slot, f"{before} {words}".strip(), text, self.negative, text, (words,))
+
+
+@cache
+def _thing(noun: Noun, determiner: Determiner, plural: bool, case: int, prepositions: tuple[str, str]) -> Piece:
+    phrase = noun_phrase(determiner, noun, plural=plural)
+    before, english_before = prepositions
+    text = f"{english_before} {phrase.english}".strip()
+    if before:
+        return Piece(PLACE, german.with_preposition(before, phrase.german[case]), text, words=(noun.german,))
+    if determiner in (A, BARE) and case == ACC:
+        negative = noun_phrase(NO, noun, plural=plural)
+        english_negative = f"any {phrase.english}" if determiner is BARE else text
+        return Piece(INDEFINITE, phrase.german[ACC], text, negative.german[ACC], english_negative, (noun.german,))
+    return Piece(DATIVE if case == DAT else OBJECT, phrase.german[case], text, words=(noun.german,))
+
+
+def person_piece(phrase: Phrase, case: int, prepositions: tuple[str, str] = ("", "")) -> Piece:
+    """A person as an object, in a case or behind a preposition."""
+    before, english_before = prepositions
+    words = german.with_preposition(before, phrase.german[case]) if before else phrase.german[case]
+    slot = PLACE if before else DATIVE if case == DAT else OBJECT
+    return Piece(slot, words, f"{english_before} {phrase.english_object}".strip(), words=phrase.head)
+
+
+@cache
+def place_piece(place: Place, is_goal: bool) -> Piece:
+    """ "im Park" – "in the park", or "in den Park" – "to the park"."""
+    phrase = noun_phrase(THE, place.noun)
+    preposition = place.whither if is_goal else place.where
+    case = ACC if is_goal and preposition != "zu" else DAT
+    english_preposition = "to" if is_goal else place.english_where
+    words = german.with_preposition(preposition, phrase.german[case])
+    return Piece(PLACE, words, f"{english_preposition} {phrase.english}", words=(place.noun.german,))
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A verb with its open places, what it can be used for, and who does it."""
+
+    action: Action
+    uses: str
+    slots: tuple[Slot, ...]
+    age: people.Age
+
+    @property
+    def needs_owner(self) -> bool:
+        """True where English says "her teeth" for "die Zähne"; of a child it would have to guess."""
+        return any(isinstance(slot, Fixed) and _OWNER in slot.choices[0][1] for slot in self.slots)
+
+    def suits(self, subject: Phrase) -> bool:
+        """False where the pair would be odd: a waiter who works in a pharmacy."""
+        if self.needs_owner and subject.possessor is None:
+            return False
+        return self.action.word != "arbeiten" or not people.is_named_by_trade(subject)
+
+    def clause(self, rng: Random, subject: Phrase) -> Clause:
+        return Clause(subject, self.action, tuple(slot.piece(rng, subject) for slot in self.slots))
+
+
+def _anyone(verb: str, uses: str, *slots: Slot) -> Frame:
+    return Frame(action(verb), uses, slots, "any")
+
+
+def _adults(verb: str, uses: str, *slots: Slot) -> Frame:
+    return Frame(action(verb), uses, slots, "adult")
+
+
+def _young(verb: str, uses: str, *slots: Slot) -> Frame:
+    return Frame(action(verb), uses, slots, "young")
+
+
+def _words(line: str) -> Fixed:
+    return Fixed(pairs(line))
+
+
+# The letters say in which sentences a verb with its objects is natural:
+#   h habit (jeden Tag, oft)   n now (gerade)           p plan (morgen)      d done (gestern)     j schon, noch nicht
+#   s simple present, bare     g present, bare, in English progressive       w wish (wollen)      m duty (müssen)
+#   c ability (können)         i request                e noch nie           l gern, lieber
+#   t seit, schon lange        y warum (for what people wonder about)
+#   a may I?                   x don't!
+#   b not when busy or ill     u for a while (während)  v versuchen
+#   r like h, but only with "jeden Tag" and the like, not with "oft"
+#   o, O not only, or never, within a day or two: also, or only, letzte Woche, nächstes Jahr
+FRAMES = (
+    # food and drink
+    _anyone("trinken trinkt getrunken = drink", "hndwl", Thing(lex.DRINKS, BARE)),
+    _anyone("essen isst gegessen = eat", "hndwlu", Thing(lex.FOOD, BARE)),
+    _anyone("essen isst gegessen = eat", "hndwl", Thing(lex.EATEN, BARE, plural=True)),
+    _adults("kochen kocht gekocht = cook", "npdwcu", Thing(lex.COOKED, BARE)),
+    _anyone("backen backt gebacken = bake", "npdwmiu", Thing(lex.BAKED, A)),
+    _adults("kaufen kauft gekauft = buy", "hpdmcb", Thing(lex.FOOD, BARE)),
+    _adults("kaufen kauft gekauft = buy", "hpdm", Thing(lex.COUNTED_FOOD, BARE, plural=True)),
+    _adults("kaufen kauft gekauft = buy", "pdwmoy", Thing(lex.WORN, A)),
+    _adults("kaufen kauft gekauft = buy", "pdwmoy", Thing(lex.WORN_IN_PAIRS, BARE, plural=True)),
+    _adults("bestellen bestellt bestellt = order", "dw", Thing(lex.PORTIONS, A)),
+    _adults("bestellen bestellt bestellt = order", "dw", Thing(lex.DISHES[:9], A)),
+    _anyone("probieren probiert probiert = try", "dwj", Thing(lex.DISHES, THE)),
+    _anyone("mögen mag gemocht = like", "s", Thing(lex.FOOD, BARE)),
+    _anyone("mögen mag gemocht = like", "s", Thing(lex.COUNTED_FOOD + lex.ANIMALS, BARE, plural=True)),
+    # reading and writing
+    _anyone("lesen liest gelesen = read", "ndjwmiuxa", Thing(lex.READING, THE)),
+    _anyone("lesen liest gelesen = read", "ndwu", Thing(lex.READING, A)),
+    _anyone("schreiben schreibt geschrieben = write", "npdwmu", Thing(lex.WRITING, A)),
+    _adults("übersetzen übersetzt übersetzt = translate", "npdjmcov", Thing(lex.READING, THE)),
+    _adults("schicken schickt geschickt = send", "pdmwo", Person(DAT), Thing(lex.POST, A)),
+    _adults("unterschreiben unterschreibt unterschrieben = sign", "djmix", Thing(lex.PAPERS, THE)),
+    _adults("aus|füllen füllt ausgefüllt = fill in", "djmi", Thing(lex.FORMS, THE)),
+    _anyone("beantworten beantwortet beantwortet = answer", "djmiv", Thing(lex.ANSWERED, THE)),
+    _anyone("verstehen versteht verstanden = understand", "sdv", Thing(lex.UNDERSTOOD, THE)),
+    # things
+    _anyone("suchen sucht gesucht = look for", "gnd", Thing(lex.BELONGINGS, OWN, each=True)),
+    _anyone("finden findet gefunden = find", "djv", Thing(lex.BELONGINGS, OWN, each=True)),
+    _anyone("verlieren verliert verloren = lose", "d", Thing(lex.BELONGINGS, OWN, each=True)),
+    _anyone("vergessen vergisst vergessen = forget", "dyx", Thing(lex.BELONGINGS, OWN, each=True)),
+    _anyone("mit|bringen bringt mitgebracht = bring", "pdmi", Thing(lex.BELONGINGS, OWN, each=True)),
+    _anyone("brauchen braucht gebraucht = need", "s", Thing(lex.NEEDED, A)),
+    _adults("haben hat gehabt = have", "s", Thing(lex.POSSESSED, A)),
+    _anyone("haben hat gehabt = have", "s", Thing(lex.PETS, A)),
+    _anyone("öffnen öffnet geöffnet = open", "djmciyvxa", Thing(lex.OPENED, THE)),
+    _anyone("öffnen öffnet geöffnet = open", "ndjiyvxa", Thing(lex.UNWRAPPED, THE)),
+    _anyone("schließen schließt geschlossen = close", "djmciyvxa", Thing(lex.OPENED, THE)),
+    _anyone("aus|machen macht ausgemacht = turn off", "djmciyxa", Thing(lex.SWITCHED, THE)),
+    _anyone("an|machen macht angemacht = turn on", "djciyvxa", Thing(lex.SWITCHED, THE)),
+    _adults("reparieren repariert repariert = repair", "npdjmciouv", Thing(lex.MACHINES, THE)),
+    _adults("verkaufen verkauft verkauft = sell", "dwjmOyv", Thing(lex.SOLD, OWN)),
+    _adults("mieten mietet gemietet = rent", "pdwmOy", Thing(lex.RENTED, A)),
+    _adults("bezahlen bezahlt bezahlt = pay for", "djmi", Thing(lex.PAID, THE)),
+    _anyone("an|ziehen zieht angezogen = put on", "ndmi", Thing(lex.WORN, OWN, each=True)),
+    _adults("an|probieren probiert anprobiert = try on", "ndwja", Thing(lex.WORN, THE)),
+    _anyone("packen packt gepackt = pack", "ndmj", Thing(lex.PACKED, OWN, each=True)),
+    # house and garden
+    _adults("waschen wäscht gewaschen = wash", "npdjmiu", Thing(lex.WASHED, THE)),
+    _anyone("spülen spült gespült = wash", "ndmjiu", Thing(lex.AT_TABLE[:6], THE, plural=True)),
+    _adults("putzen putzt geputzt = clean", "hnpdmjbu", Thing(lex.ROOMS, THE)),
+    _adults("putzen putzt geputzt = clean", "npdmjiu", Thing(lex.CLEANED, THE, plural=True)),
+    _anyone("auf|räumen räumt aufgeräumt = tidy up", "hnpdmjibu", Thing(lex.ROOMS, THE)),
+    _adults("streichen streicht gestrichen = paint", "npdmjou", Thing(lex.ROOMS, THE)),
+    _anyone("gießen gießt gegossen = water", "hndjmiua", Thing(lex.FLOWERS, THE, plural=True)),
+    _anyone("füttern füttert gefüttert = feed", "hndjmu", Thing(lex.FED, THE, plural=True)),
+    # people
+    _anyone("besuchen besucht besucht = visit", "hpdwmcob", Person(circle="elsewhere")),
+    _anyone("an|rufen ruft angerufen = call", "hpdjmcyvx", Person()),
+    _adults("ab|holen holt abgeholt = pick up", "pdmc", Person()),
+    _anyone("ein|laden lädt eingeladen = invite", "dwjmoyx", Person(circle="elsewhere")),
+    _anyone("fragen fragt gefragt = ask", "djmwya", Person()),
+    _anyone("kennen kennt gekannt = know", "s", Person(circle="strangers")),
+    _anyone("vermissen vermisst vermisst = miss", "s", Person()),
+    _anyone("helfen hilft geholfen = help", "hpdmcib", Person(DAT)),
+    _anyone("danken dankt gedankt = thank", "dm", Person(DAT)),
+    _anyone("gratulieren gratuliert gratuliert = congratulate", "djm", Person(DAT)),
+    _anyone("antworten antwortet geantwortet = answer", "dj", Person(DAT)),
+    _anyone("vertrauen vertraut vertraut = trust", "s", Person(DAT)),
+    # giving: the dative before the accusative
+    _anyone("geben gibt gegeben = give", "dm", Person(DAT), Thing(lex.BELONGINGS, THE)),
+    _anyone("schenken schenkt geschenkt = give", "pdwy", Person(DAT), Thing(lex.GIFTS, A)),
+    _anyone("zeigen zeigt gezeigt = show", "dwmj", Person(DAT), Thing(lex.SHOWN, THE)),
+    _adults("leihen leiht geliehen = lend", "dc", Person(DAT), Thing(lex.LENT, OWN)),
+    _anyone("erzählen erzählt erzählt = tell", "dw", Person(DAT), Thing(lex.TOLD, A)),
+    _anyone("bringen bringt gebracht = bring", "dc", Person(DAT), Thing(lex.PORTIONS, A)),
+    # with a preposition
+    _anyone("warten wartet gewartet = wait", "gndt", Thing(lex.AWAITED, THE, ACC, ("auf", "for"))),
+    _anyone("warten wartet gewartet = wait", "gndm", Person(ACC, ("auf", "for"))),
+    _anyone("sprechen spricht gesprochen = speak", "npdwm", Person(DAT, ("mit", "to"))),
+    _anyone("denken denkt gedacht = think", "hd", Person(ACC, ("an", "of"))),
+    _anyone("träumen träumt geträumt = dream", "h", Thing(lex.DREAMT_OF, A, DAT, ("von", "of"))),
+    _anyone("sich freuen freut gefreut = look forward", "g", Thing(lex.HOPED_FOR, THE, ACC, ("auf", "to"))),
+    _anyone(
+        "sich interessieren interessiert interessiert = be interested",
+        "s",
+        Thing(lex.SCHOOL_SUBJECTS, BARE, ACC, ("für", "in")),
+    ),
+    _anyone("sich erinnern erinnert erinnert = remember", "s", Thing(lex.REMEMBERED, THE, ACC, ("an", ""))),
+    _adults("sich kümmern kümmert gekümmert = look after", "hdm", Thing(lex.CARED_FOR, OWN, ACC, ("um", ""))),
+    _adults("sich ärgern ärgert geärgert = be annoyed", "d", Person(ACC, ("über", "with"))),
+    _anyone("telefonieren telefoniert telefoniert = talk on the phone", "hnpdu", Person(DAT, ("mit", "to"))),
+    _anyone(
+        "haben hat gehabt = be afraid",
+        "s",
+        Fixed((("Angst", ""),), slot=INDEFINITE, negative="keine Angst"),
+        Thing(lex.FEARED, BARE, DAT, ("vor", "of"), plural=True),
+    ),
+    _anyone("sich unterhalten unterhält unterhalten = chat", "hndm", Person(DAT, ("mit", "with"))),
+    _anyone("sich treffen trifft getroffen = meet", "hpdwcob", Person(DAT, ("mit", ""), circle="elsewhere")),
+    # learning, playing, seeing, hearing
+    _anyone("lernen lernt gelernt = learn", "grdwmty", Thing(lex.LANGUAGES, BARE)),
+    _anyone("spielen spielt gespielt = play", "hnpdwelbu", Fixed(lex.GAMES)),
+    _anyone("sich_dat an|sehen sieht angesehen = watch", "npdwj", Thing(lex.WATCHED, THE)),
+    _anyone("hören hört gehört = listen to", "hndwlu", Thing(lex.MUSIC, BARE)),
+    _young("machen macht gemacht = do", "hndmjiu", Thing(lex.HOMEWORK, OWN)),
+    _anyone("fotografieren fotografiert fotografiert = photograph", "ndwja", Thing(lex.ANIMALS, THE, plural=True)),
+    # going and being somewhere
+    _anyone("gehen geht +gegangen = go", "hpdmc", Whereabouts(lex.TOWN, True)),
+    _anyone("gehen geht +gegangen = go", "hpdwlcb", Whereabouts(lex.OUTINGS, True)),
+    _anyone("fahren fährt +gefahren = go", "pdwmo", Fixed(lex.CITIES, ("nach", "to"))),
+    _anyone(
+        "fahren fährt +gefahren = go",
+        "pdwmo",
+        Fixed(lex.CITIES, ("nach", "to")),
+        Fixed(lex.LONG_DISTANCE, ("mit", "by"), MANNER),
+    ),
+    _anyone(
+        "fahren fährt +gefahren = go", "hpdmo", Whereabouts(lex.TOWN, True), Fixed(lex.IN_TOWN, ("mit", "by"), MANNER)
+    ),
+    _adults("reisen reist +gereist = travel", "pdwO", Fixed(lex.COUNTRIES, ("nach", "to"))),
+    _anyone("fliegen fliegt +geflogen = fly", "pdwmeoy", Fixed(lex.CITIES, ("nach", "to"))),
+    _anyone("fliegen fliegt +geflogen = fly", "pdweOy", Fixed(lex.COUNTRIES, ("nach", "to"))),
+    _anyone("wohnen wohnt gewohnt = live", "swt", Fixed(lex.CITIES, ("in", "in"))),
+    _anyone("leben lebt gelebt = live", "swt", Fixed(lex.COUNTRIES, ("in", "in"))),
+    _adults("um|ziehen zieht +umgezogen = move", "pdwmOy", Fixed(lex.CITIES, ("nach", "to"))),
+    _adults("arbeiten arbeitet gearbeitet = work", "sdwtu", Whereabouts(lex.WORKPLACES, False)),
+    _anyone("sein ist +gewesen = be", "d", Whereabouts(lex.TOWN, False)),
+    _anyone("sein ist +gewesen = be", "dO", Fixed(lex.CITIES, ("in", "in"))),
+    _anyone("sein ist +gewesen = be", "e", Fixed(lex.CITIES, ("in", "to"))),
+    _anyone("sein ist +gewesen = be", "e", Fixed(lex.COUNTRIES, ("in", "to"))),
+    _anyone("kommen kommt +gekommen = come", "pdwmc", _words("nach Hause = home; zur Party = to the party")),
+    # alone
+    _anyone("frühstücken frühstückt gefrühstückt = have breakfast", "njdu"),
+    _anyone(
+        "auf|stehen steht +aufgestanden = get up",
+        "hm",
+        _words("früh = early; spät = late; um sechs Uhr = at six o'clock"),
+    ),
+    _anyone("schlafen schläft geschlafen = sleep", "nu"),
+    _anyone(
+        "schlafen schläft geschlafen = sleep", "d", _words("gut = well; schlecht = badly; lange = for a long time")
+    ),
+    _anyone("duschen duscht geduscht = have a shower", "hndju"),
+    _anyone("fern|sehen sieht ferngesehen = watch television", "hndwlu"),
+    _anyone("tanzen tanzt getanzt = dance", "hndwelb"),
+    _anyone("singen singt gesungen = sing", "hndwl"),
+    _anyone("schwimmen schwimmt +geschwommen = swim", "hndwlb"),
+    _anyone("weinen weint geweint = cry", "ndy"),
+    _anyone("lachen lacht gelacht = laugh", "hdy"),
+    _anyone("spazieren_|gehen geht +spazieren_gegangen = go for a walk", "hpdwlb"),
+    _adults("ein|kaufen kauft eingekauft = do the shopping", "hnpdmcbu"),
+    _anyone("sich aus|ruhen ruht ausgeruht = rest", "hndwm"),
+    _anyone("sich beeilen beeilt beeilt = hurry", "dmi"),
+    _anyone("bleiben bleibt +geblieben = stay", "hpdwmy", _words("zu Hause = at home")),
+    _anyone("gehen geht +gegangen = go", "pdwmy", _words("nach Hause = home; ins Bett = to bed; zu Fuß = on foot")),
+    _anyone("sich_dat putzen putzt geputzt = brush", "hndmji", _words("die Zähne = ~ teeth")),
+    _anyone("sich_dat waschen wäscht gewaschen = wash", "hdmji", _words("die Hände = ~ hands; die Haare = ~ hair")),
+    _anyone("sich an|ziehen zieht angezogen = get dressed", "ndmj"),
+    _anyone("zu|hören hört zugehört = listen", "ndmi"),
+)

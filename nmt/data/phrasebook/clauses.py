@@ -1,0 +1,293 @@
+"""A clause said in both languages: who does what, when and how, put into the word order that each language asks for.
+
+In flows a `Clause` (subject, verb, tense, complements), out flow its German as a main clause (verb second), a question
+(verb first), a subordinate clause (verb last) or an infinitive with zu, and the English of each.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from nmt.data.phrasebook import english, german
+from nmt.data.phrasebook.phrases import Phrase
+from nmt.data.phrasebook.words import Action
+
+# Where a piece stands between the finite verb and the end of the German clause. "nicht" stands at LATE.
+PRONOUN, DATIVE, EARLY_OBJECT, TIME, OBJECT, LATE, INDEFINITE, MANNER, PLACE = range(9)
+
+
+class Tense(Enum):
+    """A tense of German with the English tense that answers it: they differ, so a pair is chosen, not either alone."""
+
+    SIMPLE = ("present", "simple")
+    PROGRESSIVE = ("present", "progressive")
+    PRESENT_WILL = ("present", "will")
+    PAST = ("past", "past")
+    PERFECT = ("past", "perfect")
+    BEFORE = ("pluperfect", "past perfect")
+    SINCE = ("present", "perfect progressive")
+    FUTURE = ("future", "will")
+
+    @property
+    def german(self) -> str:
+        return self.value[0]
+
+    @property
+    def english(self) -> str:
+        return self.value[1]
+
+
+@dataclass(frozen=True)
+class Modal:
+    """A modal verb; its English is an auxiliary ("can") or a verb phrase that is inflected itself ("have to")."""
+
+    german: str
+    english: str
+
+    @property
+    def is_auxiliary(self) -> bool:
+        return self.english in ("can", "could", "should", "may")
+
+
+# Adverbs that stand where "nicht" stands, after definite objects; others stand with the times, before them.
+_LATE_ADVERBS = frozenset(
+    {"schon", "nie", "noch nie", "noch", "nicht gern", "lieber", "am liebsten", "endlich", "schon einmal"}
+)
+
+COULD = Modal("könnten", "could")
+CAN = Modal("können", "can")
+SHOULD = Modal("sollten", "should")
+MUST = Modal("müssen", "have to")
+WANT = Modal("wollen", "want to")
+MAY = Modal("dürfen", "be allowed to")
+MAY_I = Modal("dürfen", "may")
+LIKE_TO = Modal("möchten", "would like to")
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A complement or adverbial in both languages; the negative forms, if any, are those with "kein"."""
+
+    slot: int
+    german: str
+    english: str
+    german_negative: str = ""
+    english_negative: str = ""
+    words: tuple[str, ...] = ()
+    combinations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Clause:
+    """Who does what, not yet in any order."""
+
+    subject: Phrase
+    action: Action
+    pieces: tuple[Piece, ...] = ()
+    """Objects, manner and place in English order; German orders them by their slots."""
+    tense: Tense = Tense.SIMPLE
+    negated: bool = False
+    modal: Modal | None = None
+    adverb: tuple[str, str] | None = None
+    """A word like "oft" or "schon" that English puts before its verb."""
+    time: tuple[str, str] | None = None
+    """When, said at the end in English."""
+
+    @property
+    def combinations(self) -> tuple[str, ...]:
+        """Pairs of content words that the clause brings together: subject and verb, verb and object, and so on."""
+        verb = self.action.word
+        found = [f"{head}+{verb}" for head in self.subject.head]
+        for piece in self.pieces:
+            found += [f"{verb}+{word}" for word in piece.words]
+            found += piece.combinations
+        return (*found, *self.subject.combinations)
+
+
+def straight(clause: Clause) -> str:
+    """A German main clause that begins with its subject: "Er steht früh auf"."""
+    finite, end, _ = _verb_forms(clause)
+    return _spoken(clause.subject.german[german.NOM], finite, *_pronouns(clause), *_middle(clause), end)
+
+
+def inverted(clause: Clause, front: str = "") -> str:
+    """A German clause with the subject after the verb: a question, or a statement that begins with something else.
+
+    A pronoun comes before a subject that is a noun: "Gestern hat sich Anna gefreut".
+    """
+    finite, end, _ = _verb_forms(clause)
+    subject, pronouns = clause.subject.german[german.NOM], _pronouns(clause)
+    opening = [subject, *pronouns] if clause.subject.is_pronoun else [*pronouns, subject]
+    return _spoken(front, finite, *opening, *_middle(clause), end)
+
+
+def fronted(clause: Clause) -> str:
+    """A German main clause that begins with its time: "Morgen steht er früh auf"."""
+    assert clause.time is not None
+    return inverted(_without_time(clause), clause.time[0])
+
+
+def subordinate(clause: Clause, opening: str = "") -> str:
+    """A German clause with its verb at the end, after a conjunction or a question word: "weil er früh aufsteht"."""
+    _, _, cluster = _verb_forms(clause)
+    return _spoken(opening, clause.subject.german[german.NOM], *_pronouns(clause), *_middle(clause), cluster)
+
+
+def continued(clause: Clause) -> str:
+    """What "und" can add to a German clause that shares subject and finite verb: "… und die Fenster geputzt"."""
+    _, end, _ = _verb_forms(clause)
+    return _spoken(*_pronouns(clause), *_middle(clause), end)
+
+
+def zu_infinitive(clause: Clause) -> str:
+    """The German infinitive group without a subject: "morgen früh aufzustehen"."""
+    return _spoken(*_pronouns(clause), *_middle(clause), clause.action.verb.with_zu())
+
+
+def command(clause: Clause) -> str:
+    """A German command to the subject, which is one of the pronouns of address: "Ruf mich an"."""
+    verb, subject = clause.action.verb, clause.subject
+    formal = subject.german[german.NOM] == "Sie"
+    form = f"{verb.infinitive} Sie" if formal else german.imperative(verb, subject.person)
+    return _spoken(form, *_pronouns(clause), *_middle(clause), verb.prefix.strip())
+
+
+def bare_infinitive(clause: Clause) -> str:
+    """The German infinitive group without zu: "ins Kino gehen"."""
+    return _spoken(*_middle(clause), clause.action.verb.whole())
+
+
+def statement(clause: Clause, front: str = "") -> str:
+    """The clause as an English statement, also after a conjunction."""
+    auxiliary, main = _english_verb(clause, asks=False)
+    auxiliary = english.negated(auxiliary) if clause.negated else auxiliary
+    return _spoken(front, clause.subject.english, auxiliary, _before_verb(clause), main, *_after_verb(clause))
+
+
+def fronted_statement(clause: Clause) -> str:
+    """An English statement that begins with its time, as the German does."""
+    assert clause.time is not None
+    return statement(_without_time(clause), clause.time[1])
+
+
+def question(clause: Clause, opening: str = "") -> str:
+    """The clause as an English question, with do-support where it is needed."""
+    auxiliary, main = _english_verb(clause, asks=True)
+    auxiliary = english.negated(auxiliary) if clause.negated else auxiliary
+    return _spoken(opening, auxiliary, clause.subject.english, _before_verb(clause), main, *_after_verb(clause))
+
+
+def continued_statement(clause: Clause) -> str:
+    """What "and" can add to an English clause with the same subject."""
+    auxiliary, main = _english_verb(clause, asks=False)
+    return _spoken(auxiliary, _before_verb(clause), main, *_after_verb(clause))
+
+
+def infinitive(clause: Clause) -> str:
+    """The English verb phrase without a subject and without "to": "get up early tomorrow"."""
+    return _spoken(_before_verb(clause), clause.action.english, *_after_verb(clause))
+
+
+def gerund(clause: Clause) -> str:
+    """The English verb phrase in -ing: "getting up early"."""
+    return _spoken(_before_verb(clause), english.ing(clause.action.english), *_after_verb(clause))
+
+
+def _spoken(*words: str) -> str:
+    return " ".join(word for word in words if word)
+
+
+def _without_time(clause: Clause) -> Clause:
+    return replace(clause, time=None)
+
+
+def _verb_forms(clause: Clause) -> tuple[str, str, str]:
+    """The German finite verb, what closes the main clause, and the whole cluster that closes a subordinate one."""
+    verb, person, is_past = clause.action.verb, clause.subject.person, clause.tense.german == "past"
+    if clause.modal:
+        modal = clause.modal.german
+        finite = german.preterite(modal, person) if is_past else german.auxiliary(modal, person)
+        return finite, verb.whole(), f"{verb.whole()} {finite}"
+    if clause.tense is Tense.FUTURE:
+        finite = german.auxiliary("werden", person)
+        return finite, verb.whole(), f"{verb.whole()} {finite}"
+    if clause.tense is Tense.PAST and german.has_preterite(verb.whole()):
+        finite = german.preterite(verb.whole(), person)
+        return finite, "", finite
+    if is_past or clause.tense is Tense.BEFORE:
+        conjugate = german.auxiliary if is_past else german.preterite
+        finite = conjugate("sein" if verb.with_sein else "haben", person)
+        return finite, verb.participle, f"{verb.participle} {finite}"
+    finite = german.present(verb, person)
+    return finite, verb.prefix.strip(), verb.prefix + finite
+
+
+def _pronouns(clause: Clause) -> list[str]:
+    """The unstressed pronouns, which come first after the verb or the conjunction's subject."""
+    found = [piece.german for piece in clause.pieces if piece.slot == PRONOUN]
+    reflexive = clause.action.verb.reflexive
+    return [*found, german.reflexive_pronoun(reflexive, clause.subject.person)] if reflexive else found
+
+
+def _middle(clause: Clause) -> list[str]:
+    """The German middle field after the pronouns: dative, time, object, nicht, manner, place."""
+    with_kein = clause.negated and any(piece.german_negative for piece in clause.pieces)
+    is_late = clause.negated or (clause.adverb is not None and clause.adverb[0] in _LATE_ADVERBS)
+    placed: list[tuple[int, str]] = []
+    for piece in clause.pieces:
+        slot = EARLY_OBJECT if piece.slot == OBJECT and is_late else piece.slot
+        if slot != PRONOUN:
+            placed.append((slot, piece.german_negative if with_kein and piece.german_negative else piece.german))
+    if clause.time:
+        placed.append((TIME, clause.time[0]))
+    if clause.adverb:
+        placed.append((LATE if clause.adverb[0] in _LATE_ADVERBS else TIME, clause.adverb[0]))
+    if clause.negated and not with_kein:
+        placed.append((LATE, "nicht"))
+    return [words for _, words in sorted(placed, key=lambda item: item[0])]
+
+
+def _english_verb(clause: Clause, asks: bool) -> tuple[str, str]:
+    """The English auxiliary, if there is one, and the rest of the verb."""
+    agreement, tense, verb = clause.subject.agreement, clause.tense.english, clause.action.english
+    if clause.modal:
+        if clause.modal.is_auxiliary:
+            past = {"can": "could"}.get(clause.modal.english, "")
+            return past if tense == "past" else clause.modal.english, verb
+        verb = f"{clause.modal.english} {verb}"
+    head, _, rest = verb.partition(" ")
+    if head == "would" or tense == "will":
+        return ("would", rest) if head == "would" else ("will", verb)
+    if tense == "past perfect":
+        return "had", english.past_participle(verb)
+    if tense.startswith("perfect"):
+        done = english.past_participle(verb) if tense == "perfect" else f"been {english.ing(verb)}"
+        return "has" if agreement == "he" else "have", done
+    if tense == "progressive":
+        return english.be(agreement), english.ing(verb)
+    if head == "be":
+        return english.be(agreement, tense == "past"), rest
+    if asks or clause.negated:
+        return "did" if tense == "past" else "does" if agreement == "he" else "do", verb
+    if tense == "past":
+        return "", english.past(verb)
+    return "", english.third_person(verb) if agreement == "he" else verb
+
+
+def _before_verb(clause: Clause) -> str:
+    """The adverb that English puts before the verb; "yet" goes to the end instead."""
+    return clause.adverb[1] if clause.adverb and clause.adverb[1] not in _AT_THE_END else ""
+
+
+def _after_verb(clause: Clause) -> list[str]:
+    """What follows the English verb: complements, a closing adverb, the time."""
+    # "She doesn't drink coffee" is a habit; of one occasion English says "any coffee".
+    with_any = clause.negated and clause.tense is not Tense.SIMPLE and clause.modal is None
+    words = [
+        piece.english_negative if with_any and piece.english_negative else piece.english for piece in clause.pieces
+    ]
+    if clause.adverb and clause.adverb[1] in _AT_THE_END:
+        words.append(clause.adverb[1])
+    return [*words, clause.time[1]] if clause.time else words
+
+
+_AT_THE_END = frozenset({"yet", "right now", "anymore", "the most", "before"})

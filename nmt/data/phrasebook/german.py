@@ -1,0 +1,260 @@
+"""German word forms: declension of articles, adjectives and nouns; conjugation; contractions; numbers.
+
+In flow dictionary forms ("Junge", "lesen", "alt"), out flow the forms of a sentence ("Jungen", "liest", "älteren").
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Gender = Literal["m", "f", "n", "p"]
+"""Masculine, feminine, neuter; the plural, where gender no longer shows, is treated as a fourth."""
+
+Forms = tuple[str, str, str, str]
+"""A word or phrase in the four cases, indexed by NOM, ACC, DAT, GEN."""
+
+NOM, ACC, DAT, GEN = range(4)
+
+_COLUMN = {"m": 0, "f": 1, "n": 2, "p": 3}
+# One row a case, one column a gender: masculine, feminine, neuter, plural.
+_DEFINITE = ("der die das die", "den die das die", "dem der dem den", "des der des der")
+_DIESER = ("er e es e", "en e es e", "em er em en", "es er es er")
+_EIN = ("- e - e", "en e - e", "em er em en", "es er es er")
+_WEAK = ("e e e en", "en e e en", "en en en en", "en en en en")
+_MIXED = ("er e es en", "en e es en", "en en en en", "en en en en")
+_STRONG = ("er e es e", "en e es e", "em er em en", "en er en er")
+
+Declension = Literal["der", "dieser", "ein", "none"]
+"""How a determiner is declined; "none" has no endings (numerals) or no determiner at all."""
+
+_DETERMINER_ENDINGS = {"der": _DEFINITE, "dieser": _DIESER, "ein": _EIN}
+_ADJECTIVE_ENDINGS = {"der": _WEAK, "dieser": _WEAK, "ein": _MIXED, "none": _STRONG}
+_LONG_GENITIVES = frozenset({"Arzt", "Hund", "Kind", "Mann", "Sohn"})
+_CONTRACTIONS = {
+    "in dem": "im",
+    "in das": "ins",
+    "an dem": "am",
+    "an das": "ans",
+    "zu dem": "zum",
+    "zu der": "zur",
+    "von dem": "vom",
+    "bei dem": "beim",
+}
+_ATTRIBUTIVE_STEMS = {"hoch": "hoh", "teuer": "teur", "dunkel": "dunkl", "sauer": "saur"}
+_ONES = [
+    "null",
+    "eins",
+    "zwei",
+    "drei",
+    "vier",
+    "fünf",
+    "sechs",
+    "sieben",
+    "acht",
+    "neun",
+    "zehn",
+    "elf",
+    "zwölf",
+    "dreizehn",
+    "vierzehn",
+    "fünfzehn",
+]
+_ONES += ["sechzehn", "siebzehn", "achtzehn", "neunzehn"]
+_TENS = ["zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"]
+_ORDINALS = {1: "erst", 3: "dritt", 7: "siebt", 8: "acht"}
+_RELATIVE = {"m": "der den dem", "f": "die die der", "n": "das das dem", "p": "die die denen"}
+
+
+def determiner(stem: str, declension: Declension, case: int, gender: Gender) -> str:
+    """A declined determiner: ("mein", "ein", DAT, "f") → "meiner"."""
+    if declension == "none":
+        return stem
+    ending = _DETERMINER_ENDINGS[declension][case].split()[_COLUMN[gender]].strip("-")
+    if declension == "der":
+        return ending
+    return ("eur" if stem == "euer" and ending else stem) + ending
+
+
+def adjective(stem: str, declension: Declension, case: int, gender: Gender) -> str:
+    """A declined adjective, "sehr" before it allowed, after a determiner of this declension: strong, weak or mixed."""
+    ending = _ADJECTIVE_ENDINGS[declension][case].split()[_COLUMN[gender]]
+    degree, space, last = stem.rpartition(" ")
+    last = _ATTRIBUTIVE_STEMS.get(last, last)
+    return degree + space + last + (ending[1:] if last.endswith("e") else ending)
+
+
+def noun_forms(singular: str, gender: Gender, weak: bool) -> Forms:
+    """The singular in four cases; a weak noun (der Junge, den Jungen) takes -(e)n everywhere but in the nominative."""
+    if weak:
+        oblique = singular + ("n" if singular.endswith(("e", "r")) else "en")
+        return singular, oblique, oblique, oblique
+    genitive = singular
+    if gender in ("m", "n"):
+        genitive += "es" if singular.endswith(("s", "ß", "z", "sch")) or singular in _LONG_GENITIVES else "s"
+    return singular, singular, singular, genitive
+
+
+def plural_forms(plural: str) -> Forms:
+    """The plural in four cases: the dative takes -n unless it ends in -n or -s already."""
+    dative = plural if plural.endswith(("n", "s")) else plural + "n"
+    return plural, plural, dative, plural
+
+
+def with_preposition(preposition: str, phrase: str) -> str:
+    """Joins a preposition to a phrase already in its case, contracting "in dem" to "im" and the like."""
+    first, space, rest = phrase.partition(" ")
+    contracted = _CONTRACTIONS.get(f"{preposition} {first}")
+    return contracted + space + rest if contracted and space else f"{preposition} {phrase}"
+
+
+def relative_pronoun(gender: Gender, case: int) -> str:
+    """The relative pronoun in the nominative, accusative or dative."""
+    return _RELATIVE[gender].split()[case]
+
+
+def comparative(positive: str) -> str:
+    """The regular comparative; umlauts (älter) stand in the lexicon."""
+    return _ATTRIBUTIVE_STEMS.get(positive, positive) + ("r" if positive.endswith("e") else "er")
+
+
+def superlative(positive: str) -> str:
+    """The regular superlative stem, to which endings are added: "schönst", "neuest"."""
+    return positive + ("est" if positive.endswith(("d", "t", "s", "ß", "z", "sch", "eu")) else "st")
+
+
+def number(value: int) -> str:
+    """A number from 0 to 999 in words: 21 → "einundzwanzig"."""
+    if value < 20:
+        return _ONES[value]
+    if value < 100:
+        ones = "ein" if value % 10 == 1 else _ONES[value % 10]
+        tens = _TENS[value // 10 - 2]
+        return f"{ones}und{tens}" if value % 10 else tens
+    hundreds = ("ein" if value // 100 == 1 else _ONES[value // 100]) + "hundert"
+    return hundreds + (number(value % 100) if value % 100 else "")
+
+
+def ordinal(value: int) -> str:
+    """The stem of an ordinal from 1 to 99: 3 → "dritt", 20 → "zwanzigst"."""
+    return _ORDINALS.get(value) or number(value) + ("t" if value < 20 else "st")
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb as the dictionary gives it: infinitive without prefix, third person, participle, auxiliary."""
+
+    infinitive: str
+    third: str
+    participle: str
+    prefix: str = ""
+    with_sein: bool = False
+    reflexive: Literal["", "acc", "dat"] = ""
+
+    @property
+    def stem(self) -> str:
+        return self.infinitive[:-2] if self.infinitive.endswith("en") else self.infinitive[:-1]
+
+    @property
+    def changes_vowel(self) -> bool:
+        """True of lesen (liest) and fahren (fährt), whose second and third person have another vowel."""
+        return not self.third.startswith(self.stem)
+
+    def whole(self) -> str:
+        return self.prefix + self.infinitive
+
+    def with_zu(self) -> str:
+        """The infinitive with zu: "zu lesen", "aufzustehen", "spazieren zu gehen"."""
+        joined = self.prefix and not self.prefix.endswith(" ")
+        return f"{self.prefix}zu{self.infinitive}" if joined else f"{self.prefix}zu {self.infinitive}"
+
+    def present(self) -> tuple[str, str, str, str, str, str]:
+        """The finite forms for ich, du, er, wir, ihr, sie, without the prefix."""
+        first = self.stem[:-2] + "le" if self.stem.endswith("el") else self.stem + "e"
+        return first, self._second(), self.third, self.infinitive, self._second_plural(), self.infinitive
+
+    def imperative(self) -> str:
+        """The command to one friend: "lies", "komm", "warte"."""
+        if self.changes_vowel and not any(umlaut in self.third for umlaut in "äöü"):
+            return self.third[:-1] if not self.third.endswith("tt") else self.third
+        return self.stem + ("e" if self._needs_e() else "")
+
+    def _second(self) -> str:
+        base = self.third[:-1]
+        if self.stem.endswith("t") and not self.third.endswith("et"):
+            return self.third + "st"
+        return base + ("t" if base.endswith(("s", "ß", "z", "x")) else "st")
+
+    def _second_plural(self) -> str:
+        return self.stem + ("et" if self._needs_e() else "t")
+
+    def _needs_e(self) -> bool:
+        """True where a stem in -t, -d or consonant + n (öffnen) needs an e before the ending."""
+        return self.stem.endswith(("t", "d", "ffn", "chn", "gn"))
+
+
+_IRREGULAR_PRESENT = {
+    "sein": "bin bist ist sind seid sind",
+    "haben": "habe hast hat haben habt haben",
+    "werden": "werde wirst wird werden werdet werden",
+    "wissen": "weiß weißt weiß wissen wisst wissen",
+    "können": "kann kannst kann können könnt können",
+    "müssen": "muss musst muss müssen müsst müssen",
+    "wollen": "will willst will wollen wollt wollen",
+    "dürfen": "darf darfst darf dürfen dürft dürfen",
+    "sollen": "soll sollst soll sollen sollt sollen",
+    "mögen": "mag magst mag mögen mögt mögen",
+    "möchten": "möchte möchtest möchte möchten möchtet möchten",
+    "könnten": "könnte könntest könnte könnten könntet könnten",
+    "sollten": "sollte solltest sollte sollten solltet sollten",
+}
+_PRETERITE_STEMS = {
+    "haben": "hatte",
+    "können": "konnte",
+    "müssen": "musste",
+    "wollen": "wollte",
+    "dürfen": "durfte",
+    "sollen": "sollte",
+    "wissen": "wusste",
+}
+_PRESENT = {infinitive: tuple(forms.split()) for infinitive, forms in _IRREGULAR_PRESENT.items()}
+_PRETERITE = {
+    infinitive: (stem, stem + "st", stem, stem + "n", stem + "t", stem + "n")
+    for infinitive, stem in _PRETERITE_STEMS.items()
+}
+_PRETERITE["sein"] = ("war", "warst", "war", "waren", "wart", "waren")
+
+
+def present(verb: Verb, person: int) -> str:
+    """The present tense; person counts ich, du, er, wir, ihr, sie from 0 to 5."""
+    return _PRESENT[verb.infinitive][person] if verb.infinitive in _PRESENT else verb.present()[person]
+
+
+def auxiliary(infinitive: str, person: int) -> str:
+    """The present tense of sein, haben, werden or a modal verb."""
+    return _PRESENT[infinitive][person]
+
+
+def imperative(verb: Verb, person: int) -> str:
+    """The command to one friend (person 1) or to several (person 4)."""
+    return verb.imperative() if person == 1 else present(verb, person)
+
+
+def has_preterite(infinitive: str) -> bool:
+    """True of the verbs whose past is spoken in the preterite (war, hatte, konnte) and not in the perfect."""
+    return infinitive in _PRETERITE
+
+
+def preterite(infinitive: str, person: int) -> str:
+    return _PRETERITE[infinitive][person]
+
+
+REFLEXIVE_MARKS: dict[str, Literal["", "acc", "dat"]] = {"": "", "sich": "acc", "sich dat": "dat"}
+"""How a table of verbs marks a reflexive pronoun, and the case that the mark stands for."""
+
+_REFLEXIVE = {
+    "acc": ["mich", "dich", "sich", "uns", "euch", "sich"],
+    "dat": ["mir", "dir", "sich", "uns", "euch", "sich"],
+}
+
+
+def reflexive_pronoun(case: Literal["acc", "dat"], person: int) -> str:
+    return _REFLEXIVE[case][person]

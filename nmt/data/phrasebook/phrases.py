@@ -1,0 +1,178 @@
+"""Noun phrases in both languages: "der alte Mann" with "the old man", pronouns, names and possessors.
+
+In flow words of the lexicon, out flow `Phrase` objects that know their German cases, their agreement and their pronoun.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from nmt.data.phrasebook import english, german
+from nmt.data.phrasebook.english import Agreement
+from nmt.data.phrasebook.german import Declension, Forms, Gender
+from nmt.data.phrasebook.words import Adjective, Noun
+
+ICH, DU, ER, WIR, IHR, SIE = range(6)
+"""The grammatical persons, as German verbs number them."""
+
+
+@dataclass(frozen=True)
+class Determiner:
+    """What stands before a noun; an empty English word stands for none."""
+
+    german: str
+    declension: Declension
+    english: str
+    english_plural: str = ""
+
+    def in_english(self, plural: bool) -> str:
+        return self.english_plural or self.english if plural else self.english
+
+
+THE = Determiner("der", "der", "the")
+A = Determiner("ein", "ein", "a")
+BARE = Determiner("", "none", "")
+NO = Determiner("kein", "ein", "a", "any")
+THIS = Determiner("dies", "dieser", "this", "these")
+EVERY = Determiner("jed", "dieser", "every")
+WHICH = Determiner("welch", "dieser", "which")
+MY = Determiner("mein", "ein", "my")
+YOUR_DU = Determiner("dein", "ein", "your")
+HIS = Determiner("sein", "ein", "his")
+HER = Determiner("ihr", "ein", "her")
+OUR = Determiner("unser", "ein", "our")
+YOUR_IHR = Determiner("euer", "ein", "your")
+THEIR = Determiner("ihr", "ein", "their")
+YOUR_SIE = Determiner("Ihr", "ein", "your")
+
+
+@dataclass(frozen=True, eq=False)
+class Phrase:
+    """A noun phrase: its German in four cases, its English as subject and as object, and what agrees with it."""
+
+    german: Forms
+    english: str
+    person: int
+    gender: Gender
+    english_object: str
+    agreement: Agreement
+    words: tuple[str, ...] = ()
+    """The content words, for telling which combinations a sentence uses: at most an adjective and then a noun."""
+    is_pronoun: bool = False
+    possessor: Determiner | None = None
+    """The possessive that refers back to it: "seine" after "der Mann"; none where English would have to guess."""
+
+    @property
+    def combinations(self) -> tuple[str, ...]:
+        return ("+".join(self.words),) if len(self.words) > 1 else ()
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The noun itself as a content word; a pronoun has none."""
+        return self.words[-1:]
+
+
+def _pronoun(forms: str, subject: str, obj: str, person: int, gender: Gender, possessor: Determiner | None) -> Phrase:
+    nominative, accusative, dative = forms.split()
+    agreement: Agreement = "I" if person == ICH else "he" if person == ER else "they"
+    cases = (nominative, accusative, dative, "")
+    return Phrase(cases, subject, person, gender, obj, agreement, is_pronoun=True, possessor=possessor)
+
+
+I = _pronoun("ich mich mir", "I", "me", ICH, "m", MY)  # noqa: E741
+YOU_DU = _pronoun("du dich dir", "you", "you", DU, "m", YOUR_DU)
+HE = _pronoun("er ihn ihm", "he", "him", ER, "m", HIS)
+SHE = _pronoun("sie sie ihr", "she", "her", ER, "f", HER)
+IT = _pronoun("es es ihm", "it", "it", ER, "n", None)
+WE = _pronoun("wir uns uns", "we", "us", WIR, "p", OUR)
+YOU_IHR = _pronoun("ihr euch euch", "you", "you", IHR, "p", YOUR_IHR)
+THEY = _pronoun("sie sie ihnen", "they", "them", SIE, "p", THEIR)
+YOU_SIE = _pronoun("Sie Sie Ihnen", "you", "you", SIE, "m", YOUR_SIE)
+PRONOUNS = (I, HE, SHE, WE, THEY)
+_POSSESSORS = {"m": HIS, "f": HER, "n": None, "p": THEIR}
+
+
+def noun_phrase(determiner: Determiner, noun: Noun, adjective: Adjective | None = None, plural: bool = False) -> Phrase:
+    """Declines determiner, adjective and noun together and gives the English beside them."""
+    return described(determiner, noun, (adjective.german, adjective.english) if adjective else ("", ""), plural)
+
+
+@cache
+def described(determiner: Determiner, noun: Noun, attribute: tuple[str, str], plural: bool = False) -> Phrase:
+    """A noun phrase whose attribute is given in both languages, without its ending: a comparative, an ordinal."""
+    plural = plural or noun.gender == "p"
+    gender: Gender = "p" if plural else noun.gender
+    forms = noun.forms(plural)
+    cases = tuple(_declined(determiner, attribute[0], forms[case], case, gender) for case in range(4))
+    english_plural = plural or noun.pair
+    name = noun.english_plural if plural else noun.english
+    text = _with_determiner(determiner, f"{attribute[1]} {name}".strip(), english_plural, noun.pair)
+    agreement: Agreement = "they" if english_plural else "he"
+    words = (attribute[0], noun.german) if attribute[0] else (noun.german,)
+    person = SIE if plural else ER
+    return Phrase(_four(cases), text, person, gender, text, agreement, words, possessor=_POSSESSORS[gender])
+
+
+def counted(value: int, noun: Noun) -> Phrase:
+    """A number of things: "zwei Äpfel", "ein Apfel"."""
+    if value == 1:
+        return noun_phrase(Determiner("ein", "ein", "one"), noun)
+    return noun_phrase(_numeral(value), noun, plural=True)
+
+
+@cache
+def _numeral(value: int) -> Determiner:
+    return Determiner(german.number(value), "none", english.number(value))
+
+
+@cache
+def name_phrase(name: str, is_female: bool, title: str = "") -> Phrase:
+    """A person's name, with "Frau" or "Herr" before a surname: the one title that German declines (Herrn Weber)."""
+    if title:
+        oblique = "Herrn" if title == "Herr" else title
+        cases: Forms = (f"{title} {name}", f"{oblique} {name}", f"{oblique} {name}", f"{oblique} {name}s")
+        text = f"{'Mr' if title == 'Herr' else 'Ms'} {name}"
+    else:
+        cases, text = (name, name, name, f"{name}s"), name
+    gender: Gender = "f" if is_female else "m"
+    return Phrase(cases, text, ER, gender, text, "he", (name,), possessor=_POSSESSORS[gender])
+
+
+def pronoun_for(phrase: Phrase, is_person: bool = True) -> Phrase:
+    """The third-person pronoun that takes up a phrase; of a thing it is English "it", whatever its German gender."""
+    if phrase.agreement == "they":
+        return replace(THEY, person=phrase.person, german={"m": HE, "f": SHE, "n": IT, "p": THEY}[phrase.gender].german)
+    pronoun = {"m": HE, "f": SHE, "n": IT, "p": THEY}[phrase.gender]
+    return pronoun if is_person else replace(pronoun, english="it", english_object="it")
+
+
+def joined(parts: Sequence[Phrase]) -> Phrase:
+    """Two phrases with "und" between them: one plural subject or object."""
+    first, second = parts
+    cases = _four(tuple(f"{first.german[case]} und {second.german[case]}" for case in range(4)))
+    person = WIR if ICH in (first.person, second.person) else SIE
+    possessor = OUR if person == WIR else THEIR
+    text = f"{first.english} and {second.english}"
+    obj = f"{first.english_object} and {second.english_object}"
+    return Phrase(cases, text, person, "p", obj, "they", possessor=possessor)
+
+
+def _four(cases: tuple[str, ...]) -> Forms:
+    nominative, accusative, dative, genitive = cases
+    return nominative, accusative, dative, genitive
+
+
+def _declined(determiner: Determiner, attribute: str, noun: str, case: int, gender: Gender) -> str:
+    parts = [german.determiner(determiner.german, determiner.declension, case, gender)]
+    if attribute:
+        parts.append(german.adjective(attribute, determiner.declension, case, gender))
+    return " ".join(part for part in [*parts, noun] if part)
+
+
+def _with_determiner(determiner: Determiner, words: str, plural: bool, pair: bool) -> str:
+    if determiner in (A, NO) and pair:
+        return f"a pair of {words}"
+    if determiner is A or (determiner is NO and not plural):
+        return english.with_article(words)
+    article = determiner.in_english(plural)
+    return f"{article} {words}" if article else words

@@ -1,0 +1,206 @@
+"""Patterns with relative clauses: the pronoun in the nominative, accusative and dative, and after a preposition.
+
+Each pattern is a function from a random generator to a `Sentence`; `PATTERNS` gives each its weight.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from nmt.data.phrasebook import clauses, events, german, people
+from nmt.data.phrasebook import lexicon as lex
+from nmt.data.phrasebook.clauses import PLACE, Clause, Piece, Tense
+from nmt.data.phrasebook.german import ACC, DAT, NOM
+from nmt.data.phrasebook.phrases import MY, THE, Phrase, described, noun_phrase
+from nmt.data.phrasebook.sentence import Pattern, Sentence, finish
+from nmt.data.phrasebook.words import Action, Adjective, Noun, action
+
+_PEOPLE = lex.GROWN_UPS[:3] + lex.CHILDREN[:2]
+
+
+def who_did_that(rng: Random) -> Sentence:
+    """ "Kennen Sie den Mann, der gestern …?"."""
+    noun = rng.choice(_PEOPLE)
+    person = noun_phrase(THE, noun)
+    done = events.happened(rng, events.always(_relative(person)), timed=rng.random() < 0.5, also=rng.choice("jjy"))
+    opening, english_opening, case, mark = rng.choice(_KNOWING)
+    german_words = f"{opening} {person.german[case]}, {clauses.subordinate(done)}"
+    return finish(
+        german_words, f"{english_opening} {person.english} {clauses.statement(done)}", _words(noun, done), mark
+    )
+
+
+_KNOWING = (
+    ("kennen Sie", "do you know", ACC, "?"),
+    ("wo ist", "where is", NOM, "?"),
+    ("das ist", "that is", NOM, "."),
+    ("wir suchen", "we are looking for", ACC, "."),
+)
+
+
+def who_is_ours(rng: Random) -> Sentence:
+    """ "Die Frau, die gerade telefoniert, ist meine Tante."."""
+    noun = rng.choice(lex.GROWN_UPS[:2])
+    person = noun_phrase(THE, noun)
+    doing = replace(events.doing(rng, "u", events.always(_relative(person))), tense=Tense.PROGRESSIVE)
+    doing = replace(doing, adverb=("gerade", ""))
+    known = noun_phrase(
+        MY, rng.choice(lex.MEN_OF_THE_FAMILY[:-1] if noun.gender == "m" else lex.WOMEN_OF_THE_FAMILY[:-1])
+    )
+    german_words = f"{person.german[NOM]}, {clauses.subordinate(doing)}, ist {known.german[NOM]}"
+    english_words = f"{person.english} {clauses.statement(doing)} is {known.english}"
+    return finish(german_words, english_words, (*_words(noun, doing), f"{noun.german}+{known.words[-1]}"))
+
+
+def what_was_bought(rng: Random) -> Sentence:
+    """ "Das Buch, das ich gestern gekauft habe, ist spannend."."""
+    things, qualities, verb = rng.choice(_USED)
+    noun, quality = rng.choice(things), rng.choice(qualities)
+    thing = noun_phrase(THE, noun)
+    pronoun = german.relative_pronoun(thing.gender, ACC)
+    time = rng.choice((None, *lex.RECENT_TIMES, *lex.LAST_WEEKS))
+    used = Clause(people.subject(rng, "adult"), verb, tense=Tense.PAST, time=time)
+    is_so = "are" if thing.agreement == "they" else "is"
+    german_words = f"{thing.german[NOM]}, {clauses.subordinate(used, pronoun)}, ist {quality.german}"
+    english_words = f"{thing.english} that {clauses.statement(used)} {is_so} {quality.english}"
+    return finish(german_words, english_words, (f"{verb.word}+{noun.german}", f"{quality.german}+{noun.german}"))
+
+
+_BUY = action("kaufen kauft gekauft = buy")
+_READ = action("lesen liest gelesen = read")
+_USED: tuple[tuple[Sequence[Noun], Sequence[Adjective], Action], ...] = (
+    (lex.WORN, lex.FOR_CLOTHES[2:7], _BUY),
+    (lex.WORN, lex.COLOURS, _BUY),
+    (lex.FURNITURE, lex.FOR_FURNITURE[2:], _BUY),
+    (lex.STORIES[:3], lex.FOR_STORIES, _READ),
+    (lex.MESSAGES[:5], lex.FOR_MESSAGES, _READ),
+    (lex.MACHINES, lex.FOR_MACHINES[4:], _BUY),
+    (lex.SAVOURY, lex.FOR_SAVOURY, action("bestellen bestellt bestellt = order")),
+    (lex.SWEETS, lex.FOR_SWEETS, action("backen backt gebacken = bake")),
+    (lex.TASKS[:1], lex.FOR_TASKS[:4], action("beantworten beantwortet beantwortet = answer")),
+)
+
+
+def where_is_what(rng: Random) -> Sentence:
+    """ "Wo ist der Schlüssel, den du gefunden hast?"."""
+    verb, things = rng.choice(_HAD)
+    noun = rng.choice(things)
+    thing = noun_phrase(THE, noun)
+    pronoun = german.relative_pronoun(thing.gender, ACC)
+    had = Clause(people.other(rng), verb, tense=Tense.PAST, time=rng.choice((None, *lex.RECENT_TIMES)))
+    are = "are" if thing.agreement == "they" else "is"
+    german_words = f"wo ist {thing.german[NOM]}, {clauses.subordinate(had, pronoun)}"
+    english_words = f"where {are} {thing.english} that {clauses.statement(had)}"
+    return finish(german_words, english_words, (f"{verb.word}+{noun.german}",), "?")
+
+
+_HAD: tuple[tuple[Action, Sequence[Noun]], ...] = (
+    (_BUY, lex.GIFTS),
+    (action("mit|bringen bringt mitgebracht = bring"), lex.GIFTS),
+    (action("finden findet gefunden = find"), lex.BELONGINGS),
+)
+
+
+def to_whom(rng: Random) -> Sentence:
+    """The dative: "Das ist die Frau, der ich geholfen habe."."""
+    noun, verb = rng.choice(_PEOPLE), rng.choice(_DATIVE_VERBS)
+    person = noun_phrase(THE, noun)
+    done = Clause(people.lead(rng), verb, tense=Tense.PAST, time=rng.choice((None, *lex.RECENT_TIMES)))
+    opening, english_opening, case, mark = rng.choice(_KNOWING)
+    pronoun = german.relative_pronoun(person.gender, DAT)
+    german_words = f"{opening} {person.german[case]}, {clauses.subordinate(done, pronoun)}"
+    english_words = f"{english_opening} {person.english} who {clauses.statement(done)}"
+    return finish(german_words, english_words, (f"{verb.word}+{noun.german}", *done.combinations[:1]), mark)
+
+
+_DATIVE_VERBS = (
+    action("helfen hilft geholfen = help"),
+    action("danken dankt gedankt = thank"),
+    action("antworten antwortet geantwortet = answer"),
+    action("gratulieren gratuliert gratuliert = congratulate"),
+)
+
+
+def with_whom(rng: Random) -> Sentence:
+    """After a preposition, which English leaves at the end."""
+    preposition, case, verb, english_end = rng.choice(_PREPOSITIONAL)
+    noun = rng.choice(_PEOPLE)
+    person = noun_phrase(THE, noun)
+    pronoun = f"{preposition} {german.relative_pronoun(person.gender, case)}"
+    done = Clause(people.lead(rng), verb, (Piece(PLACE, "", english_end),), Tense.PAST)
+    opening, english_opening, outer_case, mark = rng.choice(_KNOWING)
+    german_words = f"{opening} {person.german[outer_case]}, {clauses.subordinate(done, pronoun)}"
+    english_words = f"{english_opening} {person.english} who {clauses.statement(done)}"
+    return finish(german_words, english_words, (f"{verb.word}+{noun.german}", *done.combinations[:1]), mark)
+
+
+_PREPOSITIONAL = (
+    ("mit", DAT, action("sprechen spricht gesprochen = speak"), "to"),
+    ("mit", DAT, action("tanzen tanzt getanzt = dance"), "with"),
+    ("auf", ACC, action("warten wartet gewartet = wait"), "for"),
+    ("von", DAT, action("erzählen erzählt erzählt = tell us"), "about"),
+)
+
+
+def that_is_late(rng: Random) -> Sentence:
+    """ "Der Zug, auf den wir warten, hat Verspätung."."""
+    noun = rng.choice(lex.AWAITED[:2] + lex.AWAITED[5:6])
+    thing = noun_phrase(THE, noun)
+    pronoun = f"auf {german.relative_pronoun(thing.gender, ACC)}"
+    waiting = Clause(
+        people.subject(rng), action("warten wartet gewartet = wait"), (Piece(PLACE, "", "for"),), Tense.PROGRESSIVE
+    )
+    ending, english_ending = rng.choice(
+        (("hat Verspätung", "is late"), ("kommt gleich", "is coming soon"), ("kommt nicht", "isn't coming"))
+    )
+    german_words = f"{thing.german[NOM]}, {clauses.subordinate(waiting, pronoun)}, {ending}"
+    english_words = f"{thing.english} that {clauses.statement(waiting)} {english_ending}"
+    return finish(german_words, english_words, (f"warten+{noun.german}", *waiting.combinations[:1]))
+
+
+def where_one_lives(rng: Random) -> Sentence:
+    """ "Das Haus, in dem ich wohne, ist alt."."""
+    noun, quality = rng.choice(lex.HOMES[:3]), rng.choice(lex.FOR_HOMES)
+    home = noun_phrase(THE, noun)
+    living = Clause(people.subject(rng), action("wohnen wohnt gewohnt = live"), (Piece(PLACE, "", "in"),))
+    pronoun = f"in {german.relative_pronoun(home.gender, DAT)}"
+    german_words = f"{home.german[NOM]}, {clauses.subordinate(living, pronoun)}, ist {quality.german}"
+    english_words = f"{home.english} that {clauses.statement(living)} is {quality.english}"
+    return finish(german_words, english_words, (f"{quality.german}+{noun.german}", *living.combinations[:1]))
+
+
+def best_ever(rng: Random) -> Sentence:
+    """ "Das ist der spannendste Film, den ich je gesehen habe."."""
+    noun, quality = rng.choice(lex.STORIES), rng.choice([story for story in lex.FOR_STORIES if story.german != "neu"])
+    seen = noun.german in ("Film", "Serie", "Theaterstück")
+    verb = action("sehen sieht gesehen = see") if seen else _READ
+    story = described(THE, noun, (quality.german_superlative, quality.english_superlative))
+    subject = people.subject(rng)
+    done = Clause(subject, verb, tense=Tense.PERFECT, adverb=("je", "ever"))
+    pronoun = german.relative_pronoun(noun.gender, ACC)
+    german_words = f"das ist {story.german[NOM]}, {clauses.subordinate(done, pronoun)}"
+    english_words = f"that is {story.english} that {clauses.statement(done)}"
+    return finish(german_words, english_words, (f"{quality.german}+{noun.german}", *done.combinations[:1]))
+
+
+def _relative(antecedent: Phrase) -> Phrase:
+    """The relative pronoun as a subject: "der", "die", "das" – "who"."""
+    nominative, accusative, dative = (german.relative_pronoun(antecedent.gender, case) for case in (NOM, ACC, DAT))
+    return replace(antecedent, german=(nominative, accusative, dative, ""), english="who", words=(), is_pronoun=True)
+
+
+def _words(noun: Noun, clause: Clause) -> tuple[str, ...]:
+    return (f"{noun.german}+{clause.action.word}", *clause.combinations)
+
+
+PATTERNS: tuple[tuple[int, Pattern], ...] = (
+    (10, who_did_that),
+    (6, who_is_ours),
+    (10, what_was_bought),
+    (6, where_is_what),
+    (6, to_whom),
+    (6, with_whom),
+    (4, that_is_late),
+    (5, where_one_lives),
+    (6, best_ever),
+)

@@ -1,0 +1,101 @@
+"""From recipe files and the command line to a `Config`, strictly; and back to a YAML file.
+
+Later wins: the defaults of `nmt.config`, then `--config FILE`, then `--section.field VALUE`.
+"""
+
+import difflib
+import re
+import sys
+from argparse import ArgumentError
+from collections.abc import Callable
+from dataclasses import asdict, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt.config import Config
+
+
+def make_parser(prog: str, description: str) -> Any:
+    """A `jsonargparse.ArgumentParser` for every field of `Config`, with --config; the field docstrings are its help."""
+    from jsonargparse import ArgumentParser, set_parsing_settings
+
+    set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    parser = ArgumentParser(prog=f"python -m {prog}", description=description, exit_on_error=False)
+    parser.add_argument("--config", action="config", help="A recipe: YAML with what differs from the defaults.")
+    parser.add_class_arguments(Config, None)
+    return parser
+
+
+def parse(parser: Any, argv: list[str] | None) -> Any:
+    """Parsed options, with every section of `Config` made and checked.
+
+    Raises:
+        ValueError: a setting is unknown (the nearest name is given), of the wrong type, or out of range.
+    """
+    try:
+        return parser.instantiate(parser.parse_args(argv))
+    except ArgumentError as error:
+        raise ValueError(explain(str(error))) from error
+
+
+def as_config(options: Any) -> Config:
+    """The `Config` among parsed options."""
+    return Config(**{f.name: getattr(options, f.name) for f in fields(Config)})
+
+
+def load_config(path: Path) -> Config:
+    """Read a recipe, or the config.yaml of a run. Raises ValueError as `parse`."""
+    return as_config(parse(make_parser("nmt.train", ""), ["--config", str(path)]))
+
+
+def dump_config(config: Config) -> str:
+    """All settings as YAML, for `load_config`."""
+    parser = make_parser("nmt.train", "")
+    return str(parser.dump(parser.parse_object(asdict(config))))
+
+
+def setting_names(kind: type = Config, prefix: str = "") -> list[str]:
+    """Every setting's dotted name."""
+    names = []
+    for f in fields(kind):
+        if is_dataclass(f.type) and isinstance(f.type, type):
+            names += setting_names(f.type, f"{prefix}{f.name}.")
+        else:
+            names.append(prefix + f.name)
+    return names
+
+
+def flatten(config: Config) -> dict[str, Any]:
+    """Every setting's value by its dotted name."""
+    values = {}
+    for name in setting_names():
+        value: Any = config
+        for part in name.split("."):
+            value = getattr(value, part)
+        values[name] = value
+    return values
+
+
+def explain(message: str) -> str:
+    """The parser's message in one line, with the nearest setting for a name that is none."""
+    line = " ".join(message.split())
+    unknown = re.search(r"Group '(\S+)' does not accept option '(\S+)'", line)
+    name = f"{unknown[1]}.{unknown[2]}" if unknown else ""
+    if unknown := re.search(r"(?:unrecognized arguments: --|Key ['\"])([\w.]+)", line):
+        name = unknown[1]
+    if not name:
+        return re.sub(r'^Parser key "([\w.]+)":', r"\1:", line)
+    near = difflib.get_close_matches(name, setting_names(), n=1, cutoff=0.5)
+    return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else "; --help lists all")
+
+
+def run_command(name: str, command: Callable[[], int]) -> int:
+    """Run a command's body; a user's mistake becomes one line on stderr and exit status 2, Ctrl-C 130."""
+    try:
+        return command()
+    except (ValueError, OSError) as error:
+        print(f"nmt.{name}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt as interrupt:
+        print(f"\n{interrupt}" if interrupt.args else "", file=sys.stderr)
+        return 130

@@ -1,0 +1,220 @@
+"""python -m nmt.train: a corpus and a recipe in, runs/<name>/ out: data, tokenizer, checkpoints, model, scores, report.
+
+Each stage leaves its result when it is done, so that a run that was cut off goes on where it stopped.
+"""
+
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt import __version__
+from nmt.config import Config
+from nmt.settings import as_config, dump_config, flatten, load_config, make_parser, parse, run_command
+
+if TYPE_CHECKING:
+    from nmt.data.corpora import Corpus
+    from nmt.prepare import Prepared
+
+RECIPES = Path(__file__).parent.parent / "recipes"
+# What may differ when a run goes on: nothing here alters what its steps so far have learned.
+MAY_CHANGE = {"training.max_steps", "training.log_every", "training.validate_every", "training.validation_sentences",
+              "training.patience", "training.threads", "training.device", "training.keep_checkpoints",
+              "training.average", "training.average_of", "runs"}
+EXAMPLES = 5
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_command("train", lambda: command(sys.argv[1:] if argv is None else argv))
+
+
+def command(argv: list[str]) -> int:
+    """Read the settings, with the corpus's own recipe if none is named, and run what is not finished."""
+    from nmt.data.corpora import corpus_name, load_corpus
+
+    parser = make_parser("nmt.train", "Train a translator from parallel text, measure it, and keep it in runs/<name>/. "
+                                      "Without --config, recipes/CORPUS.yaml is used if there is one.")
+    parser.add_argument("--resume", action="store_true", help="Go on with a run that was stopped.")
+    options = parse(parser, argv)
+    corpus = load_corpus(options.data) if corpus_name(options.data) is None else None
+    name = corpus.name if corpus else str(corpus_name(options.data))
+    recipe = RECIPES / f"{name}.yaml"
+    if not options.config and recipe.is_file():
+        say(f"Recipe: {recipe.name}")
+        options = parse(parser, ["--config", str(recipe), *argv])
+    config = as_config(options)
+    data = replace(config.data, corpus=name) if corpus else config.data
+    run_name = config.name or f"{data.source}-{data.target}-{name}"
+    Run(replace(config, data=data, name=run_name), corpus).carry_out(options.resume)
+    return 0
+
+
+def say(line: str) -> None:
+    """Tell the user, on stderr."""
+    from nmt.training.monitor import console
+
+    console.print(line, markup=False, soft_wrap=True)
+
+
+class Run:
+    """A run folder, and the stages that fill it."""
+
+    def __init__(self, config: Config, corpus: "Corpus | None") -> None:
+        """`corpus`: if it is at hand already; else it is read when it is needed."""
+        self.config, self.corpus = config, corpus
+        self.folder = Path(config.runs) / config.name
+        self.report_file, self.seconds_file = self.folder / "report.json", self.folder / "seconds.json"
+
+    def carry_out(self, resume: bool) -> None:
+        """From the corpus to the report; what is finished is not done again. Raises ValueError if settings changed."""
+        if self.report_file.exists():
+            say(f"{self.folder} is finished; --name NAME trains another.")
+        else:
+            self.open_folder(resume)
+            prepared = self.timed("prepare", self.prepare)
+            if not (self.folder / "model" / "SHA256SUMS").exists():
+                self.timed("train", lambda: self.train(prepared))
+            self.evaluate(prepared)
+        self.show()
+
+    def open_folder(self, resume: bool) -> None:
+        """Record the settings; those of a run that goes on must be the ones it began with."""
+        file = self.folder / "config.yaml"
+        if file.exists():
+            if not resume:
+                raise ValueError(f"{self.folder} holds a run that has not finished: --resume goes on with it, "
+                                 f"--name NAME starts another")
+            before, now = flatten(load_config(file)), flatten(self.config)
+            changed = [f"{k} was {before[k]}, is {v}" for k, v in now.items() if before[k] != v and k not in MAY_CHANGE]
+            if changed:
+                raise ValueError(f"{self.folder} was begun with other settings: {'; '.join(changed)}. Take --name NAME "
+                                 f"for another run, or the old settings to go on")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# Written by nmt {__version__}.\n{dump_config(self.config)}", encoding="utf8")
+
+    def timed(self, stage: str, work: Callable[[], Any]) -> Any:
+        """Do a stage, and add its seconds to seconds.json."""
+        started = time.perf_counter()
+        try:
+            return work()
+        finally:
+            seconds = self.seconds()
+            seconds[stage] = round(seconds.get(stage, 0.0) + time.perf_counter() - started, 1)
+            write_json(self.seconds_file, seconds)
+
+    def seconds(self) -> dict[str, float]:
+        """Seconds spent in each stage so far, interrupted attempts included."""
+        return dict(json.loads(self.seconds_file.read_text())) if self.seconds_file.exists() else {}
+
+    def prepare(self) -> "Prepared":
+        from nmt.data.cleaning import ledger_table
+        from nmt.prepare import prepare, prepare_run
+        from nmt.training.monitor import console
+
+        prepared = prepare(self.corpus, self.config, self.folder, say) if self.corpus else prepare_run(self.config, say)
+        console.print(ledger_table(prepared.ledgers))
+        return prepared
+
+    def train(self, prepared: "Prepared") -> None:
+        """Train, or go on training; then choose the weights and write the model folder."""
+        from nmt.decode.folder import ModelInfo, save_model
+        from nmt.training.loop import Stopped, TrainingData, make_trainer
+        from nmt.training.monitor import Monitor
+
+        data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
+        trainer = make_trainer(self.config, prepared.tokenizer, data, self.folder)
+        if trainer.resume():
+            say(f"Going on after step {trainer.progress.step:,}.")
+        parameters = sum(p.numel() for p in trainer.model.parameters())
+        say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.describe()}; "
+            f"watch it with: make tensorboard")
+        try:
+            with Monitor(self.folder, trainer.progress.step, self.config.training.max_steps) as monitor:
+                trainer.train(monitor)
+                weights = trainer.choose_weights(monitor)
+                monitor.settings(flatten(self.config), {"best_validation": abs(trainer.progress.best_value or 0.0)})
+        except Stopped as stopped:
+            raise KeyboardInterrupt(f"Stopped after step {trainer.progress.step:,}; all is saved. The same command "
+                                    f"with --resume goes on.") from stopped
+        languages = self.config.data
+        info = ModelInfo(languages.source, languages.target, prepared.corpus, self.config.model, self.config.decoding)
+        save_model(self.folder / "model", weights, prepared.tokenizer, info, self.card(prepared, parameters))
+
+    def card(self, prepared: "Prepared", parameters: int) -> str:
+        """The model folder's README."""
+        data = self.config.data
+        return (f"# {data.source} → {data.target}, trained on {prepared.corpus}\n\n"
+                f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {len(prepared.train):,} "
+                f"sentence pairs of {prepared.corpus}. It translates single sentences of text like that.\n\n"
+                f"    python -m nmt.translate --model FOLDER < input.{data.source}\n\n"
+                f"It knows only what its corpus holds: check its terms before you share it or rely on it.\n")
+
+    def evaluate(self, prepared: "Prepared") -> None:
+        """Translate the test sets with the model folder as users load it, and write report.json."""
+        from nmt.decode.translator import Translator
+
+        started = time.perf_counter()
+        translator = Translator.load(self.folder / "model", self.config.training.device)
+        tests = {name: self.test(translator, name, pairs) for name, pairs in prepared.tests.items()}
+        main_test = tests[next(iter(tests))]
+        report = {
+            "corpus": prepared.corpus, "source": self.config.data.source, "target": self.config.data.target,
+            **{key: main_test[key] for key in ("bleu", "chrf", "bleu_signature", "chrf_signature")},
+            "tests": tests,
+            "seconds": self.seconds() | {"evaluate": round(time.perf_counter() - started, 1)},
+            "parameters": sum(p.numel() for p in translator.model.parameters()),
+            "pairs": {"train": len(prepared.train), "val": len(prepared.val)},
+            "versions": {"nmt": __version__, "python": platform.python_version()}
+            | {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")},
+            "settings": asdict(self.config),
+        }
+        write_json(self.report_file, report)
+
+    def test(self, translator: Any, name: str, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+        """Scores and examples of one test set; the translations go to translations/NAME.TARGET."""
+        from nmt.evaluate import evaluate
+
+        sources, references = map(list, zip(*pairs, strict=True))
+        evaluation = evaluate(translator, sources, references)
+        translations = evaluation.translations
+        output = self.folder / "translations" / f"{name}.{self.config.data.target}"
+        output.parent.mkdir(exist_ok=True)
+        output.write_text("".join(line + "\n" for line in translations), encoding="utf8")
+        spread = [i * len(sources) // EXAMPLES for i in range(min(EXAMPLES, len(sources)))]
+        examples = [{"source": sources[i], "translation": translations[i], "reference": references[i]} for i in spread]
+        result: dict[str, Any] = {"sentences": len(sources), "examples": examples}
+        for score in evaluation.scores:
+            key = score.name.lower()
+            result |= {key: round(score.value, 2), f"{key}_signature": score.signature}
+        return result
+
+    def show(self) -> None:
+        """The report for people: examples, scores, and what to type next."""
+        report = json.loads(self.report_file.read_text(encoding="utf8"))
+        for name, test in report["tests"].items():
+            for example in test["examples"]:
+                say("")
+                for key, label in (("source", "source"), ("translation", "nmt"), ("reference", "reference")):
+                    say(f"{label:>10}  {example[key]}")
+            say(f"\n{name}: BLEU {test['bleu']:.2f}, chrF {test['chrf']:.2f} on {test['sentences']:,} sentences of "
+                f"{report['corpus']}\n  {test['bleu_signature']}\n  {test['chrf_signature']}")
+        seconds = report["seconds"]
+        say("\n" + ", ".join(f"{stage} {seconds[stage]:,.0f} s" for stage in seconds) + f"; report: {self.report_file}")
+        say(f"\nTranslate:  {sys.executable} -m nmt.translate --model {self.folder / 'model'}")
+        say(f"Watch:      {sys.executable} -m tensorboard.main --logdir {self.config.runs}")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON so that the file is there whole or not at all."""
+    temporary = path.with_name(path.name + ".partial")
+    temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
+    temporary.replace(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""Checkpoints: a training run's whole state in a folder, written so that it is either complete or absent.
+
+`checkpoints/step-00002000/` holds model.safetensors, optimizer.safetensors (moments and random state) and state.json.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from nmt.decode.folder import set_weights
+
+
+@dataclass
+class Progress:
+    """Where a run stands; all that a checkpoint holds besides tensors."""
+
+    step: int = 0
+    """Optimizer steps taken."""
+    epoch: int = 0
+    batch: int = 0
+    """Batches of this epoch's plan already used."""
+    seconds: float = 0.0
+    """Time spent in training so far, validation included."""
+    best_step: int = 0
+    best_value: float | None = None
+    """Of training.best_metric, larger is better (a loss is negated)."""
+    bad_validations: int = 0
+    """Validations since the best."""
+    validated: dict[str, float] = field(default_factory=dict)
+    """The value of training.best_metric at each step that was validated, as in best_value."""
+
+
+def step_folder(folder: Path, step: int) -> Path:
+    return folder / f"step-{step:08d}"
+
+
+def list_checkpoints(folder: Path) -> list[Path]:
+    """The complete checkpoints, oldest first."""
+    return sorted(folder.glob("step-????????"))
+
+
+def write_atomically(target: Path, files: Mapping[str, Mapping[str, Tensor] | str]) -> None:
+    """Write a folder of safetensors and texts: under a temporary name, to the disk, then renamed into place."""
+    temporary = target.with_name(target.name + ".partial")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    for name, content in files.items():
+        if isinstance(content, str):
+            (temporary / name).write_text(content, encoding="utf8")
+        else:
+            save_file(dict(content), temporary / name)
+        flush_to_disk(temporary / name)
+    shutil.rmtree(target, ignore_errors=True)
+    os.replace(temporary, target)
+    flush_to_disk(target.parent)
+
+
+def flush_to_disk(path: Path) -> None:
+    """fsync a file or a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Path:
+    """Save the state of a run after `progress.step` steps; returns the checkpoint's folder."""
+    names = {id(p): name for name, p in model.named_parameters()}
+    moments = {f"{names[id(p)]}:{key}": value for p, state in optimizer.state.items()
+               for key, value in state.items() if isinstance(value, Tensor)}
+    target = step_folder(folder, progress.step)
+    write_atomically(target, {
+        "model.safetensors": weights(model),
+        "optimizer.safetensors": {**moments, **random_state()},
+        "state.json": json.dumps(asdict(progress), indent=2) + "\n",
+    })
+    return target
+
+
+def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+    """Put a run back where the checkpoint left it, random generators included. Raises ValueError if it doesn't fit."""
+    set_weights(model, read_tensors(checkpoint / "model.safetensors"), checkpoint)
+    tensors = read_tensors(checkpoint / "optimizer.safetensors")
+    for name, parameter in model.named_parameters():
+        optimizer.state[parameter] = {
+            key: tensors[f"{name}:{key}"].to(parameter.device)
+            for key in ("step", "exp_avg", "exp_avg_sq") if f"{name}:{key}" in tensors}
+    set_random_state(tensors)
+    return Progress(**json.loads((checkpoint / "state.json").read_text(encoding="utf8")))
+
+
+def weights(model: nn.Module) -> dict[str, Tensor]:
+    """Parameters by name; a tied one comes once."""
+    return {name: p.detach().contiguous() for name, p in model.named_parameters()}
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """A safetensors file; a missing or damaged one is a ValueError that names it."""
+    try:
+        return load_file(path)
+    except Exception as error:
+        raise ValueError(f"{path} can't be read: {error}") from error
+
+
+def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the checkpoints' weights, in float32 (Junczys-Dowmunt et al. 2016, section 2.3)."""
+    total: dict[str, Tensor] = {}
+    for checkpoint in checkpoints:
+        for name, tensor in read_tensors(checkpoint / "model.safetensors").items():
+            total[name] = total[name] + tensor.float() if name in total else tensor.float()
+    return {name: tensor / len(checkpoints) for name, tensor in total.items()}
+
+
+def random_state() -> dict[str, Tensor]:
+    """The state of the generators that dropout draws from."""
+    state = {"random:cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        state["random:cuda"] = torch.cuda.get_rng_state()
+    return state
+
+
+def set_random_state(tensors: Mapping[str, Tensor]) -> None:
+    torch.set_rng_state(tensors["random:cpu"])
+    if torch.cuda.is_available() and "random:cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random:cuda"])

@@ -1,0 +1,34 @@
+"""The optimizer and its learning rate."""
+
+import math
+
+import torch
+from torch import nn
+
+from nmt.config import TrainingConfig
+
+
+def learning_rate(step: int, config: TrainingConfig) -> float:
+    """The rate of step 1, 2, …: a linear warm-up to the peak, then the schedule's decay.
+
+    inverse-sqrt is Vaswani et al. 2017, section 5.3, scaled to the peak; cosine is Loshchilov and Hutter 2017's.
+    """
+    peak, warmup = config.learning_rate, config.warmup_steps
+    if step <= warmup:
+        return peak * step / warmup
+    if config.schedule == "inverse-sqrt":
+        return peak * math.sqrt(max(warmup, 1) / step)
+    if config.schedule == "cosine":
+        done = min(1.0, (step - warmup) / max(1, config.max_steps - warmup))
+        return config.min_learning_rate + (peak - config.min_learning_rate) * (1 + math.cos(math.pi * done)) / 2
+    return peak
+
+
+def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
+    """AdamW in two groups: matrices with weight decay; embeddings, norms and biases without."""
+    embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+    decayed = [p for p in model.parameters() if p.dim() > 1 and id(p) not in embeddings]
+    others = [p for p in model.parameters() if p.dim() <= 1 or id(p) in embeddings]
+    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon,
+                             fused=True)

@@ -1,0 +1,44 @@
+"""Cross-attention as a picture for TensorBoard: where the model looked for each piece that it wrote."""
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+from torch import Tensor
+
+CELL, MARGIN, TEXT = 26, 8, 14
+# From white over sky to deep blue: darker is more attention, and it prints in grey.
+COLOURS = np.array([[255, 255, 255], [158, 202, 225], [33, 113, 181], [8, 29, 88]], dtype=np.float32)
+
+
+def attention_picture(weights_TS: Tensor, source: list[str], target: list[str]) -> NDArray[np.uint8]:
+    """Draw weights in [0, 1] as a grid, a row for each target piece and a column for each source piece.
+
+    Returns:
+        An image, shape (height, width, 3).
+    """
+    font = ImageFont.load_default(size=TEXT)
+    source, target = ([piece.replace("▁", "_") for piece in side] for side in (source, target))  # the font lacks ▁
+    left = MARGIN * 2 + int(max(font.getlength(piece) for piece in target))
+    top = MARGIN * 2 + int(max(font.getlength(piece) for piece in source))
+    image = Image.new("RGB", (left + CELL * len(source) + MARGIN, top + CELL * len(target) + MARGIN), "white")
+    grid = colours(weights_TS.float().cpu().numpy())
+    size = CELL * len(source), CELL * len(target)
+    image.paste(Image.fromarray(grid).resize(size, Image.Resampling.NEAREST), (left, top))
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((left - 1, top - 1, left + size[0], top + size[1]), outline="#bbbbbb")
+    for i, piece in enumerate(target):
+        draw.text((left - MARGIN, top + CELL * i + CELL // 2), piece, "#222222", font, anchor="rm")
+    for i, piece in enumerate(source):
+        upright = Image.new("RGB", (top - MARGIN, CELL), "white")
+        ImageDraw.Draw(upright).text((0, CELL // 2), piece, "#222222", font, anchor="lm")
+        image.paste(upright.rotate(90, expand=True), (left + CELL * i, 0))
+    return np.asarray(image)
+
+
+def colours(weights_TS: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Weights in [0, 1] to colours (T, S, 3), linear between the stops of COLOURS."""
+    place = weights_TS.clip(0, 1) * (len(COLOURS) - 1)
+    below = np.minimum(place.astype(int), len(COLOURS) - 2)
+    share = (place - below)[..., None]
+    mixed: NDArray[np.uint8] = (COLOURS[below] * (1 - share) + COLOURS[below + 1] * share).round().astype(np.uint8)
+    return mixed

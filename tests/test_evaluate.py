@@ -1,0 +1,122 @@
+"""The command prints what sacreBLEU gives for the one Translator's translations, or tells a mistake in one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.data.tokenizer import train_tokenizer
+from nmt.decode.folder import ModelInfo, save_model
+from nmt.decode.translator import Translator
+from nmt.evaluate import evaluate, main
+from nmt.model.transformer import Transformer
+from nmt.scoring.metrics import score
+
+TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
+DECODING = DecodingConfig(beam_size=2, max_length_ratio=0.2, batch_size=8)
+PAIRS = [("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
+         ("Zwei Männer trinken Kaffee.", "Two men drink coffee.")]
+SOURCES, REFERENCES = map(list, zip(*PAIRS, strict=True))
+
+
+def write(path: Path, lines: list[str]) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder with a tiny random model and two test sets."""
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    tokenizer = train_tokenizer(PAIRS * 5, TokenizerConfig(vocab_size=330), folder / "tokenizer", "de", "en")
+    torch.manual_seed(1)
+    model = Transformer(TINY, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    info = ModelInfo("de", "en", "two pairs", TINY, DECODING)
+    save_model(folder / "model", dict(model.named_parameters()), tokenizer, info, "A test.\n")
+    for name, n in (("train", 1), ("test", 2), ("test_2", 1)):
+        write(folder / "data" / f"{name}.src", SOURCES[:n])
+        write(folder / "data" / f"{name}.tgt", REFERENCES[:n])
+    return folder
+
+
+def test_evaluating_is_translating_and_scoring(run: Path) -> None:
+    translator = Translator.load(run / "model", "cpu")
+    result = evaluate(translator, SOURCES, REFERENCES, REFERENCES[::-1], metrics=("bleu", "ter"))
+    assert result.translations == translator.translate(SOURCES)
+    assert result.scores == score(result.translations, REFERENCES, REFERENCES[::-1], metrics=("bleu", "ter"))
+    assert result.seconds > 0
+    with pytest.raises(ValueError, match="2 sources but 1 references"):
+        evaluate(translator, SOURCES, REFERENCES[:1])
+
+
+def test_a_run_is_evaluated_on_its_own_test_sets(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--model", str(run), "--json", "-", "--device", "cpu"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(test["test"], test["sentences"]) for test in found] == [("test", 2), ("test_2", 1)]
+    translations = Translator.load(run / "model", "cpu").translate(SOURCES)
+    for shown, expected in zip(found[0]["scores"], score(translations, REFERENCES), strict=True):
+        assert shown == {"name": expected.name, "value": expected.value, "signature": expected.signature}
+
+
+def test_files_are_scored_as_a_table_with_signatures_and_as_json(
+        run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = ["--source", write(tmp_path / "in.de", SOURCES), "--reference", write(tmp_path / "in.en", REFERENCES)]
+    options = ["--model", str(run / "model"), "--beam-size", "1", "--ter", "--json", str(tmp_path / "j")]
+    assert main([*files, *options]) == 0
+    table = capsys.readouterr().out
+    (found,) = json.loads((tmp_path / "j").read_text())
+    assert [s["name"] for s in found["scores"]] == ["BLEU", "chrF", "TER"]
+    for shown in found["scores"]:
+        assert f"{shown['value']:.2f}" in table
+        assert shown["signature"] in table
+    greedy = Translator.load(run / "model", "cpu", DecodingConfig(beam_size=1, max_length_ratio=0.2))
+    assert found["scores"][1]["value"] == score(greedy.translate(SOURCES), REFERENCES)[1].value
+
+
+def test_translations_made_elsewhere_are_scored_without_a_model(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = ["A dog runs.", "Two men."]
+    files = ["--hypothesis", write(tmp_path / "out.en", REFERENCES), "--reference", write(tmp_path / "a.en", other),
+             "--reference", write(tmp_path / "b.en", REFERENCES)]
+    assert main([*files, "--json", "-"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["test"] == "out.en"
+    assert found["scores"][0]["value"] == pytest.approx(100)
+    assert "nrefs:2" in found["scores"][0]["signature"]
+
+
+def test_unicode_line_ends_do_not_end_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["a\u2028b", "c\u0085d", "e\rf"]
+    files = ["--hypothesis", write(tmp_path / "x", lines), "--reference", write(tmp_path / "y", lines)]
+    assert main([*files, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["sentences"] == 3
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--source", "two", "--reference", "one"], "2 lines in two but 1 in one"),
+    (["--source", "two", "--reference", "two", "--reference", "one"], "2 lines in two but 1 in one"),
+    (["--hypothesis", "two", "--reference", "one"], "2 translations but 1 references"),
+    (["--source", "two"], "--source and --reference belong together"),
+    (["--reference", "two"], "--source and --reference belong together"),
+    (["--hypothesis", "two"], "--reference"),
+    (["--source", "none", "--reference", "none"], "no lines"),
+    (["--source", "missing", "--reference", "one"], "missing"),
+    (["--model", "model"], "no run folder"),
+    (["--beam-size", "-1"], "beam_size"),
+])
+def test_a_mistake_is_told_in_one_line(
+        arguments: list[str], message: str, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, n in (("two", 2), ("one", 1), ("none", 0)):
+        write(tmp_path / name, SOURCES[:n])
+    (tmp_path / "model").symlink_to(run / "model")
+    assert main(["--model", str(run), *arguments]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("nmt.evaluate: ")
+    assert message in output.err
+    assert output.err.count("\n") == 1

@@ -1,0 +1,139 @@
+"""From a corpus to a report through the command; what a second call, an interruption and changed settings do."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from nmt import Translator
+from nmt.train import main
+
+ROOT = Path(__file__).parent.parent
+SENTENCES = [(f"das {a} ist {b} .", f"the {c} is {d} .")
+             for a, c in (("Haus", "house"), ("Boot", "boat"), ("Kind", "child"), ("Tier", "animal"), ("Brot", "bread"))
+             for b, d in (("alt", "old"), ("neu", "new"), ("gut", "good"), ("klein", "small"), ("rot", "red"))]
+SMALL = ["--tokenizer.vocab_size", "60", "--tokenizer.byte_fallback", "false", "--model.d_model", "16",
+         "--model.n_heads", "2", "--model.d_ff", "32", "--model.encoder_layers", "1", "--model.decoder_layers", "1",
+         "--training.max_steps", "6", "--training.batch_tokens", "100", "--training.log_every", "2",
+         "--training.validate_every", "3", "--training.average", "2", "--training.threads", "1"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "houses"
+    folder.mkdir()
+    for split, pairs in (("train", SENTENCES[:20]), ("val", SENTENCES[20:22]), ("test_a", SENTENCES[22:])):
+        for side, language in enumerate(("de", "en")):
+            (folder / f"{split}.{language}").write_text("".join(p[side] + "\n" for p in pairs), encoding="utf8")
+    return folder
+
+
+def train(corpus: Path, *more: str) -> int:
+    return main(["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), *SMALL, *more])
+
+
+def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(corpus) == 0
+    run = corpus.parent / "runs" / "de-en-houses"
+    report = json.loads((run / "report.json").read_text())
+    assert report["corpus"] == "houses"
+    assert {"bleu", "chrf", "bleu_signature", "chrf_signature", "parameters"} <= report.keys()
+    assert {"prepare", "train", "evaluate"} == report["seconds"].keys()
+    assert {"nmt", "torch", "sacrebleu"} <= report["versions"].keys()
+    assert report["bleu_signature"].startswith("BLEU|nrefs:1|case:mixed|")
+    assert len((run / "translations" / "test_a.en").read_text().splitlines()) == 3
+    assert Translator.load(run / "model").translate(["das Haus ist rot .", ""])[1] == ""
+    said = capsys.readouterr().err
+    assert f"-m nmt.translate --model {run / 'model'}" in said
+    assert said.count("reference  the ") == 3, "the test set has three sentences to show"
+    assert train(corpus) == 0
+    assert "is finished" in capsys.readouterr().err
+
+
+def test_tensorboard_has_scalars_samples_attention_and_settings(corpus: Path) -> None:
+    assert train(corpus) == 0
+    events = EventAccumulator(str(corpus.parent / "runs" / "de-en-houses" / "tensorboard"), size_guidance={"images": 0})
+    events.Reload()
+    tags = events.Tags()
+    assert {"train/loss", "validation/bleu", "speed/target_tokens_per_second"} <= set(tags["scalars"])
+    assert [e.step for e in events.Images("cross_attention/1")] == [3, 6]
+    assert [e.step for e in events.Tensors("samples/text_summary")] == [3, 6]
+    assert b"| das Brot ist" in events.Tensors("samples/text_summary")[0].tensor_proto.string_val[0]
+    assert "_hparams_/session_start_info" in events.summary_metadata
+
+
+def test_an_unfinished_run_wants_resume_and_its_own_settings(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(corpus) == 0
+    run = corpus.parent / "runs" / "de-en-houses"
+    (run / "report.json").unlink()
+    assert train(corpus) == 2
+    assert "--resume goes on" in capsys.readouterr().err
+    assert train(corpus, "--resume", "--model.dropout", "0.2") == 2
+    assert "model.dropout was 0.1, is 0.2" in capsys.readouterr().err
+    assert train(corpus, "--resume") == 0
+    assert (run / "report.json").exists()
+
+
+def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path) -> None:
+    command = [sys.executable, "-m", "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"),
+               *SMALL, "--training.max_steps", "100000", "--training.validate_every", "100000"]
+    checkpoints = corpus.parent / "runs" / "de-en-houses" / "checkpoints"
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+                               env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("step 10:"):
+            break
+    process.send_signal(signal.SIGINT)
+    rest = process.stderr.read()
+    assert process.wait(60) == 130
+    assert "all is saved" in rest
+    assert "Traceback" not in rest
+    [saved] = checkpoints.iterdir()
+    step = json.loads((saved / "state.json").read_text())["step"]
+    assert step >= 10
+    assert train(corpus, "--resume", "--training.max_steps", str(step + 3)) == 0
+    assert (checkpoints / f"step-{step + 3:08d}").is_dir()
+
+
+@pytest.mark.parametrize(("argv", "message"), [
+    (["--data.corpus", "nowhere/at/all"], "nowhere/at/all"),
+    (["--training.max_stepz", "3"], "did you mean training.max_steps?"),
+    (["--training.device", "cuda:99", "--data.corpus", "CORPUS"], "cuda:99"),
+])
+def test_a_mistake_is_one_line_and_status_2(corpus: Path, capsys: pytest.CaptureFixture[str], argv: list[str],
+                                            message: str) -> None:
+    argv = [str(corpus) if a == "CORPUS" else a for a in argv]
+    assert main([*argv, "--runs", str(corpus.parent / "runs"), "--tokenizer.vocab_size", "60",
+                 "--tokenizer.byte_fallback", "false"]) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_help_is_quick_and_imports_no_torch() -> None:
+    for module, limit in (("nmt", 0.1), ("nmt.train", 1.0)):
+        code = f"import sys, time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start); " \
+               "assert 'torch' not in sys.modules"
+        best = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                                        cwd=ROOT).stdout) for _ in range(3))
+        assert best < limit, module
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "nmt.train", "--help"], capture_output=True, check=True, cwd=ROOT)
+    assert time.perf_counter() - started < 5
+
+
+def test_the_makefile_passes_pair_corpus_and_settings_on() -> None:
+    made = subprocess.run(["make", "-n", "train-en-de", "CORPUS=some/folder", "ARGS=--training.max_steps 5"], cwd=ROOT,
+                          capture_output=True, text=True, check=True).stdout
+    assert "pair='en-de'" in made
+    assert "--data.corpus 'some/folder' --training.max_steps 5" in made
+    assert "make train-SOURCE-TARGET" in subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True,
+                                                        check=True).stdout
+    removed = subprocess.run(["make", "-n", "clean"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "rm -rf" in removed
+    assert " runs" not in removed

@@ -1,0 +1,247 @@
+"""The training loop: it learns, repeats itself, stops and goes on as if it had not, and keeps what it should."""
+
+import json
+import math
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from nmt.config import Config, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.data.batches import Batch
+from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.training.checkpoint import Progress, average_weights, list_checkpoints, load_checkpoint, save_checkpoint
+from nmt.training.loop import Stopped, Trainer, TrainingData, Window, make_trainer
+from nmt.training.monitor import Monitor
+
+WORDS = ["ab", "cd", "ef", "gh", "ij", "kl"]
+TINY = ModelConfig(d_model=32, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=64, norm_position="pre",
+                   dropout=0.1, attention_dropout=0.1, activation_dropout=0.1)
+SHORT = TrainingConfig(max_steps=12, batch_tokens=120, learning_rate=3e-3, warmup_steps=4, log_every=4,
+                       validate_every=4, threads=1, device="cpu", precision="fp32")
+
+
+def corpus(n: int, seed: int) -> list[tuple[str, str]]:
+    """Sentences of four words, and the same backwards."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randint(len(WORDS), (n, 4), generator=generator).tolist()
+    return [(" ".join(WORDS[i] for i in row), " ".join(WORDS[i] for i in reversed(row))) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    settings = TokenizerConfig(vocab_size=30, byte_fallback=False)
+    return train_tokenizer(corpus(300, 1), settings, tmp_path_factory.mktemp("tokenizer"), "de", "en")
+
+
+@pytest.fixture(scope="module")
+def data(tokenizer: Tokenizer) -> TrainingData:
+    return TrainingData.encode(tokenizer, corpus(100, 1), corpus(20, 2))
+
+
+def trainer(tokenizer: Tokenizer, data: TrainingData, folder: Path, model: ModelConfig = TINY,
+            **changes: object) -> Trainer:
+    settings = replace(SHORT, **changes)  # type: ignore[arg-type]
+    return make_trainer(Config(model=model, training=settings), tokenizer, data, folder)
+
+
+def run(trainer: Trainer) -> Trainer:
+    with Monitor(trainer.folder, trainer.progress.step, trainer.config.max_steps) as monitor:
+        trainer.train(monitor)
+    return trainer
+
+
+def records(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def losses(folder: Path) -> list[float]:
+    return [r[key] for r in records(folder) for key in ("train/loss", "validation/loss") if key in r]
+
+
+def test_a_model_learns_to_reverse_and_the_records_say_so(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    data = TrainingData.encode(tokenizer, corpus(2000, 1), corpus(30, 2))
+    # The model learns where to look long before it has seen every sentence of four among six words.
+    run(trainer(tokenizer, data, tmp_path, max_steps=400, batch_tokens=600, learning_rate=5e-3, warmup_steps=50,
+                log_every=100, validate_every=200, label_smoothing=0.0))
+    last = records(tmp_path)[-1]
+    assert last["validation/bleu"] > 95
+    assert last["validation/nll"] < 0.3
+    assert last["validation/perplexity"] == pytest.approx(math.exp(last["validation/nll"]))
+    assert last["validation/loss"] == pytest.approx(last["validation/nll"]), "no smoothing"
+
+
+def test_equal_seeds_give_equal_runs(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path) -> None:
+    for name, seed in (("one", 1), ("two", 1), ("three", 2)):
+        run(trainer(tokenizer, data, tmp_path / name, seed=seed))
+    assert losses(tmp_path / "one") == losses(tmp_path / "two") != losses(tmp_path / "three")
+
+
+@pytest.mark.parametrize("stop_after", [1, 4, 7])
+def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
+                                                monkeypatch: pytest.MonkeyPatch, stop_after: int) -> None:
+    whole = run(trainer(tokenizer, data, tmp_path / "whole", accumulate=2))
+    first = trainer(tokenizer, data, tmp_path / "parts", accumulate=2)
+    step = first.step
+
+    def step_then_interrupt(batches: Iterator[Batch], window: Window) -> None:
+        step(batches, window)
+        if first.progress.step == stop_after:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(first, "step", step_then_interrupt)
+    with pytest.raises(Stopped):
+        run(first)
+    torch.manual_seed(1234)  # whatever happens in between
+    second = trainer(tokenizer, data, tmp_path / "parts", accumulate=2)
+    assert second.resume()
+    assert second.progress.step == stop_after
+    run(second)
+    for (name, a), b in zip(whole.model.named_parameters(), second.model.parameters(), strict=True):
+        assert torch.equal(a, b), name
+    validations = [[r for r in records(tmp_path / part) if "validation/nll" in r] for part in ("whole", "parts")]
+    assert validations[0] == validations[1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "Ctrl-C is as it was"
+
+
+def test_two_small_batches_weigh_as_one_large_batch(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path) -> None:
+    """The gradient is that of the mean over tokens, not of the mean over batches."""
+    still = replace(TINY, dropout=0.0, attention_dropout=0.0, activation_dropout=0.0)
+    one, parts = (trainer(tokenizer, data, tmp_path, still, accumulate=n) for n in (1, 3))
+    batches = parts.batches()
+    group = [next(batches) for _ in range(3)]
+    assert len({batch.target_tokens for batch in group}) > 1, "batches of different weight"
+    parts.step(iter(group), Window())
+    total = sum(batch.target_tokens for batch in group)
+    torch.stack([one.loss(batch).smoothed / total for batch in group]).sum().backward()
+    torch.nn.utils.clip_grad_norm_(one.model.parameters(), 1.0)
+    for group_settings in one.optimizer.param_groups:
+        group_settings["lr"] = SHORT.learning_rate / SHORT.warmup_steps
+    one.optimizer.step()
+    for a, b in zip(one.model.parameters(), parts.model.parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_a_gradient_that_is_not_finite_stops_before_the_step(tokenizer: Tokenizer, data: TrainingData,
+                                                             tmp_path: Path) -> None:
+    sick = trainer(tokenizer, data, tmp_path)
+    with torch.no_grad():
+        sick.model.decoder_blocks[0].feed_forward.up.weight[0, 0] = math.nan
+    before = sick.model.output.weight.detach().clone()
+    with pytest.raises(FloatingPointError, match="step 1"):
+        run(sick)
+    assert torch.equal(sick.model.output.weight, before)
+
+
+def test_bf16_autocast_follows_fp32(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path) -> None:
+    for precision in ("fp32", "bf16"):
+        t = run(trainer(tokenizer, data, tmp_path / precision, precision=precision))
+        assert all(p.dtype == torch.float32 for p in t.model.parameters())
+    difference = [abs(a - b) for a, b in zip(losses(tmp_path / "fp32"), losses(tmp_path / "bf16"), strict=True)]
+    assert 0 < max(difference) < 0.05
+
+
+def test_newest_and_best_checkpoints_are_kept_and_no_other(tokenizer: Tokenizer, data: TrainingData,
+                                                           tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    t = trainer(tokenizer, data, tmp_path, keep_checkpoints=2, validate_every=2, max_steps=12)
+    values = iter([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
+    monkeypatch.setattr(t, "goodness", lambda figures: next(values))
+    run(t)
+    assert [c.name for c in list_checkpoints(tmp_path / "checkpoints")] == ["step-00000004", "step-00000010",
+                                                                            "step-00000012"]
+    assert t.progress.best_step == 4
+
+
+def test_patience_stops_a_run_that_gets_no_better(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    t = trainer(tokenizer, data, tmp_path, validate_every=1, patience=3)
+    monkeypatch.setattr(t, "goodness", lambda figures: -abs(t.progress.step - 2))
+    run(t)
+    assert t.progress.step == 5
+
+
+def test_averages_are_taken_of_the_last_or_of_the_best(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    t = trainer(tokenizer, data, tmp_path, validate_every=2, average=2, average_of="best", keep_checkpoints=1)
+    values = iter([1.0, 9.0, 2.0, 8.0, 4.0, 5.0, 10.0])
+    monkeypatch.setattr(t, "goodness", lambda figures: next(values))
+    run(t)
+    chosen = t.checkpoints_to_average()
+    assert sorted(c.name for c in chosen) == ["step-00000004", "step-00000008"]
+    with Monitor(tmp_path, 12, 12) as monitor:
+        weights = t.choose_weights(monitor)
+    a, b = (load_file(c / "model.safetensors")["tgt_embedding.weight"] for c in chosen)
+    torch.testing.assert_close(weights["tgt_embedding.weight"], (a + b) / 2)
+    t.config = replace(t.config, average_of="last", average=3)
+    assert t.checkpoints_to_average()[-1].name == "step-00000012"
+
+
+def test_an_average_that_validates_worse_is_not_used(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    t = trainer(tokenizer, data, tmp_path, average=2)
+    values = iter([1.0, 9.0, 2.0, 3.0])
+    monkeypatch.setattr(t, "goodness", lambda figures: next(values))
+    run(t)
+    with Monitor(tmp_path, 12, 12) as monitor:
+        weights = t.choose_weights(monitor)
+    best = load_file(tmp_path / "checkpoints" / "step-00000008" / "model.safetensors")
+    assert all(torch.equal(weights[name], best[name]) for name in best)
+
+
+def test_an_average_is_the_mean_of_the_weights(tmp_path: Path) -> None:
+    for step, value in ((1, 1.0), (2, 3.0), (3, 8.0)):
+        model = torch.nn.Linear(2, 2)
+        torch.nn.init.constant_(model.weight, value)
+        save_checkpoint(tmp_path, model, torch.optim.AdamW(model.parameters()), Progress(step=step))
+    assert (average_weights(list_checkpoints(tmp_path))["weight"] == 4.0).all()
+
+
+def test_a_checkpoint_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.AdamW(model.parameters())
+    save_checkpoint(tmp_path, model, optimizer, Progress(step=1))
+
+    def full_disk(*args: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("nmt.training.checkpoint.flush_to_disk", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        save_checkpoint(tmp_path, model, optimizer, Progress(step=2))
+    assert [c.name for c in list_checkpoints(tmp_path)] == ["step-00000001"]
+    assert load_checkpoint(list_checkpoints(tmp_path)[0], model, optimizer).step == 1
+
+
+def test_a_damaged_or_foreign_checkpoint_is_named(tmp_path: Path) -> None:
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.AdamW(model.parameters())
+    checkpoint = save_checkpoint(tmp_path, model, optimizer, Progress(step=1))
+    with pytest.raises(ValueError, match="don't fit"):
+        load_checkpoint(checkpoint, torch.nn.Linear(3, 2), optimizer)
+    file = checkpoint / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-10])
+    with pytest.raises(ValueError, match=r"model\.safetensors can't be read"):
+        load_checkpoint(checkpoint, model, optimizer)
+
+
+def test_event_files_hold_the_same_scalars_as_metrics(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path) -> None:
+    run(trainer(tokenizer, data, tmp_path))
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    written: dict[str, list[tuple[int, float]]] = {}
+    for record in records(tmp_path):
+        for tag, value in record.items():
+            if tag != "step":
+                written.setdefault(tag, []).append((int(record["step"]), value))
+    assert {"train/loss", "train/nll", "train/perplexity", "train/learning_rate", "train/gradient_norm",
+            "speed/target_tokens_per_second", "speed/padding_efficiency", "validation/loss", "validation/bleu",
+            "validation/chrf"} <= written.keys()
+    for tag, values in written.items():
+        read = [(e.step, e.value) for e in events.Scalars(tag)]
+        assert [step for step, _ in read] == [step for step, _ in values]
+        assert [v for _, v in read] == pytest.approx([v for _, v in values], rel=1e-5)
