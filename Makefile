@@ -15,14 +15,16 @@ help:  ## list the targets
 	@echo '                  ARGS: settings, e.g. ARGS="--training.max_steps 500"'
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "make %-12s %s\n", $$1, $$2}'
 
-$(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+# The stamp, not bin/python, says that the environment is whole: venv makes that file before it installs pip.
+$(VENV)/.made:
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
 
-$(CORE): pyproject.toml | $(VENV)/bin/python
+$(CORE): pyproject.toml | $(VENV)/.made
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(DEV): pyproject.toml | $(VENV)/bin/python
+$(DEV): pyproject.toml | $(VENV)/.made
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(CORE)
 

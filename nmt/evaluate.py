@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.settings import parse, run_command
+from nmt.settings import add_decoding_options, override_decoding, parse, run_command
 
 if TYPE_CHECKING:
     from nmt.decode.translator import Translator
@@ -26,7 +26,6 @@ OPTIONS = (
     ("--hypothesis", "FILE", "Translations to score, instead of translating."),
     ("--json", "FILE", "Also write the scores there; -: to standard output, instead of the table."),
 )
-DECODING = {"beam_size": int, "length_penalty": float, "max_length_ratio": float, "batch_size": int}
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,7 @@ def make_parser() -> Any:
                         help="What the translations should be; may be given several times.")
     for name, metavar, text in OPTIONS:
         parser.add_argument(name, default=SUPPRESS, metavar=metavar, help=text)
-    for name, kind in DECODING.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=SUPPRESS, metavar="N",
-                            help="As in nmt.translate.")
+    add_decoding_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size")
     parser.add_argument("--ter", action="store_true", help="Also TER, which is slow for long lines.")
     parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N.")
     return parser
@@ -127,8 +124,7 @@ def evaluate_model(options: Any, metrics: Sequence["Metric"]) -> dict[str, Evalu
         print(f"Model: {folder}", file=sys.stderr)
     tests = read_test_sets(options, folder)
     translator = Translator.load(folder, options.device)
-    given = {name: options[name] for name in DECODING if name in options}
-    translator.decoding = replace(translator.decoding, n_best=1, **given)
+    translator.decoding = override_decoding(replace(translator.decoding, n_best=1), options)
     return {test.name: evaluate(translator, test.sources, *test.references, metrics=metrics) for test in tests}
 
 

@@ -6,13 +6,21 @@ Later wins: the defaults of `nmt.config`, then `--config FILE`, then `--section.
 import difflib
 import re
 import sys
-from argparse import ArgumentError
+from argparse import SUPPRESS, ArgumentError
 from collections.abc import Callable
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nmt.config import Config
+from nmt.config import Config, DecodingConfig
+
+DECODING_HELP = {
+    "beam_size": "Hypotheses kept at each step; 1 is greedy search.",
+    "length_penalty": "Exponent of the length that divides a hypothesis's log-probability; 0: none.",
+    "max_length_ratio": "Longest output, as a multiple of the source's pieces, plus 10.",
+    "batch_size": "Sentences translated together.",
+    "n_best": "Write the N best, a line each: index of the input line (from 0) ||| text ||| score.",
+}
 
 
 def make_parser(prog: str, description: str) -> Any:
@@ -35,7 +43,8 @@ def parse(parser: Any, argv: list[str] | None) -> Any:
     try:
         return parser.instantiate(parser.parse_args(argv))
     except ArgumentError as error:
-        raise ValueError(explain(str(error))) from error
+        names = re.findall(r"--([\w.-]+)", parser.format_usage())
+        raise ValueError(explain(str(error), names)) from error
 
 
 def as_config(options: Any) -> Config:
@@ -52,6 +61,19 @@ def dump_config(config: Config) -> str:
     """All settings as YAML, for `load_config`."""
     parser = make_parser("nmt.train", "")
     return str(parser.dump(parser.parse_object(asdict(config))))
+
+
+def add_decoding_options(parser: Any, *names: str) -> None:
+    """Options for these fields of `DecodingConfig`, spelled --beam-size; those not given keep the model's own value."""
+    for f in fields(DecodingConfig):
+        if f.name in names:
+            parser.add_argument(f"--{f.name.replace('_', '-')}", type=type(f.default), default=SUPPRESS, metavar="N",
+                                help=DECODING_HELP[f.name])
+
+
+def override_decoding(decoding: DecodingConfig, options: Any) -> DecodingConfig:
+    """The model's own settings, with those that the options give in their place."""
+    return replace(decoding, **{f.name: options[f.name] for f in fields(DecodingConfig) if f.name in options})
 
 
 def setting_names(kind: type = Config, prefix: str = "") -> list[str]:
@@ -76,16 +98,17 @@ def flatten(config: Config) -> dict[str, Any]:
     return values
 
 
-def explain(message: str) -> str:
-    """The parser's message in one line, with the nearest setting for a name that is none."""
+def explain(message: str, names: list[str]) -> str:
+    """The parser's message in one line, with the nearest of `names` for a name that is none."""
     line = " ".join(message.split())
     unknown = re.search(r"Group '(\S+)' does not accept option '(\S+)'", line)
     name = f"{unknown[1]}.{unknown[2]}" if unknown else ""
-    if unknown := re.search(r"(?:unrecognized arguments: --|Key ['\"])([\w.]+)", line):
+    if unknown := re.search(r"(?:unrecognized arguments: --|Key ['\"])([\w.-]+)", line):
         name = unknown[1]
     if not name:
-        return re.sub(r'^Parser key "([\w.]+)":', r"\1:", line)
-    near = difflib.get_close_matches(name, setting_names(), n=1, cutoff=0.5)
+        line = line.replace("a <class 'int'>", "a whole number").replace("a <class 'float'>", "a number")
+        return re.sub(r'^Parser key "([\w.]+)":', r"\1:", line.replace("a typing.Literal", "one of "))
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else "; --help lists all")
 
 

@@ -11,22 +11,14 @@ import sys
 from argparse import SUPPRESS
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from nmt.settings import parse, run_command
+from nmt.settings import add_decoding_options, override_decoding, parse, run_command
 
 if TYPE_CHECKING:
     from nmt.decode.translator import Translation, Translator
 
-DECODING = {
-    "beam_size": "Hypotheses kept at each step; 1 is greedy search.",
-    "length_penalty": "Exponent of the length that divides a hypothesis's log-probability; 0: none.",
-    "max_length_ratio": "Longest output, as a multiple of the source's pieces, plus 10.",
-    "batch_size": "Sentences translated together.",
-    "n_best": "Write the N best, a line each: index of the input line (from 0) ||| text ||| score.",
-}
 # Bytes read at once for each of `batch_size`: a dozen batches of ordinary lines, to be sorted by length.
 BYTES_AHEAD = 1024
 # How a shell reports a program that the closing of a pipe has ended: 128 + SIGPIPE.
@@ -48,9 +40,7 @@ def make_parser() -> Any:
     parser.add_argument("--scores", action="store_true",
                         help="Write score TAB text: the log-probability divided by length ** length penalty.")
     parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N.")
-    for name, text in DECODING.items():
-        kind = float if name in ("length_penalty", "max_length_ratio") else int
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=SUPPRESS, metavar="N", help=text)
+    add_decoding_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size", "n_best")
     return parser
 
 
@@ -106,8 +96,7 @@ def load_translator(options: Any) -> "Translator":
     if "model" not in options:
         print(f"Model: {folder}", file=sys.stderr)
     translator = Translator.load(folder, options.device)
-    given = {name: options[name] for name in DECODING if name in options}
-    translator.decoding = replace(translator.decoding, **given)
+    translator.decoding = override_decoding(translator.decoding, options)
     return translator
 
 

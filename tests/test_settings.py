@@ -26,8 +26,8 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("argv", "message"), [
     (["--training.max_stepz", "5"], "no setting training.max_stepz: did you mean training.max_steps?"),
-    (["--training.max_steps", "many"], "training.max_steps"),
-    (["--model.norm", "batch"], "model.norm"),
+    (["--training.max_steps", "many"], "training.max_steps: Expected a whole number. Got value: many"),
+    (["--model.norm", "batch"], "model.norm: Expected one of ['layer', 'rms']. Got value: batch"),
     (["--model.d_model", "30"], "multiple of model.n_heads, 8"),
     (["--model.n_kv_heads", "3"], "must divide model.n_heads, 8"),
     (["--model.dropout", "1.5"], "model.dropout is 1.5"),

@@ -26,6 +26,8 @@ TINY = ModelConfig(d_model=32, n_heads=2, encoder_layers=1, decoder_layers=1, d_
 SHORT = TrainingConfig(max_steps=12, batch_tokens=120, learning_rate=3e-3, warmup_steps=4, log_every=4,
                        validate_every=4, threads=1, device="cpu", precision="fp32")
 
+GOLDEN_NLL = [3.0259, 2.1157, 1.9090, 1.7504]
+
 
 def corpus(n: int, seed: int) -> list[tuple[str, str]]:
     """Sentences of four words, and the same backwards."""
@@ -81,6 +83,14 @@ def test_equal_seeds_give_equal_runs(tokenizer: Tokenizer, data: TrainingData, t
     for name, seed in (("one", 1), ("two", 1), ("three", 2)):
         run(trainer(tokenizer, data, tmp_path / name, seed=seed))
     assert losses(tmp_path / "one") == losses(tmp_path / "two") != losses(tmp_path / "three")
+
+
+def test_the_loss_curve_is_the_one_it_always_was(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path) -> None:
+    """A change that means to alter no result must leave these figures; one that means to, says so and renews them."""
+    still = replace(TINY, dropout=0.0, attention_dropout=0.0, activation_dropout=0.0)
+    run(trainer(tokenizer, data, tmp_path, still, max_steps=40, log_every=10, validate_every=40))
+    curve = [r["train/nll"] for r in records(tmp_path) if "train/nll" in r]
+    assert curve == pytest.approx(GOLDEN_NLL, abs=2e-3)
 
 
 @pytest.mark.parametrize("stop_after", [1, 4, 7])

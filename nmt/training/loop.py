@@ -219,8 +219,9 @@ class Trainer:
         """Some validation sentences as a table, and where the model looked while it wrote them as pictures."""
         pairs, n = self.data.validation_text, len(translations)
         chosen = [i * n // SAMPLES for i in range(min(SAMPLES, n))]
-        rows = [f"| {pairs[i][0]} | {translations[i]} | {pairs[i][1]} |".replace("\n", " ") for i in chosen]
-        table = ["| source | translation | reference |", "|---|---|---|", *rows]
+        cells = [(pairs[i][0], translations[i], pairs[i][1]) for i in chosen]
+        table = ["| source | translation | reference |", "|---|---|---|",
+                 *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells)]
         monitor.text(self.progress.step, "samples", "\n".join(table))
         for number, i in enumerate(chosen[:PICTURES]):
             source = self.tokenizer.encode_source([pairs[i][0]])[0]

@@ -5,8 +5,7 @@ a model can put known words together anew: each of their sentences joins at leas
 training sentence joins, while every word form in them occurs in training.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
@@ -23,6 +22,7 @@ from nmt.data.phrasebook import (
     statements,
 )
 from nmt.data.phrasebook.sentence import Sentence
+from nmt.data.phrasebook.splits import choose_combinations, sayable, two_splits
 
 PATTERNS = (
     *statements.PATTERNS,
@@ -94,11 +94,11 @@ def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
         )
     rng = Random(seed)
     pool = list(_distinct_sentences(rng, sentences))
-    held_out = _choose_combinations(rng, pool, spare)
+    held_out = choose_combinations(rng, pool, spare)
     train = [sentence for sentence in pool if held_out.isdisjoint(sentence.combinations)][:train_pairs]
     unseen = [sentence for sentence in pool if not held_out.isdisjoint(sentence.combinations)]
-    known = _sayable(unseen, train)
-    val, test = _two_splits(known, held_out_pairs)
+    known = sayable(unseen, train)
+    val, test = two_splits(known, held_out_pairs)
     if len(train) < train_pairs or len(test) < held_out_pairs:
         raise ValueError(
             f"{held_out_pairs:,} pairs each for val and test are asked for, but with the words of {len(train):,} "
@@ -118,57 +118,3 @@ def _distinct_sentences(rng: Random, count: int) -> Iterator[Sentence]:
             if sentence.german not in seen and len(seen) < count:
                 seen.add(sentence.german)
                 yield sentence
-
-
-def _choose_combinations(rng: Random, pool: list[Sentence], sentences_wanted: int) -> frozenset[str]:
-    """Holds out combinations, rare and common ones alike, until so many sentences contain one.
-
-    A combination of words that hardly meet others is left alone: without it, training would not know its words.
-    """
-    frequency = Counter(combination for sentence in pool for combination in sentence.combinations)
-    partners = Counter(word for combination in frequency for word in combination.split("+"))
-    candidates = sorted(
-        combination
-        for combination, count in frequency.items()
-        if count <= len(pool) // 200 and all(partners[word] >= 4 for word in combination.split("+"))
-    )
-    rng.shuffle(candidates)
-    held_out: set[str] = set()
-    expected = 0
-    for combination in candidates:
-        if expected >= sentences_wanted:
-            break
-        held_out.add(combination)
-        expected += frequency[combination]
-    return frozenset(held_out)
-
-
-def _sayable(unseen: list[Sentence], train: list[Sentence]) -> list[Sentence]:
-    """The unseen sentences whose every word form occurs in training, and whose English does not."""
-    german_words = {word for sentence in train for word in words_of(sentence.german)}
-    english_words = {word for sentence in train for word in words_of(sentence.english)}
-    trained_on = {sentence.english for sentence in train}
-    return [
-        sentence
-        for sentence in unseen
-        if sentence.english not in trained_on
-        and german_words.issuperset(words_of(sentence.german))
-        and english_words.issuperset(words_of(sentence.english))
-    ]
-
-
-def words_of(text: str) -> Iterable[str]:
-    """The word forms of a sentence, without the marks around them and without the sentence's capital."""
-    first, *others = (word.strip(".,?!:") for word in text.split())
-    return [first[0].lower() + first[1:], *others]
-
-
-def _two_splits(sentences: list[Sentence], size: int) -> tuple[list[Sentence], list[Sentence]]:
-    """Deals sentences out to two splits in turn, so that no English sentence stands in both."""
-    val: dict[str, Sentence] = {}
-    test: dict[str, Sentence] = {}
-    for sentence in sentences:
-        smaller, larger = (val, test) if len(val) <= len(test) else (test, val)
-        if sentence.english not in larger and len(smaller) < size:
-            smaller.setdefault(sentence.english, sentence)
-    return list(val.values()), list(test.values())

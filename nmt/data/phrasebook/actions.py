@@ -98,7 +98,8 @@ def _thing(noun: Noun, determiner: Determiner, plural: bool, case: int, preposit
     before, english_before = prepositions
     text = f"{english_before} {phrase.english}".strip()
     if before:
-        return Piece(PLACE, german.with_preposition(before, phrase.german[case]), text, words=(noun.german,))
+        # Not contracted: "an das Gespräch", where a place would have "ans".
+        return Piece(PLACE, f"{before} {phrase.german[case]}", text, words=(noun.german,))
     if determiner in (A, BARE) and case == ACC:
         negative = noun_phrase(NO, noun, plural=plural)
         english_negative = f"any {phrase.english}" if determiner is BARE else text
@@ -170,14 +171,14 @@ def _words(line: str) -> Fixed:
 #   s simple present, bare     g present, bare, in English progressive       w wish (wollen)      m duty (müssen)
 #   c ability (können)         i request                e noch nie           l gern, lieber
 #   t seit, schon lange        y warum (for what people wonder about)
-#   a may I?                   x don't!
+#   a may I?                   x don't!                z let's
 #   b not when busy or ill     u for a while (während)  v versuchen
 #   r like h, but only with "jeden Tag" and the like, not with "oft"
 #   o, O not only, or never, within a day or two: also, or only, letzte Woche, nächstes Jahr
 FRAMES = (
     # food and drink
     _anyone("trinken trinkt getrunken = drink", "hndwl", Thing(lex.DRINKS, BARE)),
-    _anyone("essen isst gegessen = eat", "hndwlu", Thing(lex.FOOD, BARE)),
+    _anyone("essen isst gegessen = eat", "hndwlu", Thing(lex.MAIN_FOOD, BARE)),
     _anyone("essen isst gegessen = eat", "hndwl", Thing(lex.EATEN, BARE, plural=True)),
     _adults("kochen kocht gekocht = cook", "npdwcu", Thing(lex.COOKED, BARE)),
     _anyone("backen backt gebacken = bake", "npdwmiu", Thing(lex.BAKED, A)),
@@ -194,7 +195,7 @@ FRAMES = (
     _anyone("lesen liest gelesen = read", "ndjwmiuxa", Thing(lex.READING, THE)),
     _anyone("lesen liest gelesen = read", "ndwu", Thing(lex.READING, A)),
     _anyone("schreiben schreibt geschrieben = write", "npdwmu", Thing(lex.WRITING, A)),
-    _adults("übersetzen übersetzt übersetzt = translate", "npdjmcov", Thing(lex.READING, THE)),
+    _adults("übersetzen übersetzt übersetzt = translate", "npdjmcv", Thing(lex.TRANSLATED, THE)),
     _adults("schicken schickt geschickt = send", "pdmwo", Person(DAT), Thing(lex.POST, A)),
     _adults("unterschreiben unterschreibt unterschrieben = sign", "djmix", Thing(lex.PAPERS, THE)),
     _adults("aus|füllen füllt ausgefüllt = fill in", "djmi", Thing(lex.FORMS, THE)),
@@ -217,8 +218,10 @@ FRAMES = (
     _adults("reparieren repariert repariert = repair", "npdjmciouv", Thing(lex.MACHINES, THE)),
     _adults("verkaufen verkauft verkauft = sell", "dwjmOyv", Thing(lex.SOLD, OWN)),
     _adults("mieten mietet gemietet = rent", "pdwmOy", Thing(lex.RENTED, A)),
+    _adults("bezahlen bezahlt bezahlt = pay", "djmi", Thing(lex.DUES, THE)),
     _adults("bezahlen bezahlt bezahlt = pay for", "djmi", Thing(lex.PAID, THE)),
-    _anyone("an|ziehen zieht angezogen = put on", "ndmi", Thing(lex.WORN, OWN, each=True)),
+    _anyone("an|ziehen zieht angezogen = put on", "ndm", Thing(lex.PUT_ON, OWN, each=True)),
+    _anyone("an|ziehen zieht angezogen = put on", "i", Thing(lex.OUTDOOR_CLOTHES, OWN, each=True)),
     _adults("an|probieren probiert anprobiert = try on", "ndwja", Thing(lex.WORN, THE)),
     _anyone("packen packt gepackt = pack", "ndmj", Thing(lex.PACKED, OWN, each=True)),
     # house and garden
@@ -249,13 +252,13 @@ FRAMES = (
     _anyone("zeigen zeigt gezeigt = show", "dwmj", Person(DAT), Thing(lex.SHOWN, THE)),
     _adults("leihen leiht geliehen = lend", "dc", Person(DAT), Thing(lex.LENT, OWN)),
     _anyone("erzählen erzählt erzählt = tell", "dw", Person(DAT), Thing(lex.TOLD, A)),
-    _anyone("bringen bringt gebracht = bring", "dc", Person(DAT), Thing(lex.PORTIONS, A)),
+    _anyone("bringen bringt gebracht = bring", "dc", Person(DAT), Thing(lex.REFRESHMENTS, A)),
     # with a preposition
     _anyone("warten wartet gewartet = wait", "gndt", Thing(lex.AWAITED, THE, ACC, ("auf", "for"))),
     _anyone("warten wartet gewartet = wait", "gndm", Person(ACC, ("auf", "for"))),
     _anyone("sprechen spricht gesprochen = speak", "npdwm", Person(DAT, ("mit", "to"))),
     _anyone("denken denkt gedacht = think", "hd", Person(ACC, ("an", "of"))),
-    _anyone("träumen träumt geträumt = dream", "h", Thing(lex.DREAMT_OF, A, DAT, ("von", "of"))),
+    _anyone("träumen träumt geträumt = dream", "s", Thing(lex.DREAMT_OF, A, DAT, ("von", "of"))),
     _anyone("sich freuen freut gefreut = look forward", "g", Thing(lex.HOPED_FOR, THE, ACC, ("auf", "to"))),
     _anyone(
         "sich interessieren interessiert interessiert = be interested",
@@ -276,14 +279,14 @@ FRAMES = (
     _anyone("sich treffen trifft getroffen = meet", "hpdwcob", Person(DAT, ("mit", ""), circle="elsewhere")),
     # learning, playing, seeing, hearing
     _anyone("lernen lernt gelernt = learn", "grdwmty", Thing(lex.LANGUAGES, BARE)),
-    _anyone("spielen spielt gespielt = play", "hnpdwelbu", Fixed(lex.GAMES)),
+    _anyone("spielen spielt gespielt = play", "hnpdwelbuz", Fixed(lex.GAMES)),
     _anyone("sich_dat an|sehen sieht angesehen = watch", "npdwj", Thing(lex.WATCHED, THE)),
-    _anyone("hören hört gehört = listen to", "hndwlu", Thing(lex.MUSIC, BARE)),
-    _young("machen macht gemacht = do", "hndmjiu", Thing(lex.HOMEWORK, OWN)),
+    _anyone("hören hört gehört = listen to", "hndwluz", Thing(lex.MUSIC, BARE)),
+    _young("machen macht gemacht = do", "hndmji", Thing(lex.HOMEWORK, OWN)),
     _anyone("fotografieren fotografiert fotografiert = photograph", "ndwja", Thing(lex.ANIMALS, THE, plural=True)),
     # going and being somewhere
     _anyone("gehen geht +gegangen = go", "hpdmc", Whereabouts(lex.TOWN, True)),
-    _anyone("gehen geht +gegangen = go", "hpdwlcb", Whereabouts(lex.OUTINGS, True)),
+    _anyone("gehen geht +gegangen = go", "hpdwlcbz", Whereabouts(lex.OUTINGS, True)),
     _anyone("fahren fährt +gefahren = go", "pdwmo", Fixed(lex.CITIES, ("nach", "to"))),
     _anyone(
         "fahren fährt +gefahren = go",
@@ -292,7 +295,7 @@ FRAMES = (
         Fixed(lex.LONG_DISTANCE, ("mit", "by"), MANNER),
     ),
     _anyone(
-        "fahren fährt +gefahren = go", "hpdmo", Whereabouts(lex.TOWN, True), Fixed(lex.IN_TOWN, ("mit", "by"), MANNER)
+        "fahren fährt +gefahren = go", "hpdm", Whereabouts(lex.TOWN, True), Fixed(lex.IN_TOWN, ("mit", "by"), MANNER)
     ),
     _adults("reisen reist +gereist = travel", "pdwO", Fixed(lex.COUNTRIES, ("nach", "to"))),
     _anyone("fliegen fliegt +geflogen = fly", "pdwmeoy", Fixed(lex.CITIES, ("nach", "to"))),
@@ -314,24 +317,22 @@ FRAMES = (
         _words("früh = early; spät = late; um sechs Uhr = at six o'clock"),
     ),
     _anyone("schlafen schläft geschlafen = sleep", "nu"),
-    _anyone(
-        "schlafen schläft geschlafen = sleep", "d", _words("gut = well; schlecht = badly; lange = for a long time")
-    ),
+    _anyone("schlafen schläft geschlafen = sleep", "d", _words("gut = well")),
     _anyone("duschen duscht geduscht = have a shower", "hndju"),
-    _anyone("fern|sehen sieht ferngesehen = watch television", "hndwlu"),
-    _anyone("tanzen tanzt getanzt = dance", "hndwelb"),
-    _anyone("singen singt gesungen = sing", "hndwl"),
-    _anyone("schwimmen schwimmt +geschwommen = swim", "hndwlb"),
+    _anyone("fern|sehen sieht ferngesehen = watch television", "hndwluz"),
+    _anyone("tanzen tanzt getanzt = dance", "hndwelbz"),
+    _anyone("singen singt gesungen = sing", "hndwlz"),
+    _anyone("schwimmen schwimmt +geschwommen = swim", "hndwlbz"),
     _anyone("weinen weint geweint = cry", "ndy"),
     _anyone("lachen lacht gelacht = laugh", "hdy"),
-    _anyone("spazieren_|gehen geht +spazieren_gegangen = go for a walk", "hpdwlb"),
+    _anyone("spazieren_|gehen geht +spazieren_gegangen = go for a walk", "hpdwlbz"),
     _adults("ein|kaufen kauft eingekauft = do the shopping", "hnpdmcbu"),
-    _anyone("sich aus|ruhen ruht ausgeruht = rest", "hndwm"),
+    _anyone("sich aus|ruhen ruht ausgeruht = rest", "ndwm"),
     _anyone("sich beeilen beeilt beeilt = hurry", "dmi"),
     _anyone("bleiben bleibt +geblieben = stay", "hpdwmy", _words("zu Hause = at home")),
-    _anyone("gehen geht +gegangen = go", "pdwmy", _words("nach Hause = home; ins Bett = to bed; zu Fuß = on foot")),
-    _anyone("sich_dat putzen putzt geputzt = brush", "hndmji", _words("die Zähne = ~ teeth")),
-    _anyone("sich_dat waschen wäscht gewaschen = wash", "hdmji", _words("die Hände = ~ hands; die Haare = ~ hair")),
+    _anyone("gehen geht +gegangen = go", "pdwmy", _words("nach Hause = home")),
+    _anyone("sich_dat putzen putzt geputzt = brush", "ndmji", _words("die Zähne = ~ teeth")),
+    _anyone("sich_dat waschen wäscht gewaschen = wash", "dmji", _words("die Hände = ~ hands; die Haare = ~ hair")),
     _anyone("sich an|ziehen zieht angezogen = get dressed", "ndmj"),
     _anyone("zu|hören hört zugehört = listen", "ndmi"),
 )

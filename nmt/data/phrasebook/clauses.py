@@ -49,9 +49,7 @@ class Modal:
 
 
 # Adverbs that stand where "nicht" stands, after definite objects; others stand with the times, before them.
-_LATE_ADVERBS = frozenset(
-    {"schon", "nie", "noch nie", "noch", "nicht gern", "lieber", "am liebsten", "endlich", "schon einmal"}
-)
+_LATE_ADVERBS = frozenset({"schon", "nie", "noch nie", "noch", "nicht gern", "lieber", "schon einmal"})
 
 COULD = Modal("könnten", "could")
 CAN = Modal("können", "can")
@@ -240,7 +238,8 @@ def _middle(clause: Clause) -> list[str]:
     if clause.time:
         placed.append((TIME, clause.time[0]))
     if clause.adverb:
-        placed.append((LATE if clause.adverb[0] in _LATE_ADVERBS else TIME, clause.adverb[0]))
+        slot = LATE if clause.adverb[0] in _LATE_ADVERBS else PRONOUN if clause.adverb[0] == "bitte" else TIME
+        placed.append((slot, clause.adverb[0]))
     if clause.negated and not with_kein:
         placed.append((LATE, "nicht"))
     return [words for _, words in sorted(placed, key=lambda item: item[0])]
@@ -290,4 +289,4 @@ def _after_verb(clause: Clause) -> list[str]:
     return [*words, clause.time[1]] if clause.time else words
 
 
-_AT_THE_END = frozenset({"yet", "right now", "anymore", "the most", "before"})
+_AT_THE_END = frozenset({"yet", "right now"})

@@ -12,7 +12,7 @@ from nmt.data.phrasebook.actions import person_piece
 from nmt.data.phrasebook.clauses import INDEFINITE, MUST, WANT, Clause, Piece, Tense
 from nmt.data.phrasebook.events import predicate
 from nmt.data.phrasebook.german import ACC
-from nmt.data.phrasebook.phrases import IT
+from nmt.data.phrasebook.phrases import HE, IT, SHE, THEY
 from nmt.data.phrasebook.sentence import Pattern, Sentence, finish
 from nmt.data.phrasebook.words import action, pairs
 
@@ -114,7 +114,7 @@ _THINKING = pairs("""
 def hope(rng: Random) -> Sentence:
     """What is hoped for, English puts into the future."""
     opening, english_opening = rng.choice((("ich hoffe", "I hope"), ("wir hoffen", "we hope")))
-    hoped = replace(events.plan(rng, people.other, also="b"), tense=Tense.PRESENT_WILL)
+    hoped = replace(events.plan(rng, people.third_party, also="b"), tense=Tense.PRESENT_WILL)
     german_words = f"{opening}, {clauses.subordinate(hoped, 'dass')}"
     return finish(german_words, clauses.statement(hoped, f"{english_opening} that"), hoped.combinations)
 
@@ -138,10 +138,10 @@ def _anything(rng: Random) -> Clause:
     """Something that others may know or not."""
     draw = rng.random()
     if draw < 0.35:
-        return events.plan(rng, people.other, also=rng.choice("boO"))
+        return events.plan(rng, people.third_party, also=rng.choice("boO"))
     if draw < 0.75:
-        return events.happened(rng, people.other, timed=rng.random() < 0.4, also=rng.choice("jyo"))
-    return events.doing(rng, "s", people.other)
+        return events.happened(rng, people.third_party, timed=rng.random() < 0.4, also=rng.choice("yyo"))
+    return events.doing(rng, "s", people.third_party)
 
 
 # --------------------------------------------------------------------------------------------------- conditions, times
@@ -290,7 +290,9 @@ def during(rng: Random) -> Sentence:
     """Two people, each at his own work."""
     one = replace(events.doing(rng, "u"), tense=Tense.PROGRESSIVE)
     another = replace(events.doing(rng, "u"), tense=Tense.PROGRESSIVE)
-    if one.subject.english == another.subject.english or one.action.word == another.action.word:
+    unclear = another.subject in (HE, SHE, THEY) or one.subject is another.subject
+    couple = set(one.subject.head + another.subject.head) == {"Mann", "Frau"}
+    if unclear or couple or one.action.word == another.action.word:
         return during(rng)
     return _opened(("während", "while"), one, another)
 

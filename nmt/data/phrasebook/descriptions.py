@@ -42,7 +42,7 @@ KINDS: tuple[Kind, ...] = (
     (lex.ROOMS, lex.FOR_ROOMS),
     (lex.HOMES, lex.FOR_HOMES),
     (lex.SIGHTS[1:9], lex.FOR_SIGHTS),
-    (lex.BELONGINGS, lex.FOR_BELONGINGS),
+    (lex.VALUED, lex.FOR_BELONGINGS),
     (lex.MACHINES, lex.FOR_MACHINES),
     (lex.FURNITURE, lex.FOR_FURNITURE),
     (lex.TASKS, lex.FOR_TASKS),
@@ -68,13 +68,20 @@ def thing_was(rng: Random) -> Sentence:
 
 def _in_some_degree(rng: Random, subject: Phrase, quality: Adjective) -> Clause:
     """Somebody or something being very, quite, too or not so."""
-    degrees = _DEGREES[: 1 if quality.german in _ABSOLUTE else 4 if quality.german in _TOO_MUCH else 3]
+    degrees = _DEGREES[
+        : 1
+        if quality.german in _ABSOLUTE
+        else 4
+        if quality.german in _TOO_MUCH and _ALIVE.isdisjoint(subject.words)
+        else 3
+    ]
     degree, english_degree = rng.choice(degrees)
     so = events.quality(subject, degree + quality.german, english_degree + quality.english, quality.german)
     return replace(so, negated=degree in ("", "sehr ") and rng.random() < 0.4)
 
 
 _DEGREES = (("", ""), ("sehr ", "very "), ("ziemlich ", "quite "), ("zu ", "too "))
+_ALIVE = frozenset(noun.german for noun in lex.ANIMALS)
 _ABSOLUTE = frozenset(["kaputt", "lecker", "neu", "hungrig", "sauber"])
 _TOO_MUCH = frozenset(
     [
@@ -128,22 +135,19 @@ def what_things(rng: Random) -> Sentence:
 
 
 def buys_such_a_thing(rng: Random) -> Sentence:
-    """The adjective in the accusative, after "ein", "kein" or no article."""
+    """The adjective in the accusative, after "ein" or no article."""
     noun, quality = rng.choice(_COLOURED), rng.choice(lex.COLOURS)
-    verb, english_verb = rng.choice(_GETTING)
-    thing = noun_phrase(BARE if noun in lex.WORN_IN_PAIRS else A, noun, quality, plural=noun in lex.WORN_IN_PAIRS)
-    return _object(
-        people.subject(rng, "adult"),
-        f"{verb} = {english_verb}",
-        thing,
-        rng.choice((Tense.PAST, Tense.PAST, Tense.FUTURE)),
-    )
+    several = noun in lex.WORN_IN_PAIRS
+    thing = noun_phrase(BARE if several else A, noun, quality, plural=several)
+    verb, tense = rng.choice(_GETTING)
+    return _object(people.subject(rng, "adult"), verb, thing, tense)
 
 
 _GETTING = (
-    ("kaufen kauft gekauft", "buy"),
-    ("suchen sucht gesucht", "look for"),
-    ("bestellen bestellt bestellt", "order"),
+    ("kaufen kauft gekauft = buy", Tense.PAST),
+    ("kaufen kauft gekauft = buy", Tense.FUTURE),
+    ("suchen sucht gesucht = look for", Tense.PROGRESSIVE),
+    ("bestellen bestellt bestellt = order", Tense.PAST),
 )
 
 
@@ -151,15 +155,15 @@ def gets_that_thing(rng: Random) -> Sentence:
     """The adjective in the accusative, after "der" or a possessive."""
     nouns, qualities, verb = rng.choice(_HANDLED)
     subject = _one_person(rng)
-    determiner = subject.possessor if subject.possessor and rng.random() < 0.5 else THE
-    thing = noun_phrase(determiner, rng.choice(nouns), rng.choice(qualities))
+    owned = subject.possessor if not verb.startswith(("lesen", "beantworten")) and rng.random() < 0.5 else None
+    thing = noun_phrase(owned or THE, rng.choice(nouns), rng.choice(qualities))
     return _object(subject, verb, thing, Tense.PAST)
 
 
 _HANDLED: tuple[tuple[Sequence[Noun], Sequence[Adjective], str], ...] = (
     (lex.WASHED, lex.COLOURS, "waschen wäscht gewaschen = wash"),
     (lex.WORN, lex.COLOURS, "verlieren verliert verloren = lose"),
-    (lex.WORN, lex.FOR_CLOTHES[:2], "an|ziehen zieht angezogen = put on"),
+    (lex.PUT_ON, lex.FOR_CLOTHES[:2], "an|ziehen zieht angezogen = put on"),
     (lex.SOLD, lex.FOR_BELONGINGS[:2], "verkaufen verkauft verkauft = sell"),
     (lex.MACHINES, lex.FOR_MACHINES[:2] + lex.FOR_MACHINES[5:6], "reparieren repariert repariert = repair"),
     (lex.BELONGINGS, lex.FOR_BELONGINGS[:2], "vergessen vergisst vergessen = forget"),
@@ -235,7 +239,7 @@ def compares_people(rng: Random) -> Sentence:
 
 
 def as_as(rng: Random) -> Sentence:
-    quality = rng.choice(lex.COMPARED_PEOPLE)
+    quality = rng.choice(lex.COMPARED_PEOPLE[1:])
     one, another = _two_people(rng)
     link, english_link = rng.choice((("so", "as"), ("so", "as"), ("genauso", "just as")))
     words = f"{link} {quality.german} wie {another.german[NOM]}"
@@ -269,7 +273,7 @@ _SELECTIONS: tuple[tuple[Sequence[Noun], Sequence[Adjective], str, str], ...] = 
     (lex.SIGHTS[1:9], lex.FOR_SIGHTS, "in der Stadt", "in town"),
     (lex.ANIMALS[-2:-1] + lex.ANIMALS[3:4] + lex.ANIMALS[10:12], lex.FOR_ANIMALS[:4], "im Zoo", "in the zoo"),
     (lex.ROOMS[:5], lex.FOR_ROOMS[:4], "in der Wohnung", "in the flat"),
-    (lex.SAVOURY, lex.FOR_SAVOURY[3:5], "auf der Speisekarte", "on the menu"),
+    (lex.SAVOURY, lex.FOR_BELONGINGS[2:4], "auf der Speisekarte", "on the menu"),
 )
 
 
@@ -341,7 +345,7 @@ def of_somebody(rng: Random) -> Sentence:
 
 
 _OWNED: tuple[Kind, ...] = (
-    (lex.BELONGINGS, lex.FOR_BELONGINGS[:4]),
+    (lex.BELONGINGS, lex.FOR_BELONGINGS[:2]),
     (lex.WORN, lex.COLOURS),
     (lex.SOLD, lex.FOR_BELONGINGS[:3]),
     (lex.ROOMS[:4], lex.FOR_ROOMS),

@@ -17,7 +17,7 @@ from nmt.data.phrasebook.words import Action, Adjective, action, pairs
 
 BE = action("sein ist +gewesen = be")
 HAVE = action("haben hat gehabt = have")
-_BY_USE = {use: tuple(frame for frame in FRAMES if use in frame.uses) for use in "hngpdjswmceilrtyoObuvax"}
+_BY_USE = {use: tuple(frame for frame in FRAMES if use in frame.uses) for use in "hngpdjswmceilrtyoObuvaxz"}
 
 
 def doing(rng: Random, use: str, who: Who = people.subject) -> Clause:

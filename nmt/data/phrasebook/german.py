@@ -168,7 +168,7 @@ class Verb:
 
     def present(self) -> tuple[str, str, str, str, str, str]:
         """The finite forms for ich, du, er, wir, ihr, sie, without the prefix."""
-        first = self.stem[:-2] + "le" if self.stem.endswith("el") else self.stem + "e"
+        first = self.stem[:-2] + "le" if self.infinitive.endswith("eln") else self.stem + "e"
         return first, self._second(), self.third, self.infinitive, self._second_plural(), self.infinitive
 
     def imperative(self) -> str:

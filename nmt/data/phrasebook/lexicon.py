@@ -65,6 +65,7 @@ FOOD = nouns("""
     die Schokolade = chocolate; die Suppe = soup; der Salat = salad; das Eis = ice cream; der Kuchen = cake
     der Schinken = ham; der Honig = honey; die Marmelade = jam; der Joghurt = yoghurt
 """)
+MAIN_FOOD = tuple(noun for noun in FOOD if noun.german not in ("Honig", "Marmelade"))
 COUNTED_FOOD = nouns("""
     der Apfel, Äpfel = apple; die Birne, Birnen = pear; die Banane, Bananen = banana; die Orange, Orangen = orange
     die Tomate, Tomaten = tomato; die Kartoffel, Kartoffeln = potato; das Ei, Eier = egg
@@ -84,6 +85,7 @@ PORTIONS = nouns("""
     der Teller Suppe, Teller Suppe = plate of soup; die Tasse Kakao, Tassen Kakao = cup of cocoa
     die Portion Eis, Portionen Eis = portion of ice cream
 """)
+REFRESHMENTS = tuple(noun for noun in PORTIONS if not noun.german.endswith(("Bier", "Wein")))
 DISHES = nouns("""
     die Suppe, Suppen = soup; der Salat, Salate = salad; der Kuchen, Kuchen = cake; die Pizza, Pizzen = pizza
     das Omelett, Omeletts = omelette; das Schnitzel, Schnitzel = schnitzel; das Hähnchen, Hähnchen = chicken
@@ -140,8 +142,9 @@ BELONGINGS = nouns("""
     das Heft, Hefte = notebook; das Wörterbuch, Wörterbücher = dictionary; der Laptop, Laptops = laptop
     die Brille, Brillen = ~glasses
 """)
+VALUED = tuple(noun for noun in BELONGINGS if noun.german not in ("Reisepass", "Kreditkarte", "Schlüssel"))
 GIFTS = nouns("""
-    das Buch, Bücher = book; die Puppe, Puppen = doll; der Ball, Bälle = ball; das Fahrrad, Fahrräder = bike
+    das Buch, Bücher = book; die Vase, Vasen = vase; der Ball, Bälle = ball; das Fahrrad, Fahrräder = bike
     der Ring, Ringe = ring; die Armbanduhr, Armbanduhren = watch; die Gitarre, Gitarren = guitar
     der Schal, Schals = scarf; die Kamera, Kameras = camera; der Blumenstrauß, Blumensträuße = bunch of flowers
     das Bild, Bilder = picture; die Tasche, Taschen = bag; der Kalender, Kalender = calendar
@@ -153,6 +156,8 @@ WORN = nouns("""
     die Mütze, Mützen = cap; der Schal, Schals = scarf; der Pullover, Pullover = sweater
     das T-Shirt, T-Shirts = T-shirt; die Hose, Hosen = ~trousers
 """)
+PUT_ON = tuple(noun for noun in WORN if noun.german not in ("Hut", "Mütze", "Schal"))
+OUTDOOR_CLOTHES = tuple(noun for noun in WORN if noun.german in ("Mantel", "Jacke", "Pullover"))
 WASHED = tuple(noun for noun in WORN if noun.german not in ("Hut", "Mantel"))
 LENT = nouns("""
     das Auto, Autos = car; das Fahrrad, Fahrräder = bike; das Wörterbuch, Wörterbücher = dictionary
@@ -164,6 +169,11 @@ SHOWN = nouns("""
     der Garten, Gärten = garden; der Weg, Wege = way; das Geschenk, Geschenke = present
 """)
 TOLD = nouns("die Geschichte, Geschichten = story; der Witz, Witze = joke; das Märchen, Märchen = fairy tale")
+TRANSLATED = nouns("""
+    das Buch, Bücher = book; der Roman, Romane = novel; der Brief, Briefe = letter; die E-Mail, E-Mails = e-mail
+    der Artikel, Artikel = article; das Gedicht, Gedichte = poem; die Geschichte, Geschichten = story
+    der Bericht, Berichte = report; das Märchen, Märchen = fairy tale
+""")
 STORIES = nouns("""
     das Buch, Bücher = book; der Roman, Romane = novel; die Geschichte, Geschichten = story; der Film, Filme = film
     die Serie, Serien = series, series; das Theaterstück, Theaterstücke = play; das Märchen, Märchen = fairy tale
@@ -251,9 +261,10 @@ PAPERS = nouns("""
     der Vertrag, Verträge = contract; das Formular, Formulare = form; die Rechnung, Rechnungen = bill
     der Brief, Briefe = letter; der Antrag, Anträge = application
 """)
+DUES = nouns("die Rechnung, Rechnungen = bill; die Miete, Mieten = rent")
 PAID = nouns("""
-    die Rechnung, Rechnungen = bill; die Miete, Mieten = rent; der Eintritt = admission; das Taxi, Taxis = taxi
-    das Hotel, Hotels = hotel; die Fahrkarte, Fahrkarten = ticket; die Reparatur, Reparaturen = repair
+    das Taxi, Taxis = taxi; das Hotel, Hotels = hotel; die Fahrkarte, Fahrkarten = ticket
+    die Reparatur, Reparaturen = repair; das Mittagessen, Mittagessen = lunch
 """)
 FORMS = nouns("""
     das Formular, Formulare = form; der Antrag, Anträge = application; der Fragebogen, Fragebögen = questionnaire
@@ -320,11 +331,6 @@ GAMES = pairs("""
     Handball = handball; Klavier = the piano; Gitarre = the guitar; Geige = the violin; Flöte = the flute
     Volleyball = volleyball
 """)
-TOPICS = nouns("""
-    der Film, Filme = film; die Politik = politics; das Wetter = weather; die Arbeit = work; der Urlaub = holiday
-    das Problem, Probleme = problem; der Plan, Pläne = plan; die Reise, Reisen = trip; das Buch, Bücher = book
-    das Konzert, Konzerte = concert; der Vertrag, Verträge = contract; die Prüfung, Prüfungen = exam
-""")
 AWAITED = nouns("""
     der Bus, Busse = bus; der Zug, Züge = train; das Taxi, Taxis = taxi; der Brief, Briefe = letter
     die Antwort, Antworten = answer; die Straßenbahn, Straßenbahnen = tram; das Paket, Pakete = parcel
@@ -351,7 +357,7 @@ NEEDED = nouns("""
     der Stuhl, Stühle = chair; das Handtuch, Handtücher = towel; die Decke, Decken = blanket
     der Arzt, Ärzte = doctor; das Taxi, Taxis = taxi; die Pause, Pausen = break; das Kissen, Kissen = pillow
     der Stadtplan, Stadtpläne = city map; die Fahrkarte, Fahrkarten = ticket; die Briefmarke, Briefmarken = stamp
-    der Parkplatz, Parkplätze = parking space; der Regenschirm, Regenschirme = umbrella
+    der Schlafsack, Schlafsäcke = sleeping bag; der Regenschirm, Regenschirme = umbrella
     der Termin, Termine = appointment; das Visum, Visa = visa; die Quittung, Quittungen = receipt
     das Ladegerät, Ladegeräte = charger; das Wörterbuch, Wörterbücher = dictionary
 """)

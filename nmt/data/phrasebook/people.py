@@ -10,6 +10,7 @@ from typing import Literal
 
 from nmt.data.phrasebook import lexicon
 from nmt.data.phrasebook.phrases import (
+    ER,
     HE,
     HER,
     HIS,
@@ -17,6 +18,7 @@ from nmt.data.phrasebook.phrases import (
     OUR,
     PRONOUNS,
     SHE,
+    SIE,
     THE,
     THEY,
     YOU_DU,
@@ -82,6 +84,12 @@ def other(rng: Random, age: Age = "any") -> Phrase:
         return noun_phrase(THE, rng.choice(lexicon.CHILDREN if age == "young" else lexicon.GROWN_UPS))
     possessor = YOUR_DU if age == "young" or rng.random() < 0.3 else YOUR_SIE
     return noun_phrase(possessor, rng.choice(_RELATIVES_BY_AGE[age]))
+
+
+def third_party(rng: Random, age: Age = "any") -> Phrase:
+    """Somebody to tell others about: not "I", and of relatives only mine, whoever is told."""
+    person = subject(rng, age)
+    return person if person.person in (ER, SIE) else third_party(rng, age)
 
 
 def third_person(rng: Random) -> Phrase:

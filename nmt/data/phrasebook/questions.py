@@ -279,7 +279,7 @@ _WITH_PREPOSITION = (
     ("wofür", "what", action("sich interessieren interessiert interessiert = be interested"), "in"),
     ("mit wem", "who", action("telefonieren telefoniert telefoniert = talk on the phone"), "to"),
     ("wonach", "what", action("suchen sucht gesucht = look"), "for"),
-    ("wovor", "what", action("haben hat gehabt = be afraid"), "of"),
+    ("wovor", "what", action("Angst_|haben hat Angst_gehabt = be afraid"), "of"),
 )
 _GOING = (
     action("fahren fährt +gefahren = go"),
@@ -293,7 +293,6 @@ _SOMEWHERE: tuple[tuple[Action, Slot], ...] = (
     (action("verlieren verliert verloren = lose"), Thing(lex.BELONGINGS, OWN, each=True)),
     (action("finden findet gefunden = find"), Thing(lex.BELONGINGS, OWN, each=True)),
     (action("lernen lernt gelernt = learn"), Thing(lex.LANGUAGES, BARE)),
-    (action("reparieren repariert repariert = repair"), Thing(lex.MACHINES, THE)),
 )
 _CHOSEN: tuple[tuple[Action, tuple[Noun, ...], Tense], ...] = (
     (action("lesen liest gelesen = read"), lex.READING, Tense.PAST),

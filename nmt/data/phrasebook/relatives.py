@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from nmt.data.phrasebook import clauses, events, german, people
+from nmt.data.phrasebook import clauses, english, events, german, people
 from nmt.data.phrasebook import lexicon as lex
 from nmt.data.phrasebook.clauses import PLACE, Clause, Piece, Tense
 from nmt.data.phrasebook.german import ACC, DAT, NOM
@@ -22,7 +22,7 @@ def who_did_that(rng: Random) -> Sentence:
     """ "Kennen Sie den Mann, der gestern …?"."""
     noun = rng.choice(_PEOPLE)
     person = noun_phrase(THE, noun)
-    done = events.happened(rng, events.always(_relative(person)), timed=rng.random() < 0.5, also=rng.choice("jjy"))
+    done = events.happened(rng, events.always(_relative(person)), timed=rng.random() < 0.5, also="y")
     opening, english_opening, case, mark = rng.choice(_KNOWING)
     german_words = f"{opening} {person.german[case]}, {clauses.subordinate(done)}"
     return finish(
@@ -53,31 +53,34 @@ def who_is_ours(rng: Random) -> Sentence:
 
 
 def what_was_bought(rng: Random) -> Sentence:
-    """ "Das Buch, das ich gestern gekauft habe, ist spannend."."""
-    things, qualities, verb = rng.choice(_USED)
+    """ "Das Buch, das ich gestern gekauft habe, ist spannend."; of what is soon gone, like a soup, "war"."""
+    things, qualities, verb, tense = rng.choice(_USED)
     noun, quality = rng.choice(things), rng.choice(qualities)
     thing = noun_phrase(THE, noun)
     pronoun = german.relative_pronoun(thing.gender, ACC)
     time = rng.choice((None, *lex.RECENT_TIMES, *lex.LAST_WEEKS))
     used = Clause(people.subject(rng, "adult"), verb, tense=Tense.PAST, time=time)
-    is_so = "are" if thing.agreement == "they" else "is"
-    german_words = f"{thing.german[NOM]}, {clauses.subordinate(used, pronoun)}, ist {quality.german}"
-    english_words = f"{thing.english} that {clauses.statement(used)} {is_so} {quality.english}"
+    is_so, english_is_so = ("war", "was") if tense is Tense.PAST else ("ist", english.be(thing.agreement))
+    german_words = f"{thing.german[NOM]}, {clauses.subordinate(used, pronoun)}, {is_so} {quality.german}"
+    english_words = f"{thing.english} that {clauses.statement(used)} {english_is_so} {quality.english}"
     return finish(german_words, english_words, (f"{verb.word}+{noun.german}", f"{quality.german}+{noun.german}"))
 
 
 _BUY = action("kaufen kauft gekauft = buy")
 _READ = action("lesen liest gelesen = read")
-_USED: tuple[tuple[Sequence[Noun], Sequence[Adjective], Action], ...] = (
-    (lex.WORN, lex.FOR_CLOTHES[2:7], _BUY),
-    (lex.WORN, lex.COLOURS, _BUY),
-    (lex.FURNITURE, lex.FOR_FURNITURE[2:], _BUY),
-    (lex.STORIES[:3], lex.FOR_STORIES, _READ),
-    (lex.MESSAGES[:5], lex.FOR_MESSAGES, _READ),
-    (lex.MACHINES, lex.FOR_MACHINES[4:], _BUY),
-    (lex.SAVOURY, lex.FOR_SAVOURY, action("bestellen bestellt bestellt = order")),
-    (lex.SWEETS, lex.FOR_SWEETS, action("backen backt gebacken = bake")),
-    (lex.TASKS[:1], lex.FOR_TASKS[:4], action("beantworten beantwortet beantwortet = answer")),
+_ORDER = action("bestellen bestellt bestellt = order")
+_BAKE = action("backen backt gebacken = bake")
+_ANSWER = action("beantworten beantwortet beantwortet = answer")
+_USED: tuple[tuple[Sequence[Noun], Sequence[Adjective], Action, Tense], ...] = (
+    (lex.WORN, lex.FOR_CLOTHES[2:7], _BUY, Tense.SIMPLE),
+    (lex.WORN, lex.COLOURS, _BUY, Tense.SIMPLE),
+    (lex.FURNITURE, lex.FOR_FURNITURE[2:], _BUY, Tense.SIMPLE),
+    (lex.STORIES[:3], lex.FOR_STORIES, _READ, Tense.SIMPLE),
+    (lex.MESSAGES[:5], lex.FOR_MESSAGES, _READ, Tense.SIMPLE),
+    (lex.MACHINES, lex.FOR_MACHINES[4:], _BUY, Tense.SIMPLE),
+    (lex.SAVOURY, lex.FOR_SAVOURY, _ORDER, Tense.PAST),
+    (lex.SWEETS, lex.FOR_SWEETS[:3], _BAKE, Tense.PAST),
+    (lex.TASKS[:1], lex.FOR_TASKS[:4], _ANSWER, Tense.PAST),
 )
 
 

@@ -51,7 +51,7 @@ def could_you(rng: Random) -> Sentence:
 
 
 def let_us(rng: Random) -> Sentence:
-    idea = events.doing(rng, "l", events.always(WE))
+    idea = events.doing(rng, "z", events.always(WE))
     idea = replace(idea, time=rng.choice(lex.SOON_TIMES) if rng.random() < 0.5 else None)
     return finish(
         f"lass uns {clauses.bare_infinitive(idea)}", f"let's {clauses.infinitive(idea)}", idea.combinations, "!"
@@ -60,7 +60,7 @@ def let_us(rng: Random) -> Sentence:
 
 def shall_we(rng: Random) -> Sentence:
     """A suggestion with wollen: "Wollen wir heute ins Kino gehen?"."""
-    idea = events.doing(rng, "l", events.always(WE))
+    idea = events.doing(rng, "z", events.always(WE))
     idea = replace(idea, time=rng.choice(lex.SOON_TIMES) if rng.random() < 0.7 else None)
     german_words = f"wollen wir {clauses.bare_infinitive(idea)}"
     return finish(german_words, f"shall we {clauses.infinitive(idea)}", idea.combinations, "?")

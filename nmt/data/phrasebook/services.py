@@ -10,7 +10,23 @@ from nmt.data.phrasebook import clauses, english, events, german, people
 from nmt.data.phrasebook import lexicon as lex
 from nmt.data.phrasebook.clauses import PLACE, Clause, Piece, Tense
 from nmt.data.phrasebook.german import ACC, DAT, GEN, NOM
-from nmt.data.phrasebook.phrases import BARE, HE, MY, OUR, SHE, THE, THEY, THIS, WE, A, I, Phrase, counted, noun_phrase
+from nmt.data.phrasebook.phrases import (
+    BARE,
+    HE,
+    MY,
+    OUR,
+    SHE,
+    THE,
+    THEY,
+    THIS,
+    WE,
+    YOU_SIE,
+    A,
+    I,
+    Phrase,
+    counted,
+    noun_phrase,
+)
 from nmt.data.phrasebook.sentence import Pattern, Sentence, finish, stated
 from nmt.data.phrasebook.words import action, noun, nouns, pairs
 
@@ -22,7 +38,7 @@ def room_for(rng: Random) -> Sentence:
     room = noun_phrase(A, rng.choice(_ROOMS))
     value = rng.randint(1, 14)
     nights = counted(value, _NIGHT)
-    extra, english_extra = rng.choice(_EXTRAS)
+    extra, english_extra = rng.choice(_EXTRAS[:-1] if room.words[-1] == "Einzelzimmer" else _EXTRAS)
     opening, english_opening = rng.choice(
         (("ich hätte gern", "I would like"), ("wir brauchen", "we need"), ("haben Sie", "do you have"))
     )
@@ -111,37 +127,39 @@ _EVENINGS = lex.SOON_TIMES[:2] + tuple((f"am {day}", f"on {name}") for day, name
 
 
 def order(rng: Random) -> Sentence:
-    """ "Ich hätte gern …", "Für meine Frau bitte …"."""
-    first, second = rng.sample(_ON_THE_MENU, 2)
+    """ "Ich hätte gern eine Pizza und ein Glas Wein."."""
+    drink, dish = rng.choice(_DRINK_PORTIONS), rng.choice(_MENU)
+    one, another = noun_phrase(A, drink), noun_phrase(A, dish)
+    who, english_who = rng.choice((("ich hätte", "I would like"), ("wir hätten", "we would like")))
+    german_words = f"{who} gern {another.german[ACC]} und {one.german[ACC]}"
+    words = (f"bestellen+{dish.german}", f"{drink.german}+{dish.german}")
+    return finish(german_words, f"{english_who} {another.english} and {one.english}", words)
+
+
+def order_for(rng: Random) -> Sentence:
+    """ "Für meine Frau eine Suppe, bitte."."""
+    wanted = noun_phrase(A, rng.choice(_DRINK_PORTIONS + _MENU))
+    guest = I if rng.random() < 0.3 else noun_phrase(MY, rng.choice(lex.FAMILY))
+    german_words = f"für {guest.german[ACC]} {wanted.german[ACC]}, bitte"
+    words = tuple(f"{word}+{wanted.words[-1]}" for word in ("bestellen", *guest.head))
+    return finish(german_words, f"{wanted.english} for {guest.english_object}, please", words)
+
+
+def offers(rng: Random) -> Sentence:
+    """ "Möchten Sie einen Tee oder einen Kaffee?": two things of a kind."""
+    first, second = rng.sample(rng.choice((_DRINK_PORTIONS, _MENU)), 2)
     one, another = noun_phrase(A, first), noun_phrase(A, second)
-    draw = rng.random()
-    words = (f"bestellen+{first.german}", f"{first.german}+{second.german}")
-    if draw < 0.4:
-        who, english_who = rng.choice((("ich hätte", "I would like"), ("wir hätten", "we would like")))
-        return finish(
-            f"{who} gern {one.german[ACC]} und {another.german[ACC]}",
-            f"{english_who} {one.english} and {another.english}",
-            words,
-        )
-    if draw < 0.6:
-        return finish(f"für mich {one.german[ACC]}, bitte", f"{one.english} for me, please", words[:1])
-    if draw < 0.8:
-        guest = noun_phrase(MY, rng.choice(lex.FAMILY))
-        words = (f"bestellen+{first.german}", f"{first.german}+{guest.words[-1]}")
-        return finish(
-            f"für {guest.german[ACC]} {one.german[ACC]}, bitte", f"{one.english} for {guest.english}, please", words
-        )
-    asks, english_asks = rng.choice((("möchten Sie", "would you like"), ("möchtest du", "would you like")))
-    name = rng.choice(lex.FEMALE_NAMES + lex.MALE_NAMES) + ", " if asks == "möchtest du" else ""
+    subject = people.you(rng)
+    called, english_called = people.called_by_name(rng, subject) if subject is not YOU_SIE else ("", "")
+    german_words = f"{called}{german.auxiliary('möchten', subject.person)} {subject.german[NOM]} {one.german[ACC]}"
+    english_words = f"{english_called}would you like {one.english} or {another.english}"
     return finish(
-        f"{name}{asks} {one.german[ACC]} oder {another.german[ACC]}",
-        f"{name}{english_asks} {one.english} or {another.english}",
-        words,
-        "?",
+        f"{german_words} oder {another.german[ACC]}", english_words, (f"{first.german}+{second.german}",), "?"
     )
 
 
-_ON_THE_MENU = lex.PORTIONS + lex.DISHES[:2] + lex.DISHES[3:9]
+_MENU = lex.DISHES[:2] + lex.DISHES[3:9]
+_DRINK_PORTIONS = tuple(noun for noun in lex.PORTIONS if noun.german.startswith(("Tasse", "Glas", "Flasche")))
 
 
 def without_it(rng: Random) -> Sentence:
@@ -249,36 +267,30 @@ def how_much(rng: Random) -> Sentence:
 
 
 def shopping_for(rng: Random) -> Sentence:
-    """What a customer is looking for, for whom or in what colour."""
-    thing = rng.choice(lex.GIFTS)
+    """A present for somebody."""
+    thing, whom = rng.choice(lex.GIFTS), noun_phrase(MY, rng.choice(lex.FAMILY))
     wanted = noun_phrase(A, thing)
-    whom = noun_phrase(MY, rng.choice(lex.FAMILY))
-    draw = rng.random()
-    words: tuple[str, ...] = (f"suchen+{thing.german}", f"{thing.german}+{whom.words[-1]}")
-    if draw < 0.5:
-        return finish(
-            f"ich suche {wanted.german[ACC]} für {whom.german[ACC]}",
-            f"I am looking for {wanted.english} for {whom.english}",
-            words,
-        )
-    garment, shade = rng.choice(lex.CLOTHES), rng.choice(lex.COLOURS)
+    german_words = f"ich suche {wanted.german[ACC]} für {whom.german[ACC]}"
+    words = (f"suchen+{thing.german}", f"{thing.german}+{whom.words[-1]}")
+    return finish(german_words, f"I am looking for {wanted.english} for {whom.english}", words)
+
+
+def in_another(rng: Random) -> Sentence:
+    """Asking for another colour or a size."""
+    garment = rng.choice(_SIZED)
     this = noun_phrase(THIS, garment)
-    words = (f"{garment.german}+{shade.german}",)
-    if draw < 0.75:
-        return finish(
-            f"haben Sie {this.german[ACC]} auch in {_colour_name(shade.german)}",
-            f"do you also have {this.english} in {shade.english}",
-            words,
-            "?",
-        )
-    size = rng.randint(34, 52)
-    words = (f"{garment.german}+{german.number(size)}",)
-    return finish(
-        f"haben Sie {this.german[ACC]} in Größe {german.number(size)}",
-        f"do you have {this.english} in size {english.number(size)}",
-        words,
-        "?",
-    )
+    if rng.random() < 0.5:
+        shade = rng.choice(lex.COLOURS)
+        german_words = f"haben Sie {this.german[ACC]} auch in {_colour_name(shade.german)}"
+        english_words = f"do you also have {this.english} in {shade.english}"
+        return finish(german_words, english_words, (f"{garment.german}+{shade.german}",), "?")
+    size = rng.randrange(34, 54, 2)
+    german_words = f"haben Sie {this.german[ACC]} in Größe {german.number(size)}"
+    english_words = f"do you have {this.english} in size {english.number(size)}"
+    return finish(german_words, english_words, (f"{garment.german}+{german.number(size)}",), "?")
+
+
+_SIZED = [garment for garment in lex.CLOTHES if garment.german not in ("Hut", "Mütze", "Schal", "Krawatte")]
 
 
 def _colour_name(shade: str) -> str:
@@ -518,13 +530,16 @@ PATTERNS: tuple[tuple[int, Pattern], ...] = (
     (2, does_not_work),
     (2, is_missing),
     (3, table_for),
-    (6, order),
+    (3, order),
+    (2, order_for),
+    (2, offers),
     (4, without_it),
     (3, tastes),
     (3, pass_me),
     (6, price),
     (4, how_much),
-    (5, shopping_for),
+    (3, shopping_for),
+    (3, in_another),
     (2, weighs),
     (4, hurts),
     (5, symptom),

@@ -112,7 +112,7 @@ def opens_at(rng: Random) -> Sentence:
             (f"halb {_HOURS[hour][0]}", f"half past {_HOURS[hour - 1][1]}"),
         )
     )
-    day, english_day = rng.choice((("", ""), *((f"am {day}", f"on {name}") for day, name in lex.WEEKDAYS)))
+    day, english_day = rng.choice((("", ""), *((f"am {day}", f"on {name}") for day, name in lex.WEEKDAYS[:5])))
     opening = Clause(sight, verb, time=(f"{day} um {time}".strip(), f"at {english_time} {english_day}".strip()))
     words = (f"{sight.words[-1]}+{verb.word}", f"{sight.words[-1]}+{_HOURS[hour][0]}")
     if rng.random() < 0.75:
@@ -211,7 +211,7 @@ _THIS_YEAR = 2025
 
 def weekday_plan(rng: Random) -> Sentence:
     """An appointment with somebody: day, hour, person."""
-    day, english_day = rng.choice(lex.WEEKDAYS)
+    day, english_day = rng.choice(lex.WEEKDAYS[:5])
     time, english_time, words = _clock(rng)
     subject = people.lead(rng)
     whom, english_whom = rng.choice(_APPOINTMENTS)
@@ -296,12 +296,16 @@ def where_is(rng: Random) -> Sentence:
     if draw < 0.3:
         return finish(f"wo ist {sight.german[NOM]}", f"where is {sight.english}", words, "?")
     if draw < 0.5:
-        near = noun_phrase(A, rng.choice(lex.SIGHTS))
+        near = noun_phrase(A, rng.choice(_NEEDED_SIGHTS))
         return finish(
             f"wo finde ich {near.german[ACC]}", f"where can I find {near.english}", (f"finden+{near.words[-1]}",), "?"
         )
     opening, english_opening = rng.choice((*_ASKING, ("entschuldigen Sie, wissen Sie", "excuse me, do you know")))
     return finish(f"{opening}, wo {sight.german[NOM]} ist", f"{english_opening} where {sight.english} is", words, "?")
+
+
+_NEEDED = ("Apotheke", "Bank", "Supermarkt", "Bushaltestelle", "Tankstelle", "Toilette", "Hotel", "Parkplatz")
+_NEEDED_SIGHTS = [noun for noun in lex.SIGHTS if noun.german in _NEEDED]
 
 
 def how_to_get_to(rng: Random) -> Sentence:
@@ -350,9 +354,13 @@ _SIDES = (
 )
 
 
+_OPEN_PLACES = ("Marktplatz", "Brücke", "Hafen", "Flughafen", "Toilette", "Universität")
+_BUILDINGS = [noun for noun in lex.SIGHTS if noun.german not in _OPEN_PLACES]
+
+
 def location(rng: Random) -> Sentence:
     """One building by another."""
-    one, another = rng.sample(lex.SIGHTS[:19], 2)
+    one, another = rng.sample(_BUILDINGS, 2)
     thing, landmark = noun_phrase(THE, one), noun_phrase(THE, another)
     preposition, english_preposition = rng.choice(
         (("neben", "next to"), ("hinter", "behind"), ("vor", "in front of"), ("gegenüber von", "opposite"))
@@ -394,7 +402,7 @@ def ticket(rng: Random) -> Sentence:
         return finish(f"was kostet eine Fahrkarte nach {city}", f"how much is a ticket to {english_city}", words, "?")
     if draw < 0.7:
         number = rng.randint(1, 6)
-        tickets = counted(number, lex.PAID[5])
+        tickets = counted(number, lex.PAID[2])
         words = (*words, f"{german.number(number)}+Fahrkarte")
         german_words = f"ich hätte gern {tickets.german[ACC]} nach {city}"
         return finish(german_words, f"I would like {tickets.english} to {english_city}", words)

@@ -45,11 +45,11 @@ def no_plan(rng: Random) -> Sentence:
 
 def at_an_hour(rng: Random) -> Sentence:
     """A plan with weekday or "morgen" and an hour, which German and English order differently."""
-    hour, english_hour = rng.choice(_HOURS)
-    day, english_day = rng.choice(_DAYS)
-    return stated(
-        replace(events.plan(rng, also="h"), time=(f"{day} um {hour} Uhr", f"at {english_hour} o'clock {english_day}"))
-    )
+    (hour, english_hour), (day, english_day) = rng.choice(_HOURS), rng.choice(_DAYS)
+    found = events.plan(rng, also="h")
+    if found.action.word == "bleiben":
+        return at_an_hour(rng)
+    return stated(replace(found, time=(f"{day} um {hour} Uhr", f"at {english_hour} o'clock {english_day}")))
 
 
 def happened(rng: Random) -> Sentence:
@@ -134,7 +134,7 @@ def _someone_young(rng: Random, age: people.Age) -> Phrase:
 
 def could_not(rng: Random) -> Sentence:
     """The preterite of a modal: "Er konnte gestern nicht kommen."."""
-    return stated(replace(events.happened(rng, also="h"), modal=CAN, negated=True), rng)
+    return stated(replace(events.happened(rng, also="b"), modal=CAN, negated=True), rng)
 
 
 def had_to(rng: Random) -> Sentence:
