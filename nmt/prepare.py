@@ -8,7 +8,6 @@ A corpus flows in; into the run folder flow `data/` (train, val and test text, a
 """
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +19,7 @@ from nmt.config import Config, DataConfig
 from nmt.data.cleaning import Ledger, Pair, clean, ledger_table
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.files import flush_to_disk
 
 _CHUNK = 100_000  # pairs tokenized at a time, only to measure them
 
@@ -158,21 +158,13 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 def _move_into_place(draft: Path, folder: Path) -> None:
     """Move the draft's parts, those that mark the folder as finished last; all is on disk before."""
     for path in sorted(draft.rglob("*"), reverse=True):
-        _sync(path)
+        flush_to_disk(path)
     for name in ("tokenizer", "ledger.json", "data"):
         if (folder / name).is_dir():  # left by a preparation that was interrupted between two moves
             shutil.rmtree(folder / name)
         (draft / name).replace(folder / name)
-        _sync(folder)
+        flush_to_disk(folder)
     draft.rmdir()
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _finished(config: Config, folder: Path, say: Callable[[str], None]) -> Prepared:

@@ -116,7 +116,7 @@ def run_command(name: str, command: Callable[[], int]) -> int:
     """Run a command's body; a user's mistake becomes one line on stderr and exit status 2, Ctrl-C 130."""
     try:
         return command()
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, FloatingPointError) as error:
         print(f"nmt.{name}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as interrupt:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt import __version__
 from nmt.config import Config
+from nmt.files import write_json, write_lines
 from nmt.settings import as_config, dump_config, flatten, load_config, make_parser, parse, run_command
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def main(argv: list[str] | None = None) -> int:
 def command(argv: list[str]) -> int:
     """Read the settings, with the corpus's own recipe if none is named, and run what is not finished."""
     from nmt.data.corpora import corpus_name, load_corpus
+    from nmt.prepare import is_prepared
 
     parser = make_parser("nmt.train", "Train a translator from parallel text, measure it, and keep it in runs/<name>/. "
                                       "Without --config, recipes/CORPUS.yaml is used if there is one.")
@@ -50,7 +52,11 @@ def command(argv: list[str]) -> int:
     config = as_config(options)
     data = replace(config.data, corpus=name) if corpus else config.data
     run_name = config.name or f"{data.source}-{data.target}-{name}"
-    Run(replace(config, data=data, name=run_name), corpus).carry_out(options.resume)
+    run = Run(replace(config, data=data, name=run_name), corpus)
+    if corpus and is_prepared(run.folder):  # else `prepare` says why this corpus was taken
+        for note in corpus.notes:
+            say(note)
+    run.carry_out(options.resume)
     return 0
 
 
@@ -125,18 +131,19 @@ class Run:
         from nmt.decode.folder import ModelInfo, save_model
         from nmt.training.loop import Stopped, TrainingData, make_trainer
         from nmt.training.monitor import Monitor
+        from nmt.training.selection import choose_weights
 
         data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
         trainer = make_trainer(self.config, prepared.tokenizer, data, self.folder)
         if trainer.resume():
             say(f"Going on after step {trainer.progress.step:,}.")
         parameters = sum(p.numel() for p in trainer.model.parameters())
-        say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.describe()}; "
+        say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.numerics}; "
             f"watch it with: make tensorboard")
         try:
             with Monitor(self.folder, trainer.progress.step, self.config.training.max_steps) as monitor:
                 trainer.train(monitor)
-                weights = trainer.choose_weights(monitor)
+                weights = choose_weights(trainer.checkpoints, trainer.progress, trainer.validator, monitor)
                 monitor.settings(flatten(self.config), {"best_validation": abs(trainer.progress.best_value or 0.0)})
         except Stopped as stopped:
             raise KeyboardInterrupt(f"Stopped after step {trainer.progress.step:,}; all is saved. The same command "
@@ -182,9 +189,7 @@ class Run:
         sources, references = map(list, zip(*pairs, strict=True))
         evaluation = evaluate(translator, sources, references)
         translations = evaluation.translations
-        output = self.folder / "translations" / f"{name}.{self.config.data.target}"
-        output.parent.mkdir(exist_ok=True)
-        output.write_text("".join(line + "\n" for line in translations), encoding="utf8")
+        write_lines(self.folder / "translations" / f"{name}.{self.config.data.target}", translations)
         spread = [i * len(sources) // EXAMPLES for i in range(min(EXAMPLES, len(sources)))]
         examples = [{"source": sources[i], "translation": translations[i], "reference": references[i]} for i in spread]
         result: dict[str, Any] = {"sentences": len(sources), "examples": examples}
@@ -207,13 +212,6 @@ class Run:
         say("\n" + ", ".join(f"{stage} {seconds[stage]:,.0f} s" for stage in seconds) + f"; report: {self.report_file}")
         say(f"\nTranslate:  {sys.executable} -m nmt.translate --model {self.folder / 'model'}")
         say(f"Watch:      {sys.executable} -m tensorboard.main --logdir {self.config.runs}")
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON so that the file is there whole or not at all."""
-    temporary = path.with_name(path.name + ".partial")
-    temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
-    temporary.replace(path)
 
 
 if __name__ == "__main__":

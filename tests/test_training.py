@@ -18,7 +18,9 @@ from nmt.data.batches import Batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.training.checkpoint import Progress, average_weights, list_checkpoints, load_checkpoint, save_checkpoint
 from nmt.training.loop import Stopped, Trainer, TrainingData, Window, make_trainer
+from nmt.training.loss import batch_loss
 from nmt.training.monitor import Monitor
+from nmt.training.selection import choose_weights, to_average
 
 WORDS = ["ab", "cd", "ef", "gh", "ij", "kl"]
 TINY = ModelConfig(d_model=32, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=64, norm_position="pre",
@@ -129,7 +131,7 @@ def test_two_small_batches_weigh_as_one_large_batch(tokenizer: Tokenizer, data: 
     assert len({batch.target_tokens for batch in group}) > 1, "batches of different weight"
     parts.step(iter(group), Window())
     total = sum(batch.target_tokens for batch in group)
-    torch.stack([one.loss(batch).smoothed / total for batch in group]).sum().backward()
+    torch.stack([batch_loss(one.model, batch, 0.1, one.numerics).smoothed / total for batch in group]).sum().backward()
     torch.nn.utils.clip_grad_norm_(one.model.parameters(), 1.0)
     for group_settings in one.optimizer.param_groups:
         group_settings["lr"] = SHORT.learning_rate / SHORT.warmup_steps
@@ -161,7 +163,7 @@ def test_newest_and_best_checkpoints_are_kept_and_no_other(tokenizer: Tokenizer,
                                                            tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     t = trainer(tokenizer, data, tmp_path, keep_checkpoints=2, validate_every=2, max_steps=12)
     values = iter([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
-    monkeypatch.setattr(t, "goodness", lambda figures: next(values))
+    monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
     run(t)
     assert [c.name for c in list_checkpoints(tmp_path / "checkpoints")] == ["step-00000004", "step-00000010",
                                                                             "step-00000012"]
@@ -171,7 +173,7 @@ def test_newest_and_best_checkpoints_are_kept_and_no_other(tokenizer: Tokenizer,
 def test_patience_stops_a_run_that_gets_no_better(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     t = trainer(tokenizer, data, tmp_path, validate_every=1, patience=3)
-    monkeypatch.setattr(t, "goodness", lambda figures: -abs(t.progress.step - 2))
+    monkeypatch.setattr(t.validator, "goodness", lambda figures: -abs(t.progress.step - 2))
     run(t)
     assert t.progress.step == 5
 
@@ -180,26 +182,26 @@ def test_averages_are_taken_of_the_last_or_of_the_best(tokenizer: Tokenizer, dat
                                                        monkeypatch: pytest.MonkeyPatch) -> None:
     t = trainer(tokenizer, data, tmp_path, validate_every=2, average=2, average_of="best", keep_checkpoints=1)
     values = iter([1.0, 9.0, 2.0, 8.0, 4.0, 5.0, 10.0])
-    monkeypatch.setattr(t, "goodness", lambda figures: next(values))
+    monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
     run(t)
-    chosen = t.checkpoints_to_average()
+    chosen = to_average(t.checkpoints, t.progress, t.config)
     assert sorted(c.name for c in chosen) == ["step-00000004", "step-00000008"]
     with Monitor(tmp_path, 12, 12) as monitor:
-        weights = t.choose_weights(monitor)
+        weights = choose_weights(t.checkpoints, t.progress, t.validator, monitor)
     a, b = (load_file(c / "model.safetensors")["tgt_embedding.weight"] for c in chosen)
     torch.testing.assert_close(weights["tgt_embedding.weight"], (a + b) / 2)
-    t.config = replace(t.config, average_of="last", average=3)
-    assert t.checkpoints_to_average()[-1].name == "step-00000012"
+    last = to_average(t.checkpoints, t.progress, replace(t.config, average_of="last"))
+    assert [c.name for c in last] == ["step-00000008", "step-00000012"]
 
 
 def test_an_average_that_validates_worse_is_not_used(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     t = trainer(tokenizer, data, tmp_path, average=2)
     values = iter([1.0, 9.0, 2.0, 3.0])
-    monkeypatch.setattr(t, "goodness", lambda figures: next(values))
+    monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
     run(t)
     with Monitor(tmp_path, 12, 12) as monitor:
-        weights = t.choose_weights(monitor)
+        weights = choose_weights(t.checkpoints, t.progress, t.validator, monitor)
     best = load_file(tmp_path / "checkpoints" / "step-00000008" / "model.safetensors")
     assert all(torch.equal(weights[name], best[name]) for name in best)
 

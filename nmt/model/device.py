@@ -1,6 +1,30 @@
 """Which device and which precision a model runs in, when the user leaves it to us."""
 
+from dataclasses import dataclass
+
 import torch
+
+
+@dataclass(frozen=True)
+class Numerics:
+    """Where and how precisely a model computes; its weights stay in float32 either way."""
+
+    device: torch.device
+    bf16: bool
+
+    def autocast(self) -> torch.autocast:
+        """A context in which matrix products are taken in bfloat16, if they are to be."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16)
+
+    def __str__(self) -> str:
+        threads = f", {torch.get_num_threads()} threads" if self.device.type == "cpu" else ""
+        return f"{'bf16 autocast' if self.bf16 else 'fp32'} on {self.device}{threads}"
+
+
+def choose_numerics(device: str, precision: str) -> Numerics:
+    """From the settings' device and precision. Raises ValueError for a device that isn't there."""
+    chosen = choose_device(device)
+    return Numerics(chosen, choose_precision(precision, chosen) == "bf16")
 
 
 def choose_device(name: str) -> torch.device:

@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nmt.decode.folder import set_weights
+from nmt.files import flush_to_disk
 
 
 @dataclass
@@ -60,15 +61,6 @@ def write_atomically(target: Path, files: Mapping[str, Mapping[str, Tensor] | st
     shutil.rmtree(target, ignore_errors=True)
     os.replace(temporary, target)
     flush_to_disk(target.parent)
-
-
-def flush_to_disk(path: Path) -> None:
-    """fsync a file or a folder."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Path:

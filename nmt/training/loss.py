@@ -9,6 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from nmt.data.batches import Batch
+from nmt.model.device import Numerics
+from nmt.model.transformer import Transformer
+
 # Logits computed at once: 2 million floats (8 MB) stay in a CPU's cache between the passes over them.
 CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
 
@@ -28,6 +32,17 @@ def cross_entropy(states_NM: Tensor, weight_VM: Tensor, targets_N: Tensor, label
     """
     smoothed, nll = LinearCrossEntropy.apply(states_NM, weight_VM, targets_N, label_smoothing)  # type: ignore[no-untyped-call]
     return Loss(smoothed, nll)
+
+
+def batch_loss(model: Transformer, batch: Batch, label_smoothing: float, numerics: Numerics) -> Loss:
+    """The model's loss summed over a batch's real target tokens; the output layer runs at those alone."""
+    batch = batch.to(numerics.device)
+    with numerics.autocast():
+        memory = model.encode(batch.src_BS, batch.src_mask_BS)
+        states_BTM = model.decode_states(batch.tgt_in_BT, memory, batch.tgt_mask_BT)
+        real_N = batch.tgt_mask_BT.flatten().nonzero().squeeze(1)
+        states_NM = states_BTM.flatten(0, 1).index_select(0, real_N)
+        return cross_entropy(states_NM, model.output.weight, batch.tgt_out_BT.flatten()[real_N], label_smoothing)
 
 
 class LinearCrossEntropy(torch.autograd.Function):
