@@ -81,7 +81,7 @@ def test_make_targets_exist() -> None:
 
 def test_python_example_runs(folder: Path) -> None:
     [example] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    printed = shell(f"{sys.executable} -c {shlex.quote(example)}", folder)
+    printed = shell(f".venv/bin/python -c {shlex.quote(example)}", folder)
     assert printed.startswith("[")
 
 
