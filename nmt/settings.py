@@ -116,9 +116,12 @@ def run_command(name: str, command: Callable[[], int]) -> int:
     """Run a command's body; a user's mistake becomes one line on stderr and exit status 2, Ctrl-C 130."""
     try:
         return command()
-    except (ValueError, OSError, FloatingPointError) as error:
-        print(f"nmt.{name}: {error}", file=sys.stderr)
-        return 2
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
+    except (ValueError, FloatingPointError) as error:
+        message = str(error)
     except KeyboardInterrupt as interrupt:
         print(f"\n{interrupt}" if interrupt.args else "", file=sys.stderr)
         return 130
+    print(f"nmt.{name}: {message}", file=sys.stderr)
+    return 2

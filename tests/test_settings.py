@@ -95,6 +95,8 @@ def test_a_users_mistake_is_printed_and_ours_is_not_hidden(capsys: pytest.Captur
 
     assert run_command("train", mistake) == 2
     assert capsys.readouterr().err == "nmt.train: the value is 3: take 4\n"
+    assert run_command("train", lambda: len(Path("/no/file").read_bytes())) == 2
+    assert capsys.readouterr().err == "nmt.train: /no/file: No such file or directory\n"
     assert run_command("train", interrupt) == 130
     assert "--resume goes on" in capsys.readouterr().err
     with pytest.raises(KeyError):
