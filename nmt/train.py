@@ -89,9 +89,12 @@ class Run:
         self.show()
 
     def open_folder(self, resume: bool) -> None:
-        """Record the settings; those of a run that goes on must be the ones it began with."""
+        """Record the settings; those of a run that goes on must be the ones it began with.
+
+        A run whose corpus could not be prepared holds nothing to go on with: it begins anew, as the user now asks.
+        """
         file = self.folder / "config.yaml"
-        if file.exists():
+        if file.exists() and any((self.folder / result).exists() for result in ("data", "checkpoints")):
             if not resume:
                 raise ValueError(f"{self.folder} holds a run that has not finished: --resume goes on with it, "
                                  f"--name NAME starts another")

@@ -68,6 +68,15 @@ def test_tensorboard_has_scalars_samples_attention_and_settings(corpus: Path) ->
     assert "_hparams_/session_start_info" in events.summary_metadata
 
 
+def test_a_run_whose_corpus_failed_begins_anew(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = (corpus / "train.de").read_text(encoding="utf8")
+    (corpus / "train.de").write_text("\n" * len(whole.splitlines()), encoding="utf8")
+    assert train(corpus, "--model.dropout", "0.2") == 2
+    assert "no usable train pair" in capsys.readouterr().err
+    (corpus / "train.de").write_text(whole, encoding="utf8")
+    assert train(corpus) == 0, "neither --resume nor the first call's settings are asked for"
+
+
 def test_an_unfinished_run_wants_resume_and_its_own_settings(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(corpus) == 0
     run = corpus.parent / "runs" / "de-en-houses"
