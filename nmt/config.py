@@ -217,6 +217,11 @@ class TrainingConfig:
     label_smoothing: float = 0.1
     """Share of the target probability spread evenly over the vocabulary (Szegedy et al. 2016)."""
 
+    subword_sampling: float = 0.0
+    """Above 0, the training text is segmented anew in each epoch, at random, so that the model can't rely on one
+    spelling: with a unigram tokenizer the exponent alpha of Kudo 2018 (1 is mild, 0.2 wild), with bpe the share of
+    merges left out (Provilkov et al. 2020; 0.1). For corpora that the model can learn by heart."""
+
     device: str = "auto"
     """auto (a GPU if there is one), cpu, cuda or cuda:N."""
 
@@ -259,6 +264,8 @@ class TrainingConfig:
         require(self.learning_rate > 0, f"training.learning_rate is {self.learning_rate}: it must be positive")
         require(0 <= self.label_smoothing < 1,
                 f"training.label_smoothing is {self.label_smoothing}: a share, at least 0 and below 1")
+        require(0 <= self.subword_sampling <= 1,
+                f"training.subword_sampling is {self.subword_sampling}: it must be from 0 (none) to 1")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,11 +95,12 @@ def test_the_loss_curve_is_the_one_it_always_was(tokenizer: Tokenizer, data: Tra
     assert curve == pytest.approx(GOLDEN_NLL, abs=2e-3)
 
 
-@pytest.mark.parametrize("stop_after", [1, 4, 7])
+@pytest.mark.parametrize(("stop_after", "sampling"), [(1, 0.0), (4, 0.0), (7, 0.0), (7, 0.3)])
 def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
-                                                monkeypatch: pytest.MonkeyPatch, stop_after: int) -> None:
-    whole = run(trainer(tokenizer, data, tmp_path / "whole", accumulate=2))
-    first = trainer(tokenizer, data, tmp_path / "parts", accumulate=2)
+                                                monkeypatch: pytest.MonkeyPatch, stop_after: int,
+                                                sampling: float) -> None:
+    whole = run(trainer(tokenizer, data, tmp_path / "whole", accumulate=2, subword_sampling=sampling))
+    first = trainer(tokenizer, data, tmp_path / "parts", accumulate=2, subword_sampling=sampling)
     step = first.step
 
     def step_then_interrupt(batches: Iterator[Batch], window: Window) -> None:
@@ -111,7 +112,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, data: Trai
     with pytest.raises(Stopped):
         run(first)
     torch.manual_seed(1234)  # whatever happens in between
-    second = trainer(tokenizer, data, tmp_path / "parts", accumulate=2)
+    second = trainer(tokenizer, data, tmp_path / "parts", accumulate=2, subword_sampling=sampling)
     assert second.resume()
     assert second.progress.step == stop_after
     run(second)
@@ -120,6 +121,15 @@ def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, data: Trai
     validations = [[r for r in records(tmp_path / part) if "validation/nll" in r] for part in ("whole", "parts")]
     assert validations[0] == validations[1]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "Ctrl-C is as it was"
+
+
+def test_subword_sampling_spells_each_epoch_anew(tokenizer: Tokenizer, data: TrainingData) -> None:
+    sampled = replace(SHORT, subword_sampling=0.3)
+    epochs = [data.of_epoch(epoch, sampled) for epoch in (0, 1, 0)]
+    assert torch.equal(epochs[0].source.flat, epochs[2].source.flat)
+    assert torch.equal(epochs[0].target.flat, epochs[2].target.flat)
+    assert not torch.equal(epochs[0].source.flat, epochs[1].source.flat)
+    assert data.of_epoch(0, SHORT) is data.train
 
 
 def test_two_small_batches_weigh_as_one_large_batch(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ pure function of (lengths, budget, seed, epoch): to resume is to compute it agai
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from nmt.data.tokenizer import BOS, EOS, PAD, Tokenizer
+from nmt.data.tokenizer import BOS, EOS, PAD, Sampling, Tokenizer
 
 Plan = list[Tensor]
 
@@ -24,7 +24,7 @@ class Sequences:
         for ids in sequences:
             flat.append(torch.tensor(ids, dtype=torch.int32))
             lengths.append(len(ids))
-        self.flat = torch.cat([*flat, torch.empty(1, dtype=torch.int32)])
+        self.flat = torch.cat([*flat, torch.tensor([PAD], dtype=torch.int32)])
         self.lengths_N = torch.tensor(lengths, dtype=torch.int64)
         self.starts_N = self.lengths_N.cumsum(0) - self.lengths_N
 
@@ -57,11 +57,15 @@ class Pairs:
         assert len(self.source) == len(self.target), "one target for each source"
 
 
-def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> Pairs:
+def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], sampling: Sampling | None = None,
+                 chunk: int = 10_000) -> Pairs:
     """Text pairs as ids, some at a time, so that the lists of a large corpus are never all in memory."""
-    def encoded(side: int, encode: Callable[[list[str]], list[list[int]]]) -> Sequences:
+    def encoded(side: int, encode: Callable[[list[str], Sampling | None], list[list[int]]]) -> Sequences:
+        def draw(start: int) -> Sampling | None:
+            return replace(sampling, key=(*sampling.key, side, start)) if sampling else None
+
         return Sequences(ids for start in range(0, len(pairs), chunk)
-                         for ids in encode([pair[side] for pair in pairs[start:start + chunk]]))
+                         for ids in encode([pair[side] for pair in pairs[start:start + chunk]], draw(start)))
 
     return Pairs(encoded(0, tokenizer.encode_source), encoded(1, tokenizer.encode_target))
 

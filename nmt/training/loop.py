@@ -14,7 +14,7 @@ from torch import nn
 
 from nmt.config import Config, TrainingConfig
 from nmt.data.batches import Batch, Pairs, encode_pairs, make_batch, plan_batches
-from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer import Sampling, Tokenizer
 from nmt.files import write_lines
 from nmt.model.device import choose_numerics
 from nmt.model.transformer import Transformer
@@ -32,16 +32,25 @@ class Stopped(Exception):  # noqa: N818 (it is no error)
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What training reads: encoded pairs, and the validation text for BLEU."""
+    """What training reads: the pairs as text and as ids."""
 
+    tokenizer: Tokenizer
+    train_text: list[tuple[str, str]]
     train: Pairs
-    validation: Pairs
     validation_text: list[tuple[str, str]]
+    validation: Pairs
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: list[tuple[str, str]],
                validation: list[tuple[str, str]]) -> "TrainingData":
-        return cls(encode_pairs(tokenizer, train), encode_pairs(tokenizer, validation), validation)
+        return cls(tokenizer, train, encode_pairs(tokenizer, train), validation, encode_pairs(tokenizer, validation))
+
+    def of_epoch(self, epoch: int, config: TrainingConfig) -> Pairs:
+        """The training pairs of an epoch: always the same, or segmented anew. A pure function of its arguments."""
+        if not config.subword_sampling:
+            return self.train
+        sampling = Sampling(config.subword_sampling, (config.seed, epoch), longest=config.batch_tokens - 1)
+        return encode_pairs(self.tokenizer, self.train_text, sampling)
 
 
 @dataclass
@@ -135,10 +144,11 @@ class Trainer:
     def batches(self) -> Iterator[Batch]:
         """Batches from where progress stands, without end; progress moves with them."""
         while True:
-            plan = plan_batches(self.data.train, self.config.batch_tokens, self.config.seed, self.progress.epoch)
+            pairs = self.data.of_epoch(self.progress.epoch, self.config)
+            plan = plan_batches(pairs, self.config.batch_tokens, self.config.seed, self.progress.epoch)
             for index in plan[self.progress.batch:]:
                 self.progress.batch += 1
-                yield make_batch(self.data.train, index)
+                yield make_batch(pairs, index)
             self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
 
     def step(self, batches: Iterator[Batch], window: Window) -> None:
