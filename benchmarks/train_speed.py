@@ -1,0 +1,195 @@
+"""How fast the reference model trains on this machine, through the real training code, and beside peers.
+
+    python benchmarks/train_speed.py --corpus CORPUS --rounds 3 --peer "peers/bin/python train_speed_hf.py --dtype bf16"
+
+Each system is a process of its own. They run in turn (A B A B …), since the speed of a shared machine drifts: a ratio
+is taken within a round, and the median of the rounds is printed. A peer is any command that prints a line such as
+"NAME bf16: 4150 target tokens/s, 286 sentences/s". Tokens are real ones: padding is work, not output.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    import torch
+
+    from nmt.data.batches import Batch
+
+SPEED = re.compile(r"^(?P<system>.+) (?P<dtype>fp32|bf16): (?P<tokens>[\d.]+) target tokens/s, "
+                   r"(?P<sentences>[\d.]+) sentences/s", re.MULTILINE)
+DETAIL = re.compile(r"^detail: (\{.*\})$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One process's figures. FLOPs are those of matrix products alone; shares are between 0 and 1."""
+
+    system: str
+    dtype: str
+    sentences_per_second: float
+    target_tokens_per_second: float
+    peak_memory_mib: float
+    """Peak resident memory of the process, its start and its data included."""
+    flop_per_second: float | None = None
+    peak_share: float | None = None
+    """FLOP a second as a share of the largest that this machine's matrix product reaches in the same dtype."""
+    data_share: float | None = None
+    """Of the time, spent waiting for the next batch."""
+
+
+class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Defaults shown, line ends of the description kept."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Help)
+    parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
+    parser.add_argument("--dtype", choices=["auto", "fp32", "bf16"], default="auto", help="of nmt")
+    parser.add_argument("--steps", type=int, default=20, help="timed steps of a round")
+    parser.add_argument("--warmup", type=int, default=6, help="steps before them")
+    parser.add_argument("--batch-tokens", type=int, default=4096, help="padded positions")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
+    parser.add_argument("--rounds", type=int, default=1, help="times that each system runs")
+    parser.add_argument("--peer", action="append", default=[], metavar="COMMAND",
+                        help="run in turn with nmt; repeatable")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
+    parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # the prepared run: be the process that is timed
+    args = parser.parse_args()
+    if args.run:
+        time_training(args)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        config = ["--data.corpus", args.corpus, "--runs", folder, "--name", "run", "--tokenizer.vocab_size", "8000"]
+        subprocess.run([sys.executable, "-m", "nmt.prepare", *config], check=True)
+        ours = [sys.executable, __file__, *sys.argv[1:], "--run", str(Path(folder, "run"))]
+        commands = [ours, *(shlex.split(peer) for peer in args.peer)]
+        rounds = [[measure(command) for command in commands] for _ in range(args.rounds)]
+    print_table(rounds)
+    if args.json:
+        args.json.write_text(json.dumps([asdict(row) for rows in rounds for row in rows], indent=2) + "\n")
+    return 0
+
+
+def measure(command: list[str]) -> Row:
+    """Run a system to its end, and read its line."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    line = SPEED.search(output)
+    if process.returncode or not line:
+        sys.exit(f"train_speed: {shlex.join(command)} ended with status {process.returncode} and no line of its speed")
+    detail = DETAIL.search(output)
+    row = Row(line["system"], line["dtype"], float(line["sentences"]), float(line["tokens"]),
+              usage.ru_maxrss / 1024, **(json.loads(detail[1]) if detail else {}))
+    print(line[0], file=sys.stderr, flush=True)
+    return row
+
+
+def time_training(args: argparse.Namespace) -> None:
+    """The timed process: prepare nothing, train the reference model for some steps, print the speed."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from nmt.config import Config, ModelConfig, TrainingConfig
+    from nmt.prepare import Prepared
+    from nmt.training.loop import TrainingData, Window, make_trainer
+
+    prepared = Prepared.load(args.run)
+    model = ModelConfig(d_model=256, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=1024, norm_position="pre",
+                        dropout=0.3, attention_dropout=0.3, activation_dropout=0.3)
+    training = TrainingConfig(batch_tokens=args.batch_tokens, precision=args.dtype, threads=args.threads,
+                              learning_rate=1e-3)
+    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
+    trainer = make_trainer(Config(model=model, training=training), prepared.tokenizer, data, args.run)
+    waiting = Stopwatch(trainer.batches())
+    for _ in range(args.warmup):
+        trainer.step(waiting, Window())
+    waiting.seconds, window = 0.0, Window()
+    for _ in range(args.steps):
+        trainer.step(waiting, window)
+    seconds, waited = time.perf_counter() - window.started, waiting.seconds
+    dtype = "bf16" if trainer.numerics.bf16 else "fp32"
+    print(f"nmt {dtype}: {window.target_tokens / seconds:.0f} target tokens/s, "
+          f"{window.sentences / seconds:.1f} sentences/s")
+    with FlopCounterMode(display=False) as counter:  # it slows the steps, so it counts others than those timed
+        counted = Window()
+        for _ in range(4):
+            trainer.step(waiting, counted)
+    flop = counter.get_total_flops() / counted.positions * window.positions
+    peak = matrix_peak(trainer.numerics.device, torch.bfloat16 if trainer.numerics.bf16 else torch.float32)
+    detail = {"flop_per_second": flop / seconds, "peak_share": flop / seconds / peak,
+              "data_share": waited / seconds}
+    print(f"detail: {json.dumps(detail)}")
+
+
+class Stopwatch:
+    """An iterator that adds up the seconds that its caller waits for it."""
+
+    def __init__(self, items: "Iterator[Batch]") -> None:
+        self.items, self.seconds = items, 0.0
+
+    def __iter__(self) -> "Stopwatch":
+        return self
+
+    def __next__(self) -> "Batch":
+        started = time.perf_counter()
+        try:
+            return next(self.items)
+        finally:
+            self.seconds += time.perf_counter() - started
+
+
+def matrix_peak(device: "torch.device", dtype: "torch.dtype") -> float:
+    """FLOP a second of the fastest of ten products of 2,048 × 2,048 matrices."""
+    import torch
+
+    a, b = (torch.randn(2048, 2048, device=device).to(dtype) for _ in range(2))
+    best = float("inf")
+    for _ in range(10):
+        started = time.perf_counter()
+        float((a @ b)[0, 0])
+        best = min(best, time.perf_counter() - started)
+    return 2 * 2048 ** 3 / best
+
+
+def print_table(rounds: list[list[Row]]) -> None:
+    """Each system's median figures, and nmt's speed over each peer's: the rounds' median, least and greatest ratio."""
+    table = Table()
+    for heading in ("system", "dtype", "sentences/s", "tokens/s", "MiB", "GFLOP/s", "of peak", "waits", "ratio"):
+        table.add_column(heading, justify="left" if heading in ("system", "dtype") else "right")
+    for number, first in enumerate(rounds[0]):
+        rows = [rows[number] for rows in rounds]
+        ratios = [rows[0].sentences_per_second / rows[number].sentences_per_second for rows in rounds]
+
+        def median(field: str, scale: float = 1.0, rows: list[Row] = rows) -> float | None:
+            values = [getattr(row, field) for row in rows]
+            return None if None in values else statistics.median(values) * scale
+
+        table.add_row(first.system, first.dtype, *(
+            "" if value is None else f"{value:,.0f}{unit}" for value, unit in (
+                (median("sentences_per_second"), ""), (median("target_tokens_per_second"), ""),
+                (median("peak_memory_mib"), ""), (median("flop_per_second", 1e-9), ""),
+                (median("peak_share", 100), "%"), (median("data_share", 100), "%"))),
+            "" if number == 0 else f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
