@@ -249,6 +249,10 @@ class TrainingConfig:
     patience: int = 0
     """Validations without a better best_metric before training stops; 0: never."""
 
+    ema: float = 0.0
+    """Decay, at each step, of an exponential moving average of the weights, which is then what is validated and kept;
+    0: none. 0.999 does for a schedule that doesn't end near zero what the cosine's end does by itself."""
+
     average: int = 1
     """Checkpoints whose weights are averaged into the model folder; 1: the best alone."""
 
@@ -264,6 +268,7 @@ class TrainingConfig:
         require(self.learning_rate > 0, f"training.learning_rate is {self.learning_rate}: it must be positive")
         require(0 <= self.label_smoothing < 1,
                 f"training.label_smoothing is {self.label_smoothing}: a share, at least 0 and below 1")
+        require(0 <= self.ema < 1, f"training.ema is {self.ema}: a decay, at least 0 and below 1")
         require(0 <= self.subword_sampling <= 1,
                 f"training.subword_sampling is {self.subword_sampling}: it must be from 0 (none) to 1")
 

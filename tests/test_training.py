@@ -16,10 +16,18 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from nmt.config import Config, ModelConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.training.checkpoint import Progress, average_weights, list_checkpoints, load_checkpoint, save_checkpoint
+from nmt.training.checkpoint import (
+    Progress,
+    average_weights,
+    list_checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+    step_folder,
+)
 from nmt.training.loop import Stopped, Trainer, TrainingData, Window, make_trainer
 from nmt.training.loss import batch_loss
 from nmt.training.monitor import Monitor
+from nmt.training.optim import MovingAverage
 from nmt.training.selection import choose_weights, to_average
 
 WORDS = ["ab", "cd", "ef", "gh", "ij", "kl"]
@@ -95,12 +103,13 @@ def test_the_loss_curve_is_the_one_it_always_was(tokenizer: Tokenizer, data: Tra
     assert curve == pytest.approx(GOLDEN_NLL, abs=2e-3)
 
 
-@pytest.mark.parametrize(("stop_after", "sampling"), [(1, 0.0), (4, 0.0), (7, 0.0), (7, 0.3)])
+@pytest.mark.parametrize(("stop_after", "more"), [(1, {}), (4, {}), (7, {}), (7, {"subword_sampling": 0.3}),
+                                                  (7, {"ema": 0.9})])
 def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
                                                 monkeypatch: pytest.MonkeyPatch, stop_after: int,
-                                                sampling: float) -> None:
-    whole = run(trainer(tokenizer, data, tmp_path / "whole", accumulate=2, subword_sampling=sampling))
-    first = trainer(tokenizer, data, tmp_path / "parts", accumulate=2, subword_sampling=sampling)
+                                                more: dict[str, object]) -> None:
+    whole = run(trainer(tokenizer, data, tmp_path / "whole", TINY, accumulate=2, **more))
+    first = trainer(tokenizer, data, tmp_path / "parts", TINY, accumulate=2, **more)
     step = first.step
 
     def step_then_interrupt(batches: Iterator[Batch], window: Window) -> None:
@@ -112,7 +121,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, data: Trai
     with pytest.raises(Stopped):
         run(first)
     torch.manual_seed(1234)  # whatever happens in between
-    second = trainer(tokenizer, data, tmp_path / "parts", accumulate=2, subword_sampling=sampling)
+    second = trainer(tokenizer, data, tmp_path / "parts", TINY, accumulate=2, **more)
     assert second.resume()
     assert second.progress.step == stop_after
     run(second)
@@ -214,6 +223,30 @@ def test_an_average_that_validates_worse_is_not_used(tokenizer: Tokenizer, data:
         weights = choose_weights(t.checkpoints, t.progress, t.validator, monitor)
     best = load_file(tmp_path / "checkpoints" / "step-00000008" / "model.safetensors")
     assert all(torch.equal(weights[name], best[name]) for name in best)
+
+
+def test_a_moving_average_is_validated_and_kept(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path) -> None:
+    t = run(trainer(tokenizer, data, tmp_path, ema=0.5))
+    plain = run(trainer(tokenizer, data, tmp_path / "plain"))
+    assert torch.equal(plain.model.output.weight, t.model.output.weight), "the average doesn't touch training"
+    assert losses(tmp_path) != losses(tmp_path / "plain")
+    with Monitor(tmp_path, 12, 12) as monitor:
+        weights = choose_weights(t.checkpoints, t.progress, t.validator, monitor)
+    best = step_folder(t.checkpoints, t.progress.best_step)
+    name = "tgt_embedding.weight"
+    assert torch.equal(weights[name], load_file(best / "ema.safetensors")[name])
+    assert not torch.equal(weights[name], load_file(best / "model.safetensors")[name])
+
+
+def test_a_moving_average_forgets_at_its_decay() -> None:
+    model = torch.nn.Linear(1, 1)
+    torch.nn.init.constant_(model.weight, 0.0)
+    average = MovingAverage(model, decay=0.75)
+    torch.nn.init.constant_(model.weight, 1.0)
+    average.update(1)
+    assert float(average.model.weight) == pytest.approx(1 - 2 / 11), "at first it forgets faster"
+    average.update(1_000_000)
+    assert float(average.model.weight) == pytest.approx(1 - 2 / 11 * 0.75)
 
 
 def test_an_average_is_the_mean_of_the_weights(tmp_path: Path) -> None:

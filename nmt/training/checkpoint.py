@@ -1,6 +1,7 @@
 """Checkpoints: a training run's whole state in a folder, written so that it is either complete or absent.
 
-`checkpoints/step-00002000/` holds model.safetensors, optimizer.safetensors (moments and random state) and state.json.
+`checkpoints/step-00002000/` holds model.safetensors, ema.safetensors (if the run keeps a moving average),
+optimizer.safetensors (moments and random state) and state.json.
 """
 
 import json
@@ -63,7 +64,8 @@ def write_atomically(target: Path, files: Mapping[str, Mapping[str, Tensor] | st
     flush_to_disk(target.parent)
 
 
-def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Path:
+def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress,
+                    ema: nn.Module | None = None) -> Path:
     """Save the state of a run after `progress.step` steps; returns the checkpoint's folder."""
     names = {id(p): name for name, p in model.named_parameters()}
     moments = {f"{names[id(p)]}:{key}": value for p, state in optimizer.state.items()
@@ -71,15 +73,19 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     target = step_folder(folder, progress.step)
     write_atomically(target, {
         "model.safetensors": weights(model),
+        **({"ema.safetensors": weights(ema)} if ema else {}),
         "optimizer.safetensors": {**moments, **random_state()},
         "state.json": json.dumps(asdict(progress), indent=2) + "\n",
     })
     return target
 
 
-def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer,
+                    ema: nn.Module | None = None) -> Progress:
     """Put a run back where the checkpoint left it, random generators included. Raises ValueError if it doesn't fit."""
     set_weights(model, read_tensors(checkpoint / "model.safetensors"), checkpoint)
+    if ema:
+        set_weights(ema, read_tensors(checkpoint / "ema.safetensors"), checkpoint)
     tensors = read_tensors(checkpoint / "optimizer.safetensors")
     for name, parameter in model.named_parameters():
         optimizer.state[parameter] = {
@@ -94,6 +100,12 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
     return {name: p.detach().contiguous() for name, p in model.named_parameters()}
 
 
+def validated_weights(checkpoint: Path) -> dict[str, Tensor]:
+    """What was validated at that step: the moving average if the run keeps one, else the weights themselves."""
+    ema = checkpoint / "ema.safetensors"
+    return read_tensors(ema if ema.exists() else checkpoint / "model.safetensors")
+
+
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """A safetensors file; a missing or damaged one is a ValueError that names it."""
     try:
@@ -103,10 +115,10 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the checkpoints' weights, in float32 (Junczys-Dowmunt et al. 2016, section 2.3)."""
+    """The mean of the checkpoints' validated weights, in float32 (Junczys-Dowmunt et al. 2016, section 2.3)."""
     total: dict[str, Tensor] = {}
     for checkpoint in checkpoints:
-        for name, tensor in read_tensors(checkpoint / "model.safetensors").items():
+        for name, tensor in validated_weights(checkpoint).items():
             total[name] = total[name] + tensor.float() if name in total else tensor.float()
     return {name: tensor / len(checkpoints) for name, tensor in total.items()}
 

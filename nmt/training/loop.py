@@ -21,7 +21,7 @@ from nmt.model.transformer import Transformer
 from nmt.training.checkpoint import Progress, list_checkpoints, load_checkpoint, save_checkpoint
 from nmt.training.loss import Loss, batch_loss
 from nmt.training.monitor import Monitor
-from nmt.training.optim import learning_rate, make_optimizer
+from nmt.training.optim import MovingAverage, learning_rate, make_optimizer
 from nmt.training.selection import prune
 from nmt.training.validation import Validator
 
@@ -106,7 +106,9 @@ class Trainer:
         self.model = model.to(self.numerics.device)
         self.data, self.config, self.folder = data, config, folder
         self.optimizer = make_optimizer(model, config)
-        self.validator = Validator(model, tokenizer, data.validation, data.validation_text, config, self.numerics)
+        self.average = MovingAverage(self.model, config.ema) if config.ema else None
+        validated = self.average.model if self.average else self.model
+        self.validator = Validator(validated, tokenizer, data.validation, data.validation_text, config, self.numerics)
         self.checkpoints = folder / "checkpoints"
         self.progress = Progress()
         self.interrupted = False
@@ -114,7 +116,8 @@ class Trainer:
     def resume(self) -> bool:
         """Go back to the newest checkpoint, if there is one."""
         for checkpoint in list_checkpoints(self.checkpoints)[-1:]:
-            self.progress = load_checkpoint(checkpoint, self.model, self.optimizer)
+            self.progress = load_checkpoint(checkpoint, self.model, self.optimizer,
+                                            self.average.model if self.average else None)
             return True
         return False
 
@@ -170,6 +173,8 @@ class Trainer:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()
         self.optimizer.zero_grad()
+        if self.average:
+            self.average.update(self.progress.step)
         window.gradient_norm += norm
         window.steps += 1
 
@@ -203,7 +208,8 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint, then remove those no longer needed."""
-        save_checkpoint(self.checkpoints, self.model, self.optimizer, self.progress)
+        save_checkpoint(self.checkpoints, self.model, self.optimizer, self.progress,
+                        self.average.model if self.average else None)
         prune(self.checkpoints, self.progress, self.config)
 
     @contextlib.contextmanager

@@ -1,11 +1,15 @@
-"""The optimizer and its learning rate."""
+"""The optimizer, its learning rate, and the moving average of the weights."""
 
+import copy
 import math
+from typing import Generic, TypeVar
 
 import torch
 from torch import nn
 
 from nmt.config import TrainingConfig
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def learning_rate(step: int, config: TrainingConfig) -> float:
@@ -32,3 +36,20 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam
     groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon,
                              fused=True)
+
+
+class MovingAverage(Generic[Model]):
+    """An exponential moving average of a model's weights, as a model of its own (Polyak and Juditsky 1992).
+
+    The decay rises with the steps, (1 + t) / (10 + t), up to the one asked for: early weights are soon forgotten.
+    """
+
+    def __init__(self, model: Model, decay: float) -> None:
+        self.of, self.decay = model, decay
+        self.model = copy.deepcopy(model).requires_grad_(False)
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """Take in the weights after step 1, 2, …"""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        torch._foreach_lerp_(list(self.model.parameters()), list(self.of.parameters()), 1 - decay)

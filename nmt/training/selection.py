@@ -7,7 +7,14 @@ from torch import Tensor
 
 from nmt.config import TrainingConfig
 from nmt.decode.folder import set_weights
-from nmt.training.checkpoint import Progress, average_weights, list_checkpoints, read_tensors, step_folder, weights
+from nmt.training.checkpoint import (
+    Progress,
+    average_weights,
+    list_checkpoints,
+    step_folder,
+    validated_weights,
+    weights,
+)
 from nmt.training.monitor import Monitor
 from nmt.training.validation import Validator
 
@@ -42,7 +49,7 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator, monit
     if not kept:  # nothing was trained
         return weights(validator.model)
     best = step_folder(folder, progress.best_step)
-    chosen = read_tensors((best if best in kept else kept[-1]) / "model.safetensors")
+    chosen = validated_weights(best if best in kept else kept[-1])
     averaged = to_average(folder, progress, config)
     if len(averaged) < 2:
         return chosen
