@@ -20,7 +20,7 @@ def test_value_and_gradients_are_those_of_pytorch(n: int, label_smoothing: float
     targets = torch.randint(31, (n,))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(module.CHUNK_LOGITS, "cpu", chunk)
-        ours = cross_entropy(states, weight, targets, label_smoothing)
+        ours = cross_entropy(states[None], weight, targets, label_smoothing)
         gradients = torch.autograd.grad(ours.smoothed / 3, (states, weight))
     logits = states @ weight.T
     theirs = F.cross_entropy(logits, targets, label_smoothing=label_smoothing, reduction="sum")
@@ -30,9 +30,28 @@ def test_value_and_gradients_are_those_of_pytorch(n: int, label_smoothing: float
         torch.testing.assert_close(mine, expected, atol=1e-5, rtol=1e-4)
 
 
+@given(st.integers(1, 20), st.sampled_from([0.0, 0.1]), st.integers(0, 99), st.sampled_from([7, 64, 1 << 21]))
+def test_r_drop_is_its_formula(n: int, label_smoothing: float, seed: int, chunk: int) -> None:
+    torch.manual_seed(seed)
+    states, weight = torch.randn(2, n, 6, requires_grad=True), torch.randn(31, 6, requires_grad=True)
+    targets = torch.randint(31, (n,))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(module.CHUNK_LOGITS, "cpu", chunk)
+        ours = cross_entropy(states, weight, targets, label_smoothing, r_drop=5.0)
+        gradients = torch.autograd.grad(ours.smoothed, (states, weight))
+    one, two = (torch.log_softmax(part @ weight.T, -1) for part in states)
+    theirs = sum((F.cross_entropy(part, targets, label_smoothing=label_smoothing, reduction="sum")
+                  for part in (one, two)), start=torch.zeros(()))
+    for a, b in ((one, two), (two, one)):
+        theirs = theirs + 5.0 / 2 * F.kl_div(a, b, reduction="sum", log_target=True)
+    torch.testing.assert_close(ours.smoothed, theirs / 2)
+    for mine, expected in zip(gradients, torch.autograd.grad(theirs / 2, (states, weight)), strict=True):
+        torch.testing.assert_close(mine, expected, atol=1e-4, rtol=1e-4)
+
+
 def test_a_certain_model_has_no_infinite_loss() -> None:
     states = torch.tensor([[1000.0, 0.0], [0.0, 1000.0]])
-    loss = cross_entropy(states, torch.eye(2), torch.tensor([0, 0]), 0.1)
+    loss = cross_entropy(states[None], torch.eye(2), torch.tensor([0, 0]), 0.1)
     assert float(loss.nll) == pytest.approx(1000.0)
     assert loss.smoothed.isfinite()
 

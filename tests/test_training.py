@@ -4,7 +4,7 @@ import json
 import math
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from nmt.config import Config, ModelConfig, TokenizerConfig, TrainingConfig
-from nmt.data.batches import Batch
+from nmt.data.batches import Batch, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.training.checkpoint import (
     Progress,
@@ -25,7 +25,7 @@ from nmt.training.checkpoint import (
     step_folder,
 )
 from nmt.training.loop import Stopped, Trainer, TrainingData, Window, make_trainer
-from nmt.training.loss import batch_loss
+from nmt.training.loss import Loss, batch_loss
 from nmt.training.monitor import Monitor
 from nmt.training.optim import MovingAverage
 from nmt.training.selection import choose_weights, to_average
@@ -157,6 +157,28 @@ def test_two_small_batches_weigh_as_one_large_batch(tokenizer: Tokenizer, data: 
     one.optimizer.step()
     for a, b in zip(one.model.parameters(), parts.model.parameters(), strict=True):
         torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize(("dropout", "apart"), [(0.0, False), (0.3, True)])
+def test_r_drop_compares_two_dropouts(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path, dropout: float,
+                                      apart: bool) -> None:
+    model = replace(TINY, dropout=dropout, attention_dropout=0.0, activation_dropout=0.0)
+    t = trainer(tokenizer, data, tmp_path, model)
+    t.model.train()
+    batch = make_batch(data.train, torch.arange(10))
+    plain, weak, strong = (with_seed(batch_loss, t.model, batch, 0.1, t.numerics, r_drop)
+                           for r_drop in (0.0, 1e-6, 5.0))
+    assert float(strong.nll) == pytest.approx(float(weak.nll))
+    if apart:
+        assert float(strong.smoothed.detach()) > 1.01 * float(weak.smoothed.detach())
+    else:
+        for loss in (weak, strong):
+            assert float(loss.smoothed.detach()) == pytest.approx(float(plain.smoothed.detach()))
+
+
+def with_seed(function: Callable[..., Loss], *arguments: object) -> Loss:
+    torch.manual_seed(1)
+    return function(*arguments)
 
 
 def test_a_gradient_that_is_not_finite_stops_before_the_step(tokenizer: Tokenizer, data: TrainingData,

@@ -160,7 +160,7 @@ class Trainer:
         group = [next(batches) for _ in range(self.config.accumulate)]
         tokens = sum(batch.target_tokens for batch in group)
         for batch in group:
-            loss = batch_loss(self.model, batch, self.config.label_smoothing, self.numerics)
+            loss = batch_loss(self.model, batch, self.config.label_smoothing, self.numerics, self.config.r_drop)
             (loss.smoothed / tokens).backward()
             window.add(batch, loss)
         limit = self.config.clip_norm or math.inf

@@ -1,6 +1,7 @@
 """Label-smoothed cross entropy, fused with the output layer so that no table of all logits is ever held.
 
-Shapes: N real target positions, C positions in a chunk, M model width, V vocabulary.
+Shapes: N real target positions, P passes (two for R-Drop, else one), C positions in a chunk, of all passes, M model
+width, V vocabulary.
 """
 
 from typing import Any, NamedTuple
@@ -24,39 +25,54 @@ class Loss(NamedTuple):
     nll: Tensor
 
 
-def cross_entropy(states_NM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float) -> Loss:
-    """Loss of the logits `states_NM @ weight_VM.T` against target ids (int64), summed over N.
+def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float,
+                  r_drop: float = 0.0) -> Loss:
+    """Loss of the logits `states @ weight.T` against target ids (int64), summed over N; the mean over P passes.
 
-    The target distribution is (1 − ε) on the target id plus ε / V on every id (Szegedy et al. 2016, section 7). Only
-    the smoothed sum has a gradient; it is computed here, chunk by chunk, while the logits are at hand.
+    The target distribution is (1 − ε) on the target id plus ε / V on every id (Szegedy et al. 2016, section 7). With
+    two passes, `r_drop` / 4 × (KL(1‖2) + KL(2‖1)) is added to what is minimised: half of Wu et al. 2021, equation 4,
+    whose loss is the sum of the passes. Only the smoothed sum has a gradient; it is computed here, chunk by chunk,
+    while the logits are at hand.
     """
-    smoothed, nll = LinearCrossEntropy.apply(states_NM, weight_VM, targets_N, label_smoothing)  # type: ignore[no-untyped-call]
+    smoothed, nll = LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
+        states_PNM, weight_VM, targets_N, label_smoothing, r_drop)
     return Loss(smoothed, nll)
 
 
-def batch_loss(model: Transformer, batch: Batch, label_smoothing: float, numerics: Numerics) -> Loss:
-    """The model's loss summed over a batch's real target tokens; the output layer runs at those alone."""
+def batch_loss(model: Transformer, batch: Batch, label_smoothing: float, numerics: Numerics,
+               r_drop: float = 0.0) -> Loss:
+    """The model's loss summed over a batch's real target tokens; the output layer runs at those alone.
+
+    With `r_drop` the batch passes through the model twice, with different dropout, and the passes are to agree.
+    """
     batch = batch.to(numerics.device)
+    passes = 2 if r_drop else 1
+    src_BS, src_mask_BS, tgt_in_BT, tgt_mask_BT = (
+        t.repeat(passes, 1) if r_drop else t
+        for t in (batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT))
     with numerics.autocast():
-        memory = model.encode(batch.src_BS, batch.src_mask_BS)
-        states_BTM = model.decode_states(batch.tgt_in_BT, memory, batch.tgt_mask_BT)
-        real_N = batch.tgt_mask_BT.flatten().nonzero().squeeze(1)
-        states_NM = states_BTM.flatten(0, 1).index_select(0, real_N)
-        return cross_entropy(states_NM, model.output.weight, batch.tgt_out_BT.flatten()[real_N], label_smoothing)
+        memory = model.encode(src_BS, src_mask_BS)
+        states_BTM = model.decode_states(tgt_in_BT, memory, tgt_mask_BT)
+        real_N = tgt_mask_BT.flatten().nonzero().squeeze(1)
+        states_PNM = states_BTM.flatten(0, 1).index_select(0, real_N).unflatten(0, (passes, -1))
+        targets_N = batch.tgt_out_BT[batch.tgt_mask_BT]
+        return cross_entropy(states_PNM, model.output.weight, targets_N, label_smoothing, r_drop)
 
 
 class LinearCrossEntropy(torch.autograd.Function):
     """Output layer and loss in one: forward makes both gradients, backward scales them."""
 
     @staticmethod
-    def forward(ctx: Any, states_NM: Tensor, weight_VM: Tensor, targets_N: Tensor,
-                label_smoothing: float) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float,
+                r_drop: float) -> tuple[Tensor, Tensor]:
         wants_gradient = any(ctx.needs_input_grad)
-        smoothed, nll = states_NM.new_zeros((), dtype=torch.float32), states_NM.new_zeros((), dtype=torch.float32)
-        grad_states, grad_weight = torch.empty_like(states_NM), torch.zeros_like(weight_VM)
-        rows = max(1, CHUNK_LOGITS.get(states_NM.device.type, 1 << 21) // weight_VM.size(0))
+        smoothed, nll = (states_PNM.new_zeros((), dtype=torch.float32) for _ in range(2))
+        grad_states, grad_weight = torch.empty_like(states_PNM), torch.zeros_like(weight_VM)
+        passes, vocab_size = states_PNM.size(0), weight_VM.size(0)
+        rows = max(1, CHUNK_LOGITS.get(states_PNM.device.type, 1 << 21) // (vocab_size * passes))
         for start in range(0, targets_N.size(0), rows):
-            states_CM, targets_C1 = states_NM[start:start + rows], targets_N[start:start + rows, None]
+            states_CM = states_PNM[:, start:start + rows].flatten(0, 1)
+            targets_C1 = targets_N[start:start + rows].repeat(passes)[:, None]
             logits_CV = F.linear(states_CM, weight_VM).float()
             p_CV = torch.softmax(logits_CV, dim=-1)
             # log Σ exp, from the largest logit and its probability (at least 1/V, so its logarithm is safe).
@@ -65,16 +81,33 @@ class LinearCrossEntropy(torch.autograd.Function):
             uniform_C1 = total_C1 - logits_CV.mean(-1, keepdim=True)
             nll += nll_C1.sum()
             smoothed += ((1 - label_smoothing) * nll_C1 + label_smoothing * uniform_C1).sum()
+            pull_CV = None
+            if r_drop:
+                apart, pull_CV = disagreement(logits_CV - total_C1, p_CV)
+                smoothed += r_drop / 2 * apart
             if wants_gradient:
-                p_CV.sub_(label_smoothing / weight_VM.size(0))
+                p_CV.sub_(label_smoothing / vocab_size)
                 p_CV.scatter_add_(1, targets_C1, torch.full_like(nll_C1, label_smoothing - 1))
-                grad_states[start:start + rows] = p_CV.to(weight_VM.dtype) @ weight_VM
+                if pull_CV is not None:
+                    p_CV.add_(pull_CV, alpha=r_drop / 2)
+                grad_states[:, start:start + rows] = (p_CV.to(weight_VM.dtype) @ weight_VM).unflatten(0, (passes, -1))
                 grad_weight += p_CV.to(states_CM.dtype).T @ states_CM
+        if passes > 1:
+            for total in (smoothed, nll, grad_states, grad_weight):
+                total /= passes
         ctx.save_for_backward(grad_states, grad_weight)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
 
     @staticmethod
-    def backward(ctx: Any, grad_smoothed: Tensor, grad_nll: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, grad_smoothed: Tensor, grad_nll: Tensor) -> tuple[Tensor | None, ...]:
         grad_states, grad_weight = ctx.saved_tensors
-        return grad_states * grad_smoothed, grad_weight * grad_smoothed, None, None
+        return grad_states * grad_smoothed, grad_weight * grad_smoothed, None, None, None
+
+
+def disagreement(log_p_CV: Tensor, p_CV: Tensor) -> tuple[Tensor, Tensor]:
+    """KL(1‖2) + KL(2‖1) of two passes, the halves of C, summed; and its gradient with respect to the logits."""
+    (log_p, log_q), (p, q) = log_p_CV.chunk(2), p_CV.chunk(2)
+    ratio = log_p - log_q
+    kl_pq, kl_qp = (p * ratio).sum(-1, keepdim=True), -(q * ratio).sum(-1, keepdim=True)
+    return (kl_pq + kl_qp).sum(), torch.cat([p * (ratio - kl_pq) + p - q, q * (-ratio - kl_qp) + q - p])
