@@ -16,6 +16,7 @@ from nmt.model.positions import RotaryPositions
 
 # Finite, so that a row with nothing to look at is uniform and never NaN; e to this power is exactly 0 in every dtype.
 MASKED = -1e9
+SHORT = 96  # key positions up to which attention written out is the faster on a CPU
 
 
 def padding_mask(real_BS: Tensor) -> Tensor:
@@ -44,8 +45,8 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Ten
 def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, p_dropout: float = 0.0) -> Tensor:
     """Attended values (B, H, T, D), by whichever form is the fastest for the device and the dropout."""
     # On CPU the library's kernel draws dropout bit by bit (ten times slower than ours), and for the few positions of a
-    # sentence without gradients two small matrix products beat its blocks.
-    if q_BHTD.device.type == "cpu" and (p_dropout > 0 or not torch.is_grad_enabled()):
+    # sentence batched matrix products beat its blocks: twice as fast at 18 positions, even at 128.
+    if q_BHTD.device.type == "cpu" and (p_dropout > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT):
         return explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p_dropout)[0]
     return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, attn_mask=mask, dropout_p=p_dropout,
                                           enable_gqa=k_BKSD.size(1) != q_BHTD.size(1))
