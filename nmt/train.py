@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt import __version__
 from nmt.config import Config
-from nmt.files import write_json, write_lines
+from nmt.files import locked, write_json, write_lines
 from nmt.settings import as_config, dump_config, flatten, load_config, make_parser, parse, run_command
 
 if TYPE_CHECKING:
@@ -81,11 +81,12 @@ class Run:
         if self.report_file.exists():
             say(f"{self.folder} is finished; --name NAME trains another.")
         else:
-            self.open_folder(resume)
-            prepared = self.timed("prepare", self.prepare)
-            if not (self.folder / "model" / "SHA256SUMS").exists():
-                self.timed("train", lambda: self.train(prepared))
-            self.evaluate(prepared)
+            with locked(self.folder):
+                self.open_folder(resume)
+                prepared = self.timed("prepare", self.prepare)
+                if not (self.folder / "model" / "SHA256SUMS").exists():
+                    self.timed("train", lambda: self.train(prepared))
+                self.evaluate(prepared)
         self.show()
 
     def open_folder(self, resume: bool) -> None:
@@ -103,7 +104,6 @@ class Run:
             if changed:
                 raise ValueError(f"{self.folder} was begun with other settings: {'; '.join(changed)}. Take --name NAME "
                                  f"for another run, or the old settings to go on")
-        self.folder.mkdir(parents=True, exist_ok=True)
         file.write_text(f"# Written by nmt {__version__}.\n{dump_config(self.config)}", encoding="utf8")
 
     def timed(self, stage: str, work: Callable[[], Any]) -> Any:

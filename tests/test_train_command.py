@@ -89,7 +89,7 @@ def test_an_unfinished_run_wants_resume_and_its_own_settings(corpus: Path, capsy
     assert (run / "report.json").exists()
 
 
-def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path) -> None:
+def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-m", "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"),
                *SMALL, "--training.max_steps", "100000", "--training.validate_every", "100000"]
     checkpoints = corpus.parent / "runs" / "de-en-houses" / "checkpoints"
@@ -99,6 +99,9 @@ def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path) -> None:
     for line in process.stderr:
         if line.startswith("step 10:"):
             break
+    capsys.readouterr()
+    assert train(corpus, "--resume") == 2, "two processes must not train one run"
+    assert "another process" in capsys.readouterr().err
     process.send_signal(signal.SIGINT)
     rest = process.stderr.read()
     assert process.wait(60) == 130
