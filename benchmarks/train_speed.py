@@ -116,7 +116,7 @@ def time_training(args: argparse.Namespace) -> None:
                         dropout=0.3, attention_dropout=0.3, activation_dropout=0.3)
     training = TrainingConfig(batch_tokens=args.batch_tokens, precision=args.dtype, threads=args.threads,
                               learning_rate=1e-3)
-    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
+    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
     trainer = make_trainer(Config(model=model, training=training), prepared.tokenizer, data, args.run)
     waiting = Stopwatch(trainer.batches())
     for _ in range(args.warmup):

@@ -223,8 +223,8 @@ class TrainingConfig:
 
     subword_sampling: float = 0.0
     """Above 0, the training text is segmented anew in each epoch, at random, so that the model can't rely on one
-    spelling: with a unigram tokenizer the exponent alpha of Kudo 2018 (1 is mild, 0.2 wild), with bpe the share of
-    merges left out (Provilkov et al. 2020; 0.1). For corpora that the model can learn by heart."""
+    spelling: the exponent alpha of Kudo 2018 (1 is mild, 0.2 wild). Needs a unigram tokenizer. For corpora that the
+    model could learn by heart."""
 
     device: str = "auto"
     """auto (a GPU if there is one), cpu, cuda or cuda:N."""
@@ -327,3 +327,6 @@ class Config:
         require(self.tokenizer.joint or self.model.tied_embeddings != "three-way",
                 "model.tied_embeddings is three-way: it needs one vocabulary for both languages "
                 "(tokenizer.joint: true); with a model for each language, take decoder or none")
+        require(self.training.subword_sampling == 0 or self.tokenizer.kind == "unigram",
+                f"training.subword_sampling is {self.training.subword_sampling}: it needs tokenizer.kind unigram, not "
+                f"{self.tokenizer.kind}, which gives one segmentation only")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt import __version__
 from nmt.config import Config
-from nmt.files import locked, write_json, write_lines
+from nmt.files import locked, write_json, write_lines, write_text
 from nmt.settings import as_config, dump_config, flatten, load_config, make_parser, parse, run_command
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Run:
             with locked(self.folder):
                 self.open_folder(resume)
                 prepared = self.timed("prepare", self.prepare)
-                if not (self.folder / "model" / "SHA256SUMS").exists():
+                if not (self.folder / "model").exists():
                     self.timed("train", lambda: self.train(prepared))
                 self.evaluate(prepared)
         self.show()
@@ -104,7 +104,7 @@ class Run:
             if changed:
                 raise ValueError(f"{self.folder} was begun with other settings: {'; '.join(changed)}. Take --name NAME "
                                  f"for another run, or the old settings to go on")
-        file.write_text(f"# Written by nmt {__version__}.\n{dump_config(self.config)}", encoding="utf8")
+        write_text(file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
 
     def timed(self, stage: str, work: Callable[[], Any]) -> Any:
         """Do a stage, and add its seconds to seconds.json."""
@@ -136,9 +136,9 @@ class Run:
         from nmt.training.monitor import Monitor
         from nmt.training.selection import choose_weights
 
-        data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
+        data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, self.config.training)
         trainer = make_trainer(self.config, prepared.tokenizer, data, self.folder)
-        if trainer.resume():
+        if trainer.resume(say):
             say(f"Going on after step {trainer.progress.step:,}.")
         parameters = sum(p.numel() for p in trainer.model.parameters())
         say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.numerics}; "

@@ -13,7 +13,7 @@ corpora = st.lists(st.tuples(ids, ids), min_size=1, max_size=40)
 
 
 def as_pairs(corpus: list[tuple[list[int], list[int]]]) -> Pairs:
-    return Pairs(Sequences(s for s, _ in corpus), Sequences(t for _, t in corpus))
+    return Pairs(Sequences.of(s for s, _ in corpus), Sequences.of(t for _, t in corpus))
 
 
 @given(corpora, st.integers(13, 60), st.integers(0, 5), st.integers(0, 5))

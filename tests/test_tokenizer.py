@@ -10,7 +10,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from nmt.config import TokenizerConfig
 from nmt.data import tokenizer as module
-from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Sampling, Tokenizer, train_tokenizer
+from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, train_tokenizer
 
 PAIRS = [(f"Der {adjective} {noun} läuft durch den {place}.", f"The {word} {thing} runs through the {where}.")
          for adjective, word in (("große", "big"), ("kleine", "small"), ("müde", "tired"), ("schöne", "beautiful"))
@@ -55,24 +55,6 @@ def test_decoding_gives_back_what_was_encoded(tokenizer: Tokenizer, text: str) -
     ids = tokenizer.encode_target([text])
     assert tokenizer.decode_target(ids) == [normal(text)]
     assert not {UNK, BOS, EOS, PAD} & set(ids[0])
-
-
-def test_random_segmentations_spell_the_text_and_depend_on_the_key_alone(tokenizer: Tokenizer) -> None:
-    lines = [target for _, target in PAIRS] + ["", "▁<br> {name}", "müde 日本"]
-    usual = tokenizer.encode_target(lines)
-
-    def draw(key: int, longest: int = 1000) -> list[list[int]]:
-        return tokenizer.encode_target(lines, Sampling(alpha=0.3, key=(1, key), longest=longest))
-
-    first, second = draw(1), draw(2)
-    assert tokenizer.decode_target(first) == tokenizer.decode_target(second) == tokenizer.decode_target(usual)
-    assert len({str(drawn) for drawn in (usual, first, second)}) == 3
-    assert draw(1) == first
-    assert draw(2) == second
-    longest = max(map(len, usual))
-    assert any(len(ids) > longest for ids in first)
-    assert draw(1, longest) == [drawn if len(drawn) <= longest else kept
-                                for drawn, kept in zip(first, usual, strict=True)]
 
 
 def test_a_noncharacter_beside_the_mark_becomes_the_replacement_character(tokenizer: Tokenizer) -> None:

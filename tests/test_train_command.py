@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -112,6 +113,40 @@ def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFi
     assert step >= 10
     assert train(corpus, "--resume", "--training.max_steps", str(step + 3)) == 0
     assert (checkpoints / f"step-{step + 3:08d}").is_dir()
+
+
+def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
+    """With dropout, bf16, sampled segmentations and a moving average; a checkpoint each step, so that saves are hit."""
+    settings = ["--training.max_steps", "40", "--training.validate_every", "1", "--training.validation_sentences", "1",
+                "--training.precision", "bf16", "--training.subword_sampling", "0.5", "--training.ema", "0.9",
+                "--training.average", "1"]
+    assert train(corpus, *settings, "--name", "whole") == 0
+    command = [sys.executable, "-m", "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"),
+               *SMALL, *settings, "--name", "killed", "--resume"]
+    moments, kills = random.Random(), 0
+    while True:
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+                                   env=os.environ | {"OMP_NUM_THREADS": "1"})
+        assert process.stderr is not None
+        for line in process.stderr:
+            if kills < 3 and line.startswith("step "):
+                time.sleep(moments.uniform(0.0, 0.2))
+                process.kill()
+                break
+        rest = process.stderr.read()
+        if process.wait(60) != -signal.SIGKILL:
+            break
+        kills += 1
+    assert process.returncode == 0, rest
+    assert kills > 0, "the run was over before it could be killed"
+    runs = corpus.parent / "runs"
+    for name in ("model", "ema", "optimizer"):
+        one, other = ((runs / run / "checkpoints" / "step-00000040" / f"{name}.safetensors").read_bytes()
+                      for run in ("whole", "killed"))
+        assert one == other, name
+    figures = [[{tag: value for tag, value in json.loads(line).items() if "per_second" not in tag}
+                for line in (runs / run / "metrics.jsonl").read_text().splitlines()] for run in ("whole", "killed")]
+    assert figures[0] == figures[1]
 
 
 @pytest.mark.parametrize(("argv", "message"), [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import nmt
 from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
-from nmt.data.tokenizer import Sampling, Tokenizer, train_tokenizer
+from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.decode.folder import ModelInfo, save_model
 from nmt.decode.search import Hypothesis
 from nmt.decode.translator import Translator, best_joins, cut_points, find_model, make_batches
@@ -209,7 +209,7 @@ class Syllables(Tokenizer):
         self.pieces = [consonant + vowel for consonant in self.CONSONANTS for vowel in self.VOWELS]
         self.src_vocab_size = self.tgt_vocab_size = 4 + len(self.pieces)
 
-    def encode_source(self, texts: Sequence[str], sampling: Sampling | None = None) -> list[list[int]]:
+    def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         return [[4 + self.pieces.index(text[i:i + 2]) for i in range(0, len(text), 2)] for text in texts]
 
     def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:

@@ -4,13 +4,14 @@ Shapes: N pairs, B batch, S source length, T target length; real positions come 
 pure function of (lengths, budget, seed, epoch): to resume is to compute it again and go on at a batch's number.
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from nmt.data.tokenizer import BOS, EOS, PAD, Sampling, Tokenizer
+from nmt.data.tokenizer import BOS, EOS, PAD, Tokenizer
 
 Plan = list[Tensor]
 
@@ -18,15 +19,22 @@ Plan = list[Tensor]
 class Sequences:
     """Many id sequences in one flat tensor: a tenth of the memory of lists, and padded without a Python loop."""
 
-    def __init__(self, sequences: Iterable[list[int]]) -> None:
-        flat: list[Tensor] = []
-        lengths: list[int] = []
+    def __init__(self, flat: Tensor, lengths_N: Tensor) -> None:
+        """Args:
+            flat: the ids of all sequences, one after another.
+            lengths_N: how many of them each sequence has (int64).
+        """
+        self.flat = torch.cat([flat.to(torch.int32), torch.tensor([PAD], dtype=torch.int32)])
+        self.lengths_N = lengths_N
+        self.starts_N = lengths_N.cumsum(0) - lengths_N
+
+    @classmethod
+    def of(cls, sequences: Iterable[list[int]]) -> "Sequences":
+        flat, lengths = array("i", [PAD]), array("q", [0])  # never empty: a buffer of no bytes is refused
         for ids in sequences:
-            flat.append(torch.tensor(ids, dtype=torch.int32))
+            flat.extend(ids)
             lengths.append(len(ids))
-        self.flat = torch.cat([*flat, torch.tensor([PAD], dtype=torch.int32)])
-        self.lengths_N = torch.tensor(lengths, dtype=torch.int64)
-        self.starts_N = self.lengths_N.cumsum(0) - self.lengths_N
+        return cls(torch.frombuffer(flat, dtype=torch.int32)[1:], torch.frombuffer(lengths, dtype=torch.int64)[1:])
 
     def __len__(self) -> int:
         return self.lengths_N.size(0)
@@ -57,15 +65,11 @@ class Pairs:
         assert len(self.source) == len(self.target), "one target for each source"
 
 
-def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], sampling: Sampling | None = None,
-                 chunk: int = 10_000) -> Pairs:
+def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> Pairs:
     """Text pairs as ids, some at a time, so that the lists of a large corpus are never all in memory."""
-    def encoded(side: int, encode: Callable[[list[str], Sampling | None], list[list[int]]]) -> Sequences:
-        def draw(start: int) -> Sampling | None:
-            return replace(sampling, key=(*sampling.key, side, start)) if sampling else None
-
-        return Sequences(ids for start in range(0, len(pairs), chunk)
-                         for ids in encode([pair[side] for pair in pairs[start:start + chunk]], draw(start)))
+    def encoded(side: int, encode: Callable[[list[str]], list[list[int]]]) -> Sequences:
+        return Sequences.of(ids for start in range(0, len(pairs), chunk)
+                            for ids in encode([pair[side] for pair in pairs[start:start + chunk]]))
 
     return Pairs(encoded(0, tokenizer.encode_source), encoded(1, tokenizer.encode_target))
 

@@ -8,12 +8,10 @@ SentencePiece marks a space with U+2581 (▁), and so would read a ▁ of the te
 three bytes, as if it had no piece, and comes back as itself; without byte fallback it is unknown.
 """
 
-import hashlib
 import io
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -32,25 +30,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # Not to be learned: the two above, and U+2585, SentencePiece's mark for the unknown: it would skip a sentence with one.
 _NO_PIECE = re.compile(f"[{_MARK}{_STAND_IN}\u2585]")
 _MAX_BYTES = 1 << 16  # of a training sentence; SentencePiece's own limit of 4,192 would skip longer ones unsaid
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """A draw of random segmentations; the same fields and texts give the same ids, whatever was drawn before.
-
-    Sources: Kudo 2018, section 3.2 (unigram); Provilkov et al. 2020 (bpe).
-    """
-
-    alpha: float
-    """Unigram: a segmentation is drawn in proportion to its probability to this power. bpe: share of merges skipped."""
-    key: tuple[int, ...]
-    """Names the draw, such as (seed, epoch, chunk)."""
-    longest: int
-    """Pieces; a text whose draw has more gets its usual segmentation."""
-
-    def seed(self) -> int:
-        """The key as SentencePiece's seed, of 32 bits."""
-        return int.from_bytes(hashlib.blake2b(repr(self.key).encode(), digest_size=4).digest(), "big")
 
 
 class Tokenizer:
@@ -88,11 +67,11 @@ class Tokenizer:
         for name, model in models.items():
             (folder / f"{name}.model").write_bytes(model.serialized_model_proto())
 
-    def encode_source(self, texts: Sequence[str], sampling: Sampling | None = None) -> list[list[int]]:
-        return _encode(self.source, texts, sampling)
+    def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
+        return _encode(self.source, texts)
 
-    def encode_target(self, texts: Sequence[str], sampling: Sampling | None = None) -> list[list[int]]:
-        return _encode(self.target, texts, sampling)
+    def encode_target(self, texts: Sequence[str]) -> list[list[int]]:
+        return _encode(self.target, texts)
 
     def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of any ids of the vocabulary: bos, eos and pad are skipped, unk reads ⁇, broken UTF-8 reads U+FFFD."""
@@ -105,30 +84,27 @@ class Tokenizer:
         return [str(self.target.id_to_piece(i)) for i in ids]
 
 
-def _encode(model: Any, texts: Sequence[str], sampling: Sampling | None) -> list[list[int]]:
+def segmentations(model: Any, words: Sequence[str], most: int) -> list[list[list[int]]]:
+    """The likeliest segmentations of each word (a text without spaces), its usual one first.
+
+    `model` is `Tokenizer.source` or `.target`, of the unigram kind. A word with an unknown piece, or with ▁ in it, has
+    but its usual one.
+    """
+    words = list(words)
+    usual, likely = _encode(model, words), model.nbest_encode(words, nbest_size=most, out_type=int)
+    return [[best] if UNK in best or _MARK in word else [best, *(ids for ids in options if ids != best)]
+            for word, best, options in zip(words, usual, likely, strict=True)]
+
+
+def _encode(model: Any, texts: Sequence[str]) -> list[list[int]]:
     texts = [_without_surrogates(text) for text in texts]
     marked = [n for n, text in enumerate(texts) if _MARK in text]
     for n in marked:
         texts[n] = texts[n].replace(_STAND_IN, "\ufffd").replace(_MARK, _STAND_IN)
-    ids: list[list[int]] = _draw(model, texts, sampling) if sampling else model.encode(texts, out_type=int)
+    ids: list[list[int]] = model.encode(texts, out_type=int)
     for n in marked:
         ids[n] = _respell(ids[n], _byte_ids(model, _STAND_IN), _byte_ids(model, _MARK))
     return ids
-
-
-def _draw(model: Any, texts: list[str], sampling: Sampling) -> list[list[int]]:
-    """Random segmentations.
-
-    SentencePiece's generator belongs to a thread and is seeded when the thread first draws. A batch is encoded by
-    threads started for it; by only one, so that which text gets which numbers doesn't hang on their scheduling.
-    """
-    from sentencepiece import set_random_generator_seed
-
-    set_random_generator_seed(sampling.seed())
-    ids: list[list[int]] = model.encode(texts, out_type=int, enable_sampling=True, alpha=sampling.alpha, nbest_size=-1,
-                                        num_threads=1)
-    return [drawn if len(drawn) <= sampling.longest else model.encode(text, out_type=int)
-            for drawn, text in zip(ids, texts, strict=True)]
 
 
 def _without_surrogates(text: str) -> str:

@@ -1,22 +1,20 @@
 """Checkpoints: a training run's whole state in a folder, written so that it is either complete or absent.
 
 `checkpoints/step-00002000/` holds model.safetensors, ema.safetensors (if the run keeps a moving average),
-optimizer.safetensors (moments and random state) and state.json.
+optimizer.safetensors (moments and random state), state.json, and SHA256SUMS.
 """
 
 import json
-import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from nmt.decode.folder import set_weights
-from nmt.files import flush_to_disk
+from nmt.decode.folder import read_tensors, set_weights, write_tensors
+from nmt.files import check_sums, whole_folder, write_json
 
 
 @dataclass
@@ -48,36 +46,37 @@ def list_checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("step-????????"))
 
 
-def write_atomically(target: Path, files: Mapping[str, Mapping[str, Tensor] | str]) -> None:
-    """Write a folder of safetensors and texts: under a temporary name, to the disk, then renamed into place."""
-    temporary = target.with_name(target.name + ".partial")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    for name, content in files.items():
-        if isinstance(content, str):
-            (temporary / name).write_text(content, encoding="utf8")
-        else:
-            save_file(dict(content), temporary / name)
-        flush_to_disk(temporary / name)
-    shutil.rmtree(target, ignore_errors=True)
-    os.replace(temporary, target)
-    flush_to_disk(target.parent)
-
-
 def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress,
                     ema: nn.Module | None = None) -> Path:
-    """Save the state of a run after `progress.step` steps; returns the checkpoint's folder."""
+    """Save the state of a run after `progress.step` steps, unless it is there; returns the checkpoint's folder."""
+    target = step_folder(folder, progress.step)
+    if target.exists():  # whole, and of the same step: the same
+        return target
     names = {id(p): name for name, p in model.named_parameters()}
     moments = {f"{names[id(p)]}:{key}": value for p, state in optimizer.state.items()
                for key, value in state.items() if isinstance(value, Tensor)}
-    target = step_folder(folder, progress.step)
-    write_atomically(target, {
-        "model.safetensors": weights(model),
-        **({"ema.safetensors": weights(ema)} if ema else {}),
-        "optimizer.safetensors": {**moments, **random_state()},
-        "state.json": json.dumps(asdict(progress), indent=2) + "\n",
-    })
+    with whole_folder(target) as draft:
+        write_tensors(draft / "model.safetensors", weights(model))
+        if ema:
+            write_tensors(draft / "ema.safetensors", weights(ema))
+        write_tensors(draft / "optimizer.safetensors", {**moments, **random_state()})
+        write_json(draft / "state.json", asdict(progress))
     return target
+
+
+def newest_checkpoint(folder: Path, say: Callable[[str], None]) -> Path | None:
+    """The newest checkpoint that is undamaged; damaged ones are renamed, and it is said."""
+    for checkpoint in reversed(list_checkpoints(folder)):
+        try:
+            check_sums(checkpoint)
+        except (OSError, ValueError) as error:
+            aside = checkpoint.with_name(f"{checkpoint.name}.damaged")
+            shutil.rmtree(aside, ignore_errors=True)
+            checkpoint.replace(aside)
+            say(f"{error}. It is now {aside.name}; the checkpoint before it is taken.")
+        else:
+            return checkpoint
+    return None
 
 
 def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer,
@@ -97,21 +96,13 @@ def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.O
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
     """Parameters by name; a tied one comes once."""
-    return {name: p.detach().contiguous() for name, p in model.named_parameters()}
+    return {name: p.detach() for name, p in model.named_parameters()}
 
 
 def validated_weights(checkpoint: Path) -> dict[str, Tensor]:
     """What was validated at that step: the moving average if the run keeps one, else the weights themselves."""
     ema = checkpoint / "ema.safetensors"
     return read_tensors(ema if ema.exists() else checkpoint / "model.safetensors")
-
-
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """A safetensors file; a missing or damaged one is a ValueError that names it."""
-    try:
-        return load_file(path)
-    except Exception as error:
-        raise ValueError(f"{path} can't be read: {error}") from error
 
 
 def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:

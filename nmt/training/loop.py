@@ -4,7 +4,7 @@ import contextlib
 import math
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -14,11 +14,12 @@ from torch import nn
 
 from nmt.config import Config, TrainingConfig
 from nmt.data.batches import Batch, Pairs, encode_pairs, make_batch, plan_batches
-from nmt.data.tokenizer import Sampling, Tokenizer
+from nmt.data.sampling import SampledPairs
+from nmt.data.tokenizer import Tokenizer
 from nmt.files import write_lines
 from nmt.model.device import choose_numerics
 from nmt.model.transformer import Transformer
-from nmt.training.checkpoint import Progress, list_checkpoints, load_checkpoint, save_checkpoint
+from nmt.training.checkpoint import Progress, load_checkpoint, newest_checkpoint, save_checkpoint
 from nmt.training.loss import Loss, batch_loss
 from nmt.training.monitor import Monitor
 from nmt.training.optim import MovingAverage, learning_rate, make_optimizer
@@ -32,25 +33,22 @@ class Stopped(Exception):  # noqa: N818 (it is no error)
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What training reads: the pairs as text and as ids."""
+    """What training reads: encoded pairs, and the validation text for BLEU."""
 
-    tokenizer: Tokenizer
-    train_text: list[tuple[str, str]]
-    train: Pairs
-    validation_text: list[tuple[str, str]]
+    train: Pairs | SampledPairs
     validation: Pairs
+    validation_text: list[tuple[str, str]]
 
     @classmethod
-    def encode(cls, tokenizer: Tokenizer, train: list[tuple[str, str]],
-               validation: list[tuple[str, str]]) -> "TrainingData":
-        return cls(tokenizer, train, encode_pairs(tokenizer, train), validation, encode_pairs(tokenizer, validation))
+    def encode(cls, tokenizer: Tokenizer, train: list[tuple[str, str]], validation: list[tuple[str, str]],
+               config: TrainingConfig) -> "TrainingData":
+        alpha = config.subword_sampling
+        return cls(SampledPairs(tokenizer, train, alpha, longest=config.batch_tokens - 1) if alpha
+                   else encode_pairs(tokenizer, train), encode_pairs(tokenizer, validation), validation)
 
-    def of_epoch(self, epoch: int, config: TrainingConfig) -> Pairs:
-        """The training pairs of an epoch: always the same, or segmented anew. A pure function of its arguments."""
-        if not config.subword_sampling:
-            return self.train
-        sampling = Sampling(config.subword_sampling, (config.seed, epoch), longest=config.batch_tokens - 1)
-        return encode_pairs(self.tokenizer, self.train_text, sampling)
+    def of_epoch(self, seed: int, epoch: int) -> Pairs:
+        """The training pairs of an epoch: always the same, or segmented anew."""
+        return self.train if isinstance(self.train, Pairs) else self.train.draw(seed, epoch)
 
 
 @dataclass
@@ -113,13 +111,13 @@ class Trainer:
         self.progress = Progress()
         self.interrupted = False
 
-    def resume(self) -> bool:
-        """Go back to the newest checkpoint, if there is one."""
-        for checkpoint in list_checkpoints(self.checkpoints)[-1:]:
+    def resume(self, say: Callable[[str], None]) -> bool:
+        """Go back to the newest undamaged checkpoint, if there is one; `say` is told of damaged ones."""
+        checkpoint = newest_checkpoint(self.checkpoints, say)
+        if checkpoint:
             self.progress = load_checkpoint(checkpoint, self.model, self.optimizer,
                                             self.average.model if self.average else None)
-            return True
-        return False
+        return checkpoint is not None
 
     def finished(self) -> bool:
         patience = self.config.patience
@@ -147,7 +145,7 @@ class Trainer:
     def batches(self) -> Iterator[Batch]:
         """Batches from where progress stands, without end; progress moves with them."""
         while True:
-            pairs = self.data.of_epoch(self.progress.epoch, self.config)
+            pairs = self.data.of_epoch(self.config.seed, self.progress.epoch)
             plan = plan_batches(pairs, self.config.batch_tokens, self.config.seed, self.progress.epoch)
             for index in plan[self.progress.batch:]:
                 self.progress.batch += 1

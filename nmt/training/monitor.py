@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
+from nmt.files import write_lines
+
 console = Console(stderr=True, highlight=False)
 
 
@@ -79,4 +81,4 @@ def keep_until(metrics: Path, step: int) -> None:
             continue
         if record["step"] <= step:
             kept.append(line)
-    metrics.write_text("".join(line + "\n" for line in kept), encoding="utf8")
+    write_lines(metrics, kept)

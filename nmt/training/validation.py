@@ -73,7 +73,7 @@ class Validator:
     @torch.inference_mode()
     def attention(self, source: list[int], target: list[int]) -> Tensor:
         """The last layer's cross-attention (T, S), averaged over its heads, while it writes target and EOS."""
-        pair = Pairs(Sequences([source]), Sequences([target]))
+        pair = Pairs(Sequences.of([source]), Sequences.of([target]))
         batch = make_batch(pair, torch.tensor([0])).to(self.numerics.device)
         maps: list[Tensor] = []
         memory = self.model.encode(batch.src_BS, batch.src_mask_BS)
