@@ -117,7 +117,7 @@ def time_training(args: argparse.Namespace) -> None:
     training = TrainingConfig(batch_tokens=args.batch_tokens, precision=args.dtype, threads=args.threads,
                               learning_rate=1e-3)
     data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
-    trainer = make_trainer(Config(model=model, training=training), prepared.tokenizer, data, args.run)
+    trainer = make_trainer(Config(model=model, training=training), prepared.tokenizer, data, args.run, print)
     waiting = Stopwatch(trainer.batches())
     for _ in range(args.warmup):
         trainer.step(waiting, Window())

@@ -80,6 +80,9 @@ class TokenizerConfig:
     user_defined_symbols: tuple[str, ...] = ()
     """Strings that always stay one piece, such as <br> or {name}."""
 
+    folder: str = ""
+    """Folder of a tokenizer, or of a model with its tokenizer, to take instead of training one."""
+
     def __post_init__(self) -> None:
         floor = 4 + 256 * self.byte_fallback + len(self.user_defined_symbols) + 1
         require(self.vocab_size >= floor,
@@ -178,6 +181,13 @@ class TrainingConfig:
     seed: int = 1
     """Of the initial weights, dropout and the order of batches."""
 
+    start_from: str = ""
+    """Model folder whose weights the run starts from, to fine-tune it; model.* must be its own, dropout aside. With
+    tokenizer.folder the same, its vocabulary stays; else pieces that both vocabularies have keep their embedding."""
+
+    freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = ()
+    """Parts of the model whose weights stay as they are: for fine-tuning on little text."""
+
     max_steps: int = 100_000
     """Optimizer steps; 0 trains nothing. The cosine schedule ends here."""
 
@@ -217,6 +227,10 @@ class TrainingConfig:
     label_smoothing: float = 0.1
     """Share of the target probability spread evenly over the vocabulary (Szegedy et al. 2016)."""
 
+    word_dropout: float = 0.0
+    """Probability of each piece that encoder and decoder read to be hidden (read as unknown) in training. Makes the
+    decoder look at the source rather than go on from its own words; for small corpora."""
+
     r_drop: float = 0.0
     """Above 0, each batch passes through the model twice, and this weighs how far the two dropouts may disagree (alpha
     of R-Drop, Wu et al. 2021; 5). Nearly doubles the time of a step; for small corpora and long runs."""
@@ -247,7 +261,7 @@ class TrainingConfig:
     keep_checkpoints: int = 3
     """Newest checkpoints kept for resuming and averaging, besides the best."""
 
-    best_metric: Literal["bleu", "chrf", "loss"] = "bleu"
+    best_metric: Literal["bleu", "chrf", "loss", "nll", "perplexity"] = "bleu"
     """What the best checkpoint and early stopping go by."""
 
     patience: int = 0
@@ -272,6 +286,10 @@ class TrainingConfig:
         require(self.learning_rate > 0, f"training.learning_rate is {self.learning_rate}: it must be positive")
         require(0 <= self.label_smoothing < 1,
                 f"training.label_smoothing is {self.label_smoothing}: a share, at least 0 and below 1")
+        require(len(set(self.freeze)) < 3,
+                "training.freeze names all three parts of the model: nothing is left to learn")
+        require(0 <= self.word_dropout < 1,
+                f"training.word_dropout is {self.word_dropout}: a probability, at least 0 and below 1")
         require(self.r_drop >= 0, f"training.r_drop is {self.r_drop}: it can't be negative")
         require(0 <= self.ema < 1, f"training.ema is {self.ema}: a decay, at least 0 and below 1")
         require(0 <= self.subword_sampling <= 1,

@@ -86,8 +86,13 @@ def prepare(corpus: Corpus, config: Config, folder: Path, say: Callable[[str], N
     shutil.rmtree(draft, ignore_errors=True)
     (draft / "data").mkdir(parents=True)
     train, ledger = _clean(corpus, config.data)
-    say(f"Training the tokenizer on {len(train):,} pairs of {corpus.name}")
-    tokenizer = train_tokenizer(train, config.tokenizer, draft / "tokenizer", config.data.source, config.data.target)
+    if config.tokenizer.folder:
+        tokenizer = _take_tokenizer(config)
+        tokenizer.save(draft / "tokenizer")
+    else:
+        say(f"Training the tokenizer on {len(train):,} pairs of {corpus.name}")
+        tokenizer = train_tokenizer(train, config.tokenizer, draft / "tokenizer", config.data.source,
+                                    config.data.target)
     for note in tokenizer.notes:
         say(note)
     train = _drop_long(train, tokenizer, config.data.max_pieces, ledger)
@@ -97,6 +102,16 @@ def prepare(corpus: Corpus, config: Config, folder: Path, say: Callable[[str], N
     _write_draft(draft, splits, ledgers, _record(config, corpus.name, splits, notes))
     _move_into_place(draft, folder)
     return Prepared(folder, corpus.name, tokenizer, train, corpus.val, corpus.tests, notes, ledgers)
+
+
+def _take_tokenizer(config: Config) -> Tokenizer:
+    folder = Path(config.tokenizer.folder)
+    tokenizer = Tokenizer.load(folder)
+    if config.model.tied_embeddings == "three-way" and not tokenizer.joint:
+        raise ValueError(f"model.tied_embeddings is three-way, but the tokenizer in {folder} has a vocabulary for each "
+                         f"language: take decoder or none")
+    tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
+    return tokenizer
 
 
 def _clean(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]:

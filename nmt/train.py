@@ -137,7 +137,7 @@ class Run:
         from nmt.training.selection import choose_weights
 
         data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, self.config.training)
-        trainer = make_trainer(self.config, prepared.tokenizer, data, self.folder)
+        trainer = make_trainer(self.config, prepared.tokenizer, data, self.folder, say)
         if trainer.resume(say):
             say(f"Going on after step {trainer.progress.step:,}.")
         parameters = sum(p.numel() for p in trainer.model.parameters())

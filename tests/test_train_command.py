@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -67,6 +68,21 @@ def test_tensorboard_has_scalars_samples_attention_and_settings(corpus: Path) ->
     assert [e.step for e in events.Tensors("samples/text_summary")] == [3, 6]
     assert b"| das Brot ist" in events.Tensors("samples/text_summary")[0].tensor_proto.string_val[0]
     assert "_hparams_/session_start_info" in events.summary_metadata
+
+
+def test_a_model_is_tuned_further_with_its_own_tokenizer(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(corpus) == 0
+    base = corpus.parent / "runs" / "de-en-houses" / "model"
+    capsys.readouterr()
+    assert main(["--config", str(base.parent / "config.yaml"), "--name", "tuned", "--training.start_from", str(base),
+                 "--tokenizer.folder", str(base), "--training.max_steps", "0"]) == 0
+    said = capsys.readouterr().err
+    assert f"The tokenizer is the one in {base}" in said
+    [rows] = re.findall(r"(\d+ of \d+) rows of embeddings", said)
+    assert len(set(rows.split(" of "))) == 1, rows
+    tuned = corpus.parent / "runs" / "tuned" / "model"
+    assert (tuned / "model.safetensors").read_bytes() == (base / "model.safetensors").read_bytes()
+    assert (tuned / "joint.model").read_bytes() == (base / "joint.model").read_bytes()
 
 
 def test_a_run_whose_corpus_failed_begins_anew(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ def data(tokenizer: Tokenizer) -> TrainingData:
 def trainer(tokenizer: Tokenizer, data: TrainingData, folder: Path, model: ModelConfig = TINY,
             **changes: object) -> Trainer:
     settings = replace(SHORT, **changes)  # type: ignore[arg-type]
-    return make_trainer(Config(model=model, training=settings), tokenizer, data, folder)
+    return make_trainer(Config(model=model, training=settings), tokenizer, data, folder, print)
 
 
 def run(trainer: Trainer) -> Trainer:

@@ -6,12 +6,12 @@ pure function of (lengths, budget, seed, epoch): to resume is to compute it agai
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from nmt.data.tokenizer import BOS, EOS, PAD, Tokenizer
+from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 Plan = list[Tensor]
 
@@ -115,6 +115,16 @@ def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
     tgt_in, tgt_mask = pairs.target.padded(index_B, before=(BOS,))
     tgt_out, _ = pairs.target.padded(index_B, after=(EOS,))
     return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask)
+
+
+def hide_pieces(batch: Batch, probability: float) -> Batch:
+    """The batch with some of the pieces that the model reads replaced by unk, at random: not EOS, BOS or padding, and
+    not the targets (word dropout, Gal and Ghahramani 2016, section 4.2; here each occurrence by itself)."""
+    def hidden(ids: Tensor) -> Tensor:
+        chosen = (torch.rand(ids.shape) < probability) & (ids != BOS) & (ids != EOS) & (ids != PAD)
+        return ids.masked_fill(chosen, UNK)
+
+    return replace(batch, src_BS=hidden(batch.src_BS), tgt_in_BT=hidden(batch.tgt_in_BT))
 
 
 def plan_batches(pairs: Pairs, batch_tokens: int, seed: int, epoch: int) -> Plan:

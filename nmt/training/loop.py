@@ -13,13 +13,14 @@ import torch
 from torch import nn
 
 from nmt.config import Config, TrainingConfig
-from nmt.data.batches import Batch, Pairs, encode_pairs, make_batch, plan_batches
+from nmt.data.batches import Batch, Pairs, encode_pairs, hide_pieces, make_batch, plan_batches
 from nmt.data.sampling import SampledPairs
 from nmt.data.tokenizer import Tokenizer
 from nmt.files import write_lines
 from nmt.model.device import choose_numerics
 from nmt.model.transformer import Transformer
-from nmt.training.checkpoint import Progress, load_checkpoint, newest_checkpoint, save_checkpoint
+from nmt.training.checkpoint import Progress, list_checkpoints, load_checkpoint, newest_checkpoint, save_checkpoint
+from nmt.training.finetuning import freeze, start_from
 from nmt.training.loss import Loss, batch_loss
 from nmt.training.monitor import Monitor
 from nmt.training.optim import MovingAverage, learning_rate, make_optimizer
@@ -86,12 +87,16 @@ class Window:
         }
 
 
-def make_trainer(config: Config, tokenizer: Tokenizer, data: TrainingData, folder: Path) -> "Trainer":
-    """A trainer with a new model; the settings' seed decides its weights and all that follows."""
+def make_trainer(config: Config, tokenizer: Tokenizer, data: TrainingData, folder: Path,
+                 say: Callable[[str], None]) -> "Trainer":
+    """A trainer with a new model, or one that starts from another's weights. The seed decides all that is random."""
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     torch.manual_seed(config.training.seed)
     model = Transformer(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    freeze(model, config.training.freeze)
+    if config.training.start_from and not list_checkpoints(folder / "checkpoints"):
+        say(start_from(model, tokenizer, Path(config.training.start_from)))
     return Trainer(model, tokenizer, data, config.training, folder)
 
 
@@ -158,6 +163,8 @@ class Trainer:
         group = [next(batches) for _ in range(self.config.accumulate)]
         tokens = sum(batch.target_tokens for batch in group)
         for batch in group:
+            if self.config.word_dropout:
+                batch = hide_pieces(batch, self.config.word_dropout)
             loss = batch_loss(self.model, batch, self.config.label_smoothing, self.numerics, self.config.r_drop)
             (loss.smoothed / tokens).backward()
             window.add(batch, loss)

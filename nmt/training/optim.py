@@ -29,10 +29,11 @@ def learning_rate(step: int, config: TrainingConfig) -> float:
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW in two groups: matrices with weight decay; embeddings, norms and biases without."""
+    """AdamW in two groups: matrices with weight decay; embeddings, norms and biases without; frozen ones in none."""
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
-    decayed = [p for p in model.parameters() if p.dim() > 1 and id(p) not in embeddings]
-    others = [p for p in model.parameters() if p.dim() <= 1 or id(p) in embeddings]
+    learned = [p for p in model.parameters() if p.requires_grad]
+    decayed = [p for p in learned if p.dim() > 1 and id(p) not in embeddings]
+    others = [p for p in learned if p.dim() <= 1 or id(p) in embeddings]
     groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon,
                              fused=True)

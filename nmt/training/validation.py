@@ -41,7 +41,7 @@ class Validator:
     def goodness(self, figures: dict[str, float]) -> float:
         """The figure that the best is chosen by; larger is better."""
         value = figures[f"validation/{self.config.best_metric}"]
-        return -value if self.config.best_metric == "loss" else value
+        return value if self.config.best_metric in ("bleu", "chrf") else -value
 
     @torch.inference_mode()
     def loss(self) -> dict[str, float]:
