@@ -73,7 +73,7 @@ def newest_checkpoint(folder: Path, say: Callable[[str], None]) -> Path | None:
             aside = checkpoint.with_name(f"{checkpoint.name}.damaged")
             shutil.rmtree(aside, ignore_errors=True)
             checkpoint.replace(aside)
-            say(f"{error}. It is now {aside.name}; the checkpoint before it is taken.")
+            say(f"{error}. The checkpoint is set aside as {aside.name}.")
         else:
             return checkpoint
     return None
