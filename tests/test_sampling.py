@@ -85,6 +85,10 @@ def test_an_epoch_is_the_same_in_every_process(tokenizer: Tokenizer, tmp_path: P
     assert pairs.draw(5, 3).target.flat.tolist() != pairs.draw(5, 4).target.flat.tolist()
 
 
-def test_bpe_is_refused() -> None:
+def test_bpe_is_refused(tmp_path: Path) -> None:
+    bpe = train_tokenizer([(line, line) for line in LINES], TokenizerConfig(kind="bpe", vocab_size=330), tmp_path, "de",
+                          "en")
+    with pytest.raises(ValueError, match="needs a unigram tokenizer"):
+        SampledPairs(bpe, [("der Hund", "der Hund")], alpha=0.3, longest=1000)
     with pytest.raises(ValueError, match=r"needs tokenizer\.kind unigram"):
         Config(tokenizer=TokenizerConfig(kind="bpe"), training=TrainingConfig(subword_sampling=0.5))

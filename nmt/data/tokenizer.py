@@ -87,11 +87,18 @@ class Tokenizer:
 def segmentations(model: Any, words: Sequence[str], most: int) -> list[list[list[int]]]:
     """The likeliest segmentations of each word (a text without spaces), its usual one first.
 
-    `model` is `Tokenizer.source` or `.target`, of the unigram kind. A word with an unknown piece, or with ▁ in it, has
-    but its usual one.
+    `model` is `Tokenizer.source` or `.target`. A word with an unknown piece, or with ▁ in it, has but its usual one.
+
+    Raises:
+        ValueError: the model is not of the unigram kind.
     """
     words = list(words)
-    usual, likely = _encode(model, words), model.nbest_encode(words, nbest_size=most, out_type=int)
+    try:
+        likely = model.nbest_encode(words, nbest_size=most, out_type=int)
+    except RuntimeError as error:
+        raise ValueError("training.subword_sampling needs a unigram tokenizer: this one is of another kind, and gives "
+                         "one segmentation only") from error
+    usual = _encode(model, words)
     return [[best] if UNK in best or _MARK in word else [best, *(ids for ids in options if ids != best)]
             for word, best, options in zip(words, usual, likely, strict=True)]
 
