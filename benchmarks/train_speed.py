@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +26,6 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     import torch
-
-    from nmt.data.batches import Batch
 
 SPEED = re.compile(r"^(?P<system>.+) (?P<dtype>fp32|bf16): (?P<tokens>[\d.]+) target tokens/s, "
                    r"(?P<sentences>[\d.]+) sentences/s", re.MULTILINE)
@@ -118,42 +115,25 @@ def time_training(args: argparse.Namespace) -> None:
                               learning_rate=1e-3)
     data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
     trainer = make_trainer(Config(model=model, training=training), prepared.tokenizer, data, args.run, print)
-    waiting = Stopwatch(trainer.batches())
+    batches = trainer.batches()
     for _ in range(args.warmup):
-        trainer.step(waiting, Window())
-    waiting.seconds, window = 0.0, Window()
+        trainer.step(batches, Window())
+    window = Window()
     for _ in range(args.steps):
-        trainer.step(waiting, window)
-    seconds, waited = time.perf_counter() - window.started, waiting.seconds
+        trainer.step(batches, window)
+    seconds = time.perf_counter() - window.started
     dtype = "bf16" if trainer.numerics.bf16 else "fp32"
     print(f"nmt {dtype}: {window.target_tokens / seconds:.0f} target tokens/s, "
           f"{window.sentences / seconds:.1f} sentences/s")
     with FlopCounterMode(display=False) as counter:  # it slows the steps, so it counts others than those timed
         counted = Window()
         for _ in range(4):
-            trainer.step(waiting, counted)
+            trainer.step(batches, counted)
     flop = counter.get_total_flops() / counted.positions * window.positions
     peak = matrix_peak(trainer.numerics.device, torch.bfloat16 if trainer.numerics.bf16 else torch.float32)
     detail = {"flop_per_second": flop / seconds, "peak_share": flop / seconds / peak,
-              "data_share": waited / seconds}
+              "data_share": window.waited / seconds}
     print(f"detail: {json.dumps(detail)}")
-
-
-class Stopwatch:
-    """An iterator that adds up the seconds that its caller waits for it."""
-
-    def __init__(self, items: "Iterator[Batch]") -> None:
-        self.items, self.seconds = items, 0.0
-
-    def __iter__(self) -> "Stopwatch":
-        return self
-
-    def __next__(self) -> "Batch":
-        started = time.perf_counter()
-        try:
-            return next(self.items)
-        finally:
-            self.seconds += time.perf_counter() - started
 
 
 def matrix_peak(device: "torch.device", dtype: "torch.dtype") -> float:

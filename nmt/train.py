@@ -1,9 +1,12 @@
 """python -m nmt.train: a corpus and a recipe in, runs/<name>/ out: data, tokenizer, checkpoints, model, scores, report.
 
-Each stage leaves its result when it is done, so that a run that was cut off goes on where it stopped.
+Each stage leaves its result when it is done, so that a run that was cut off goes on where it stopped. torchrun starts
+several processes on one run (see `nmt.training.distributed`): all train, and the first does all else.
 """
 
+import contextlib
 import json
+import os
 import platform
 import sys
 import time
@@ -21,17 +24,23 @@ from nmt.settings import as_config, dump_config, flatten, load_config, make_pars
 if TYPE_CHECKING:
     from nmt.data.corpora import Corpus
     from nmt.prepare import Prepared
+    from nmt.training.distributed import Processes
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 # What may differ when a run goes on: nothing here alters what its steps so far have learned.
 MAY_CHANGE = {"training.max_steps", "training.log_every", "training.validate_every", "training.validation_sentences",
               "training.patience", "training.threads", "training.device", "training.keep_checkpoints",
-              "training.average", "training.average_of", "runs"}
+              "training.average", "training.average_of", "training.shard", "runs"}
 EXAMPLES = 5
 
 
+# torchrun's number of this process; the first alone speaks.
+RANK = int(os.environ.get("RANK", 0))
+
+
 def main(argv: list[str] | None = None) -> int:
-    return run_command("train", lambda: command(sys.argv[1:] if argv is None else argv))
+    name = f"train, process {RANK}" if RANK else "train"
+    return run_command(name, lambda: command(sys.argv[1:] if argv is None else argv))
 
 
 def command(argv: list[str]) -> int:
@@ -64,7 +73,8 @@ def say(line: str) -> None:
     """Tell the user, on stderr."""
     from nmt.training.monitor import console
 
-    console.print(line, markup=False, soft_wrap=True)
+    if RANK == 0:
+        console.print(line, markup=False, soft_wrap=True)
 
 
 class Run:
@@ -78,16 +88,32 @@ class Run:
 
     def carry_out(self, resume: bool) -> None:
         """From the corpus to the report; what is finished is not done again. Raises ValueError if settings changed."""
+        from nmt.training.distributed import joined
+
         if self.report_file.exists():
             say(f"{self.folder} is finished; --name NAME trains another.")
         else:
-            with locked(self.folder):
-                self.open_folder(resume)
-                prepared = self.timed("prepare", self.prepare)
-                if not (self.folder / "model").exists():
-                    self.timed("train", lambda: self.train(prepared))
-                self.evaluate(prepared)
+            with joined(self.config.training.device) as processes:
+                if not processes.first:
+                    self.help(processes)
+                    return
+                with locked(self.folder):
+                    self.open_folder(resume)
+                    prepared = self.timed("prepare", self.prepare)
+                    processes.wait()
+                    if not (self.folder / "model").exists():
+                        self.timed("train", lambda: self.train(prepared, processes))
+                    self.evaluate(prepared)
         self.show()
+
+    def help(self, processes: "Processes") -> None:
+        """What a process does that is not the first: wait for the data, and train."""
+        from nmt.prepare import Prepared
+
+        processes.wait()
+        if not (self.folder / "model").exists():
+            with contextlib.suppress(KeyboardInterrupt):  # the first says that all stopped
+                self.train(Prepared.load(self.folder), processes)
 
     def open_folder(self, resume: bool) -> None:
         """Record the settings; those of a run that goes on must be the ones it began with.
@@ -129,7 +155,7 @@ class Run:
         console.print(ledger_table(prepared.ledgers))
         return prepared
 
-    def train(self, prepared: "Prepared") -> None:
+    def train(self, prepared: "Prepared", processes: "Processes") -> None:
         """Train, or go on training; then choose the weights and write the model folder."""
         from nmt.decode.folder import ModelInfo, save_model
         from nmt.training.loop import Stopped, TrainingData, make_trainer
@@ -137,23 +163,28 @@ class Run:
         from nmt.training.selection import choose_weights
 
         data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, self.config.training)
-        trainer = make_trainer(self.config, prepared.tokenizer, data, self.folder, say)
+        trainer = make_trainer(self.config, prepared.tokenizer, data, self.folder, say, processes)
         if trainer.resume(say):
             say(f"Going on after step {trainer.progress.step:,}.")
         parameters = sum(p.numel() for p in trainer.model.parameters())
-        say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.numerics}; "
+        others = f", {processes.size} processes" if processes.size > 1 else ""
+        say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.numerics}{others}; "
             f"watch it with: make tensorboard")
         try:
-            with Monitor(self.folder, trainer.progress.step, self.config.training.max_steps) as monitor:
+            with (Monitor(self.folder, trainer.progress.step, self.config.training.max_steps) if processes.first
+                  else contextlib.nullcontext()) as monitor:
                 trainer.train(monitor)
-                weights = choose_weights(trainer.checkpoints, trainer.progress, trainer.validator, monitor)
-                monitor.settings(flatten(self.config), {"best_validation": abs(trainer.progress.best_value or 0.0)})
+                weights = choose_weights(trainer.checkpoints, trainer.progress, trainer.validator, say)
+                if monitor:
+                    monitor.settings(flatten(self.config), {"best_validation": abs(trainer.progress.best_value or 0.0)})
         except Stopped as stopped:
             raise KeyboardInterrupt(f"Stopped after step {trainer.progress.step:,}; all is saved. The same command "
                                     f"with --resume goes on.") from stopped
-        languages = self.config.data
-        info = ModelInfo(languages.source, languages.target, prepared.corpus, self.config.model, self.config.decoding)
-        save_model(self.folder / "model", weights, prepared.tokenizer, info, self.card(prepared, parameters))
+        if processes.first:
+            languages = self.config.data
+            info = ModelInfo(languages.source, languages.target, prepared.corpus, self.config.model,
+                             self.config.decoding)
+            save_model(self.folder / "model", weights, prepared.tokenizer, info, self.card(prepared, parameters))
 
     def card(self, prepared: "Prepared", parameters: int) -> str:
         """The model folder's README."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf8")
+README = (ROOT / "README.md").read_text(encoding="utf8").replace("\\\n", "")
 COMMANDS = [line.strip() for line in README.splitlines() if re.match(r"    (make|\.venv/|echo) ?", line)]
 SMALL = ("--tokenizer.vocab_size 320 --model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 "
          "--model.decoder_layers 1 --training.max_steps 2 --training.validate_every 2 --training.warmup_steps 1 "
@@ -55,11 +55,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_readme_shows_all_doors() -> None:
     shown = " ".join(COMMANDS)
-    for door in ("make train-de-en", "nmt.translate", "nmt.evaluate", "make test", "make train-fi-sv"):
+    for door in ("make train-de-en", "nmt.translate", "nmt.evaluate", "make test", "make train-fi-sv", "torchrun"):
         assert door in shown
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if "-m nmt." in c])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if "-m nmt." in c and "torchrun" not in c])
 def test_commands_run(command: str, folder: Path) -> None:
     output = shell(command, folder)
     if "nmt.translate" in command and "--output" not in command and ">" not in command:
@@ -67,7 +67,16 @@ def test_commands_run(command: str, folder: Path) -> None:
         assert output.count("\n") == lines
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if "my-corpus" in c])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if "torchrun" in c])
+def test_several_processes_train(command: str, folder: Path) -> None:
+    command = command.replace(".venv/bin/torchrun", ".venv/bin/python -m torch.distributed.run")
+    command = command.replace("--nnodes 2", "--nnodes 1").replace("--nproc-per-node 8", "--nproc-per-node 2")
+    name = "two-processes" if "--rdzv" in command else "processes"
+    shell(f"{command.replace('HOST:29400', 'localhost:0')} {SMALL} --name {name}", folder)
+    assert (folder / "runs" / name / "report.json").exists()
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make train-fi-sv")])
 def test_ones_own_language_pair_trains(command: str, folder: Path) -> None:
     shell(as_python(command), folder)
     assert (folder / "runs" / "fi-sv-my-corpus" / "report.json").exists()

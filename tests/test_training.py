@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from nmt.config import Config, ModelConfig, TokenizerConfig, TrainingConfig
-from nmt.data.batches import Batch, make_batch
+from nmt.data.batches import Batch, PlannedBatch, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.training.checkpoint import (
     Progress,
@@ -27,7 +28,7 @@ from nmt.training.checkpoint import (
     step_folder,
 )
 from nmt.training.loop import Stopped, Trainer, TrainingData, Window, make_trainer
-from nmt.training.loss import Loss, batch_loss
+from nmt.training.loss import Learner, Loss, batch_loss
 from nmt.training.monitor import Monitor
 from nmt.training.optim import MovingAverage
 from nmt.training.selection import choose_weights, to_average
@@ -114,7 +115,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, tmp_path: 
     first = trainer(tokenizer, data, tmp_path / "parts", accumulate=2, **more)
     step = first.step
 
-    def step_then_interrupt(batches: Iterator[Batch], window: Window) -> None:
+    def step_then_interrupt(batches: Iterator[PlannedBatch], window: Window) -> None:
         step(batches, window)
         if first.progress.step == stop_after:
             os.kill(os.getpid(), signal.SIGINT)
@@ -142,8 +143,8 @@ def test_two_small_batches_weigh_as_one_large_batch(tokenizer: Tokenizer, data: 
     group = [next(batches) for _ in range(3)]
     assert len({batch.target_tokens for batch in group}) > 1, "batches of different weight"
     parts.step(iter(group), Window())
-    total = sum(batch.target_tokens for batch in group)
-    torch.stack([batch_loss(one.model, batch, 0.1, one.numerics).smoothed / total for batch in group]).sum().backward()
+    losses = [batch_loss(one.model, batch.make(), 0.1, one.numerics).smoothed for batch in group]
+    (torch.stack(losses).sum() / sum(batch.target_tokens for batch in group)).backward()
     torch.nn.utils.clip_grad_norm_(one.model.parameters(), 1.0)
     for group_settings in one.optimizer.param_groups:
         group_settings["lr"] = SHORT.learning_rate / SHORT.warmup_steps
@@ -180,9 +181,73 @@ def test_a_gradient_that_is_not_finite_stops_before_the_step(tokenizer: Tokenize
     with torch.no_grad():
         sick.model.decoder_blocks[0].feed_forward.up.weight[0, 0] = math.nan
     before = sick.model.output.weight.detach().clone()
-    with pytest.raises(FloatingPointError, match="step 1"):
+    with pytest.raises(FloatingPointError, match=r"loss is not finite at step 1, of batch 1 of epoch 1 \(lines \d+"):
         run(sick)
     assert torch.equal(sick.model.output.weight, before)
+
+
+def test_of_several_batches_the_one_to_blame_is_named(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    t = trainer(tokenizer, data, tmp_path, accumulate=3)
+    third = list(islice(t.batches(), 3))[2]
+    t.progress = Progress()
+    make = PlannedBatch.make
+
+    def poison(planned: PlannedBatch) -> Batch:
+        t.model.scale = math.inf if planned.number == 2 else 1.0
+        return make(planned)
+
+    monkeypatch.setattr(PlannedBatch, "make", poison)
+    with pytest.raises(FloatingPointError, match="step 1") as caught:
+        run(t)
+    assert str(third) in str(caught.value)
+    assert "batch 2" not in str(caught.value)
+
+
+def out_of_memory_above(t: Trainer, pairs: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let a batch of more pairs run out of memory, deep in its backward pass; returns the sizes tried."""
+    tried: list[int] = []
+    forward = type(t.learner).forward
+
+    def run_out(gradient: torch.Tensor) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+
+    def limited(learner: Learner, batch: Batch) -> Loss:
+        tried.append(batch.src_BS.size(0))
+        first = next(learner.model.encoder.parameters())
+        first._backward_hooks = None
+        if batch.src_BS.size(0) > pairs:
+            first.register_hook(run_out)
+        return forward(learner, batch)
+
+    monkeypatch.setattr(type(t.learner), "forward", limited)
+    return tried
+
+
+def test_a_batch_without_room_in_memory_is_split_not_dropped(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    still = replace(TINY, dropout=0.0, attention_dropout=0.0, activation_dropout=0.0)
+    roomy, tight = (trainer(tokenizer, data, tmp_path, still, accumulate=2) for _ in range(2))
+    windows = Window(), Window()
+    roomy.step(roomy.batches(), windows[0])
+    tried = out_of_memory_above(tight, 3, monkeypatch)
+    tight.step(tight.batches(), windows[1])
+    assert max(tried) > 6, "split more than once"
+    assert windows[0].sentences == windows[1].sentences
+    assert windows[0].target_tokens == windows[1].target_tokens
+    assert windows[0].loss == pytest.approx(windows[1].loss)
+    assert windows[0].gradient_norm == pytest.approx(windows[1].gradient_norm)
+    for (name, p), parameters in zip(roomy.model.named_parameters(), tight.model.parameters(), strict=True):
+        torch.testing.assert_close(roomy.optimizer.state[p]["exp_avg"], tight.optimizer.state[parameters]["exp_avg"],
+                                   msg=name)
+
+
+def test_a_pair_without_room_in_memory_is_named(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
+                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    t = trainer(tokenizer, data, tmp_path)
+    out_of_memory_above(t, 0, monkeypatch)
+    with pytest.raises(ValueError, match=r"no room for a single pair, in batch 1 of epoch 1 \(lines \d+ of"):
+        t.step(t.batches(), Window())
 
 
 def test_bf16_autocast_follows_fp32(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path) -> None:
@@ -220,8 +285,7 @@ def test_averages_are_taken_of_the_last_or_of_the_best(tokenizer: Tokenizer, dat
     run(t)
     chosen = to_average(t.checkpoints, t.progress, t.config)
     assert sorted(c.name for c in chosen) == ["step-00000004", "step-00000008"]
-    with Monitor(tmp_path, 12, 12) as monitor:
-        weights = choose_weights(t.checkpoints, t.progress, t.validator, monitor)
+    weights = choose_weights(t.checkpoints, t.progress, t.validator, print)
     a, b = (load_file(c / "model.safetensors")["tgt_embedding.weight"] for c in chosen)
     torch.testing.assert_close(weights["tgt_embedding.weight"], (a + b) / 2)
     last = to_average(t.checkpoints, t.progress, replace(t.config, average_of="last"))
@@ -234,8 +298,7 @@ def test_an_average_that_validates_worse_is_not_used(tokenizer: Tokenizer, data:
     values = iter([1.0, 9.0, 2.0, 3.0])
     monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
     run(t)
-    with Monitor(tmp_path, 12, 12) as monitor:
-        weights = choose_weights(t.checkpoints, t.progress, t.validator, monitor)
+    weights = choose_weights(t.checkpoints, t.progress, t.validator, print)
     best = load_file(tmp_path / "checkpoints" / "step-00000008" / "model.safetensors")
     assert all(torch.equal(weights[name], best[name]) for name in best)
 
@@ -245,8 +308,7 @@ def test_a_moving_average_is_validated_and_kept(tokenizer: Tokenizer, data: Trai
     plain = run(trainer(tokenizer, data, tmp_path / "plain"))
     assert torch.equal(plain.model.output.weight, t.model.output.weight), "the average doesn't touch training"
     assert losses(tmp_path) != losses(tmp_path / "plain")
-    with Monitor(tmp_path, 12, 12) as monitor:
-        weights = choose_weights(t.checkpoints, t.progress, t.validator, monitor)
+    weights = choose_weights(t.checkpoints, t.progress, t.validator, print)
     best = step_folder(t.checkpoints, t.progress.best_step)
     name = "tgt_embedding.weight"
     assert torch.equal(weights[name], load_file(best / "ema.safetensors")[name])
@@ -329,3 +391,14 @@ def test_event_files_hold_the_same_scalars_as_metrics(tokenizer: Tokenizer, data
         read = [(e.step, e.value) for e in events.Scalars(tag)]
         assert [step for step, _ in read] == [step for step, _ in values]
         assert [v for _, v in read] == pytest.approx([v for _, v in values], rel=1e-5)
+
+
+def test_a_batch_size_that_was_found_stays_with_the_run(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt.training.loop.find_batch_tokens", lambda learner, pairs: 150)
+    t = run(trainer(tokenizer, data, tmp_path, batch_tokens="auto"))
+    assert t.config.batch_tokens == 150
+    monkeypatch.setattr("nmt.training.loop.find_batch_tokens", lambda learner, pairs: 999)
+    again = trainer(tokenizer, data, tmp_path, batch_tokens="auto", max_steps=14)
+    assert again.resume(print)
+    assert run(again).progress.batch_tokens == 150

@@ -4,6 +4,7 @@ Shapes: N pairs, B batch, S source length, T target length; real positions come 
 pure function of (lengths, budget, seed, epoch): to resume is to compute it again and go on at a batch's number.
 """
 
+import hashlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -107,6 +108,42 @@ class Batch:
     def positions(self) -> int:
         """Positions on both sides, padding counted."""
         return self.src_BS.numel() + self.tgt_in_BT.numel()
+
+
+@dataclass(frozen=True)
+class PlannedBatch:
+    """A batch that is not made yet: which pairs, and its place in the run."""
+
+    pairs: Pairs
+    index_B: Tensor
+    epoch: int
+    number: int
+    """In the plan of its epoch."""
+    part: int = 0
+    """0: all of it. The halves of part n are 2n + 1 and 2n + 2."""
+
+    @property
+    def target_tokens(self) -> int:
+        """Real target positions, as the batch will have."""
+        return int(self.pairs.target.lengths_N[self.index_B].sum()) + len(self.index_B)
+
+    def make(self) -> Batch:
+        return make_batch(self.pairs, self.index_B)
+
+    def halves(self) -> "tuple[PlannedBatch, PlannedBatch]":
+        middle = len(self.index_B) // 2
+        return (replace(self, index_B=self.index_B[:middle], part=2 * self.part + 1),
+                replace(self, index_B=self.index_B[middle:], part=2 * self.part + 2))
+
+    def seed(self, seed: int) -> int:
+        """Of what is drawn at random for this batch alone: a pure function of the run's seed and the batch's place."""
+        place = f"{seed} {self.epoch} {self.number} {self.part}"
+        return int.from_bytes(hashlib.sha256(place.encode()).digest()[:4])
+
+    def __str__(self) -> str:
+        lines = ", ".join(str(i + 1) for i in sorted(self.index_B.tolist())[:10])
+        more = f" and {len(self.index_B) - 10} more" if len(self.index_B) > 10 else ""
+        return f"batch {self.number + 1} of epoch {self.epoch + 1} (lines {lines}{more} of the training text)"
 
 
 def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:

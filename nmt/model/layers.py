@@ -79,9 +79,10 @@ class DecoderBlock(nn.Module):
         self.feed_forward = FeedForward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
-    def forward(self, x_BTM: Tensor, self_mask: Tensor, source: tuple[Tensor, Tensor], memory_mask: Tensor,
+    def forward(self, x_BTM: Tensor, self_mask: Tensor, memory_BSM: Tensor, memory_mask: Tensor,
                 weights: list[Tensor] | None = None) -> Tensor:
-        """All target positions at once. `source` is from `CrossAttention.keys_values`; `weights`: see there."""
+        """All target positions at once, after the encoder's output. `weights`: see `CrossAttention`."""
+        source = self.cross_attention.keys_values(memory_BSM)
         x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, self_mask))
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, source, memory_mask, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)

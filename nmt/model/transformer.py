@@ -84,8 +84,7 @@ class Transformer(nn.Module):
             mask = torch.minimum(mask, padding_mask(tgt_mask_BT))
         x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions)
         for block in self.decoder_blocks:
-            source = block.cross_attention.keys_values(memory.states_BSM)
-            x_BTM = block(x_BTM, mask, source, memory.mask_B11S, cross_weights)
+            x_BTM = block(x_BTM, mask, memory.states_BSM, memory.mask_B11S, cross_weights)
         states: Tensor = self.decoder_norm(x_BTM)
         return states
 

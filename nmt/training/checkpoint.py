@@ -1,7 +1,8 @@
 """Checkpoints: a training run's whole state in a folder, written so that it is either complete or absent.
 
 `checkpoints/step-00002000/` holds model.safetensors, ema.safetensors (if the run keeps a moving average),
-optimizer.safetensors (moments and random state), state.json, and SHA256SUMS.
+optimizer.safetensors (moments), state.json, and SHA256SUMS. It is the same at any number of processes, sharded or not.
+Random state is no part of it: each batch draws from a seed of its own (`PlannedBatch.seed`).
 """
 
 import json
@@ -15,6 +16,9 @@ from torch import Tensor, nn
 
 from nmt.decode.folder import read_tensors, set_weights, write_tensors
 from nmt.files import check_sums, whole_folder, write_json
+from nmt.training.distributed import shared_as, whole
+
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 @dataclass
@@ -35,6 +39,8 @@ class Progress:
     """Validations since the best."""
     validated: dict[str, float] = field(default_factory=dict)
     """The value of training.best_metric at each step that was validated, as in best_value."""
+    batch_tokens: int = 0
+    """What training.batch_tokens is, or was found to be."""
 
 
 def step_folder(folder: Path, step: int) -> Path:
@@ -47,20 +53,20 @@ def list_checkpoints(folder: Path) -> list[Path]:
 
 
 def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress,
-                    ema: nn.Module | None = None) -> Path:
-    """Save the state of a run after `progress.step` steps, unless it is there; returns the checkpoint's folder."""
+                    ema: nn.Module | None = None, first: bool = True) -> Path:
+    """Save the state of a run after `progress.step` steps, unless it is there; returns the checkpoint's folder.
+
+    All processes of a run call this together, to put sharded tensors together; only the `first` writes.
+    """
     target = step_folder(folder, progress.step)
     if target.exists():  # whole, and of the same step: the same
         return target
-    names = {id(p): name for name, p in model.named_parameters()}
-    moments = {f"{names[id(p)]}:{key}": value for p, state in optimizer.state.items()
-               for key, value in state.items() if isinstance(value, Tensor)}
-    with whole_folder(target) as draft:
-        write_tensors(draft / "model.safetensors", weights(model))
-        if ema:
-            write_tensors(draft / "ema.safetensors", weights(ema))
-        write_tensors(draft / "optimizer.safetensors", {**moments, **random_state()})
-        write_json(draft / "state.json", asdict(progress))
+    files = {"model": weights(model), "optimizer": moments(model, optimizer)} | ({"ema": weights(ema)} if ema else {})
+    if first:
+        with whole_folder(target) as draft:
+            for name, tensors in files.items():
+                write_tensors(draft / f"{name}.safetensors", tensors)
+            write_json(draft / "state.json", asdict(progress))
     return target
 
 
@@ -81,22 +87,38 @@ def newest_checkpoint(folder: Path, say: Callable[[str], None]) -> Path | None:
 
 def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer,
                     ema: nn.Module | None = None) -> Progress:
-    """Put a run back where the checkpoint left it, random generators included. Raises ValueError if it doesn't fit."""
-    set_weights(model, read_tensors(checkpoint / "model.safetensors"), checkpoint)
+    """Put a run back where the checkpoint left it. Raises ValueError if it doesn't fit."""
+    set_weights(model, shared(read_tensors(checkpoint / "model.safetensors"), model), checkpoint)
     if ema:
-        set_weights(ema, read_tensors(checkpoint / "ema.safetensors"), checkpoint)
+        set_weights(ema, shared(read_tensors(checkpoint / "ema.safetensors"), ema), checkpoint)
     tensors = read_tensors(checkpoint / "optimizer.safetensors")
     for name, parameter in model.named_parameters():
-        optimizer.state[parameter] = {
-            key: tensors[f"{name}:{key}"].to(parameter.device)
-            for key in ("step", "exp_avg", "exp_avg_sq") if f"{name}:{key}" in tensors}
-    set_random_state(tensors)
+        state = {key: tensors[f"{name}:{key}"] for key in MOMENTS if f"{name}:{key}" in tensors}
+        optimizer.state[parameter] = {key: shared_as(tensor, parameter) if tensor.dim() else tensor.to(parameter.device)
+                                      for key, tensor in state.items()}
+    return load_progress(checkpoint)
+
+
+def load_progress(checkpoint: Path) -> Progress:
     return Progress(**json.loads((checkpoint / "state.json").read_text(encoding="utf8")))
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
-    """Parameters by name; a tied one comes once."""
-    return {name: p.detach() for name, p in model.named_parameters()}
+    """Parameters by name, put together if they are sharded; a tied one comes once."""
+    return {name: whole(p.detach()) for name, p in model.named_parameters()}
+
+
+def moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The optimizer's state as PARAMETER:KEY, put together if it is sharded."""
+    return {f"{name}:{key}": whole(value).cpu() for name, p in model.named_parameters()
+            for key, value in optimizer.state.get(p, {}).items()}
+
+
+def shared(tensors: Mapping[str, Tensor], model: nn.Module) -> dict[str, Tensor]:
+    """Whole tensors by name, each shared out as the model's own is, if that has one of its name and shape."""
+    own = dict(model.named_parameters())
+    return {name: shared_as(tensor, own[name]) if name in own and own[name].shape == tensor.shape else tensor
+            for name, tensor in tensors.items()}
 
 
 def validated_weights(checkpoint: Path) -> dict[str, Tensor]:
@@ -112,17 +134,3 @@ def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
         for name, tensor in validated_weights(checkpoint).items():
             total[name] = total[name] + tensor.float() if name in total else tensor.float()
     return {name: tensor / len(checkpoints) for name, tensor in total.items()}
-
-
-def random_state() -> dict[str, Tensor]:
-    """The state of the generators that dropout draws from."""
-    state = {"random:cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        state["random:cuda"] = torch.cuda.get_rng_state()
-    return state
-
-
-def set_random_state(tensors: Mapping[str, Tensor]) -> None:
-    torch.set_rng_state(tensors["random:cpu"])
-    if torch.cuda.is_available() and "random:cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random:cuda"])

@@ -1,31 +1,46 @@
 """The training loop: batches in, a better model out. It validates, keeps checkpoints, can stop at any step."""
 
 import contextlib
+import copy
 import math
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
 import torch
 from torch import nn
 
-from nmt.config import Config, TrainingConfig
-from nmt.data.batches import Batch, Pairs, encode_pairs, hide_pieces, make_batch, plan_batches
+from nmt.config import Config, TrainingConfig, require
+from nmt.data.batches import Batch, Pairs, PlannedBatch, encode_pairs, hide_pieces, plan_batches
 from nmt.data.sampling import SampledPairs
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.folder import set_weights
 from nmt.files import write_lines
 from nmt.model.device import choose_numerics
 from nmt.model.transformer import Transformer
-from nmt.training.checkpoint import Progress, list_checkpoints, load_checkpoint, newest_checkpoint, save_checkpoint
+from nmt.training.checkpoint import (
+    Progress,
+    list_checkpoints,
+    load_checkpoint,
+    load_progress,
+    newest_checkpoint,
+    save_checkpoint,
+    weights,
+)
+from nmt.training.distributed import Processes, local_gradients, shard, whole
 from nmt.training.finetuning import freeze, start_from
-from nmt.training.loss import Loss, batch_loss
+from nmt.training.loss import Learner, Loss
+from nmt.training.memory import SMALLEST, find_batch_tokens, is_out_of_memory
 from nmt.training.monitor import Monitor
 from nmt.training.optim import MovingAverage, learning_rate, make_optimizer
 from nmt.training.selection import prune
 from nmt.training.validation import Validator
+
+ALONE = Processes()
 
 
 class Stopped(Exception):  # noqa: N818 (it is no error)
@@ -43,9 +58,10 @@ class TrainingData:
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: list[tuple[str, str]], validation: list[tuple[str, str]],
                config: TrainingConfig) -> "TrainingData":
-        alpha = config.subword_sampling
-        return cls(SampledPairs(tokenizer, train, alpha, longest=config.batch_tokens - 1) if alpha
-                   else encode_pairs(tokenizer, train), encode_pairs(tokenizer, validation), validation)
+        alpha, budget = config.subword_sampling, config.batch_tokens
+        longest = (SMALLEST if budget == "auto" else budget) - 1
+        return cls(SampledPairs(tokenizer, train, alpha, longest) if alpha else encode_pairs(tokenizer, train),
+                   encode_pairs(tokenizer, validation), validation)
 
     def of_epoch(self, seed: int, epoch: int) -> Pairs:
         """The training pairs of an epoch: always the same, or segmented anew."""
@@ -54,7 +70,7 @@ class TrainingData:
 
 @dataclass
 class Window:
-    """Sums since the last record."""
+    """Sums since the last record, of this process's batches."""
 
     loss: float = 0.0
     nll: float = 0.0
@@ -64,72 +80,128 @@ class Window:
     sentences: int = 0
     gradient_norm: float = 0.0
     steps: int = 0
+    waited: float = 0.0
+    """Seconds in which batches were made."""
     started: float = field(default_factory=time.perf_counter)
 
     def add(self, batch: Batch, loss: Loss) -> None:
-        self.loss += float(loss.smoothed.detach())
+        self.loss += float(loss.smoothed)
         self.nll += float(loss.nll)
         self.target_tokens += batch.target_tokens
         self.source_tokens += batch.source_tokens
         self.positions += batch.positions
         self.sentences += batch.src_BS.size(0)
 
-    def figures(self) -> dict[str, float]:
-        """The window as TensorBoard scalars."""
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the time within as waiting for data."""
+        started = time.perf_counter()
+        yield
+        self.waited += time.perf_counter() - started
+
+    def figures(self, processes: Processes) -> dict[str, float]:
+        """The window of all processes as TensorBoard scalars."""
         seconds = time.perf_counter() - self.started
-        nll = self.nll / self.target_tokens
+        loss, nll, target_tokens, source_tokens, positions, sentences, waited = processes.total([
+            self.loss, self.nll, self.target_tokens, self.source_tokens, self.positions, self.sentences, self.waited])
         return {
-            "train/loss": self.loss / self.target_tokens, "train/nll": nll, "train/perplexity": math.exp(min(nll, 50)),
+            "train/loss": loss / target_tokens, "train/nll": nll / target_tokens,
+            "train/perplexity": math.exp(min(nll / target_tokens, 50)),
             "train/gradient_norm": self.gradient_norm / self.steps,
-            "speed/target_tokens_per_second": self.target_tokens / seconds,
-            "speed/sentences_per_second": self.sentences / seconds,
-            "speed/padding_efficiency": (self.target_tokens + self.source_tokens) / self.positions,
+            "speed/target_tokens_per_second": target_tokens / seconds,
+            "speed/sentences_per_second": sentences / seconds,
+            "speed/padding_efficiency": (target_tokens + source_tokens) / positions,
+            "speed/data_share": waited / processes.size / seconds,
         }
 
 
-def make_trainer(config: Config, tokenizer: Tokenizer, data: TrainingData, folder: Path,
-                 say: Callable[[str], None]) -> "Trainer":
-    """A trainer with a new model, or one that starts from another's weights. The seed decides all that is random."""
-    if config.training.threads:
-        torch.set_num_threads(config.training.threads)
-    torch.manual_seed(config.training.seed)
+def make_trainer(config: Config, tokenizer: Tokenizer, data: TrainingData, folder: Path, say: Callable[[str], None],
+                 processes: Processes = ALONE) -> "Trainer":
+    """A trainer with a new model, or one that starts from another's weights. The seed decides all that is random.
+
+    Raises:
+        ValueError: a step has too few batches for the processes, or the settings ask for what isn't there.
+    """
+    training = config.training
+    require_batches_for_all(training, processes)
+    if training.threads or processes.size > 1:
+        torch.set_num_threads(training.threads or max(1, (os.cpu_count() or 1) // processes.local_size))
+    torch.manual_seed(training.seed)
     model = Transformer(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    freeze(model, config.training.freeze)
-    if config.training.start_from and not list_checkpoints(folder / "checkpoints"):
-        say(start_from(model, tokenizer, Path(config.training.start_from)))
-    return Trainer(model, tokenizer, data, config.training, folder)
+    freeze(model, training.freeze)
+    if training.start_from and not list_checkpoints(folder / "checkpoints"):
+        say(start_from(model, tokenizer, Path(training.start_from)))
+    numerics = choose_numerics(processes.device(training.device), training.precision)
+    learner = Learner(model.to(numerics.device), training, numerics)
+    if training.batch_tokens == "auto":
+        training = replace(training, batch_tokens=batch_tokens_of_run(learner, data, folder, processes, say))
+    return Trainer(learner, tokenizer, data, training, folder, processes)
+
+
+def require_batches_for_all(config: TrainingConfig, processes: Processes) -> None:
+    n, size = config.accumulate, processes.size
+    require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step, one each. "
+                       f"The number of processes never alters what a step learns from, so say it yourself")
+    require(not config.shard or n % size == 0,
+            f"training.accumulate is {n}: with training.shard it must be a multiple of the number of processes, {size}")
+
+
+def batch_tokens_of_run(learner: Learner, data: TrainingData, folder: Path, processes: Processes,
+                        say: Callable[[str], None]) -> int:
+    """What `training.batch_tokens: auto` comes to: what the run's newest checkpoint says, or what trying finds."""
+    checkpoints = list_checkpoints(folder / "checkpoints")
+    if checkpoints:
+        return load_progress(checkpoints[-1]).batch_tokens
+    found = find_batch_tokens(learner, data.of_epoch(seed=0, epoch=0)) if processes.first else 0
+    [found] = map(int, processes.total([found]))
+    say(f"training.batch_tokens: {found:,} found to be best on this machine")
+    return found
 
 
 class Trainer:
     """One training run in `folder`."""
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, data: TrainingData, config: TrainingConfig,
-                 folder: Path) -> None:
-        self.numerics = choose_numerics(config.device, config.precision)
-        self.model = model.to(self.numerics.device)
-        self.data, self.config, self.folder = data, config, folder
-        self.optimizer = make_optimizer(model, config)
+    def __init__(self, learner: Learner, tokenizer: Tokenizer, data: TrainingData, config: TrainingConfig,
+                 folder: Path, processes: Processes = ALONE) -> None:
+        self.model, self.numerics = learner.model, learner.numerics
+        self.data, self.config, self.folder, self.processes = data, config, folder, processes
         self.average = MovingAverage(self.model, config.ema) if config.ema else None
-        validated = self.average.model if self.average else self.model
-        self.validator = Validator(validated, tokenizer, data.validation, data.validation_text, config, self.numerics)
+        self.sharded = config.shard and processes.size > 1
+        self.validated = self.average.model if self.average else self.model
+        # What is sharded can't be searched with: each process then has a whole copy, without gradients and moments.
+        inference = copy.deepcopy(self.validated) if self.sharded else self.validated
+        if self.sharded:
+            shard(learner, [*self.model.encoder, *self.model.decoder])
+            if self.average:
+                shard(self.average.model, [*self.average.model.encoder, *self.average.model.decoder])
+        self.learner = learner if self.sharded else processes.unite(learner)
+        self.optimizer = make_optimizer(self.model, config)
+        self.validator = Validator(inference, tokenizer, data.validation, data.validation_text, config, self.numerics,
+                                   processes)
         self.checkpoints = folder / "checkpoints"
-        self.progress = Progress()
+        self.progress = Progress(batch_tokens=int(config.batch_tokens))
         self.interrupted = False
 
     def resume(self, say: Callable[[str], None]) -> bool:
         """Go back to the newest undamaged checkpoint, if there is one; `say` is told of damaged ones."""
-        checkpoint = newest_checkpoint(self.checkpoints, say)
+        checkpoint = newest_checkpoint(self.checkpoints, say) if self.processes.first else None
+        self.processes.wait()  # until damaged ones are out of the others' sight
+        checkpoint = checkpoint or next(reversed(list_checkpoints(self.checkpoints)), None)
         if checkpoint:
             self.progress = load_checkpoint(checkpoint, self.model, self.optimizer,
                                             self.average.model if self.average else None)
+            self.progress.batch_tokens = int(self.config.batch_tokens)
         return checkpoint is not None
 
     def finished(self) -> bool:
         patience = self.config.patience
         return self.progress.step >= self.config.max_steps or 0 < patience <= self.progress.bad_validations
 
-    def train(self, monitor: Monitor) -> None:
-        """Train to the end. Raises Stopped on Ctrl-C or SIGTERM, after saving; FloatingPointError on a loss of NaN."""
+    def train(self, monitor: Monitor | None) -> None:
+        """Train to the end; only the first process has a monitor.
+
+        Raises Stopped on Ctrl-C or SIGTERM, after saving; FloatingPointError on a loss of NaN.
+        """
         batches, window, started = self.batches(), Window(), time.perf_counter() - self.progress.seconds
         with self.watching_signals():
             while not self.finished():
@@ -143,36 +215,31 @@ class Trainer:
                     self.validate(monitor)
                     self.save()
                     window = Window()
-                if self.interrupted:
+                if self.processes.any(self.interrupted):  # all stop after the same step
                     self.save()
                     raise Stopped
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[PlannedBatch]:
         """Batches from where progress stands, without end; progress moves with them."""
         while True:
-            pairs = self.data.of_epoch(self.config.seed, self.progress.epoch)
-            plan = plan_batches(pairs, self.config.batch_tokens, self.config.seed, self.progress.epoch)
-            for index in plan[self.progress.batch:]:
+            epoch, done = self.progress.epoch, self.progress.batch
+            pairs = self.data.of_epoch(self.config.seed, epoch)
+            plan = plan_batches(pairs, int(self.config.batch_tokens), self.config.seed, epoch)
+            for number, index in enumerate(plan[done:], start=done):
                 self.progress.batch += 1
-                yield make_batch(pairs, index)
-            self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
+                yield PlannedBatch(pairs, index, epoch, number)
+            self.progress.epoch, self.progress.batch = epoch + 1, 0
 
-    def step(self, batches: Iterator[Batch], window: Window) -> None:
+    def step(self, batches: Iterator[PlannedBatch], window: Window) -> None:
         """One optimizer step, on the gradient of the mean loss over all real target tokens of `accumulate` batches."""
-        self.model.train()
-        group = [next(batches) for _ in range(self.config.accumulate)]
-        tokens = sum(batch.target_tokens for batch in group)
-        for batch in group:
-            if self.config.word_dropout:
-                batch = hide_pieces(batch, self.config.word_dropout)
-            loss = batch_loss(self.model, batch, self.config.label_smoothing, self.numerics, self.config.r_drop)
-            (loss.smoothed / tokens).backward()
-            window.add(batch, loss)
+        self.learner.train()
+        with window.waiting():
+            group = [next(batches) for _ in range(self.config.accumulate)]
+        learned = self.gradient(group, window)
         limit = self.config.clip_norm or math.inf
-        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), limit))
+        norm = float(whole(nn.utils.clip_grad_norm_(self.model.parameters(), limit)))
         if not math.isfinite(norm):
-            raise FloatingPointError(f"the gradient is not finite at step {self.progress.step + 1}; the last "
-                                     f"checkpoint is good: try a lower training.learning_rate or a longer warm-up")
+            raise FloatingPointError(self.blame(group, learned))
         self.progress.step += 1
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
@@ -180,23 +247,84 @@ class Trainer:
         self.optimizer.zero_grad()
         if self.average:
             self.average.update(self.progress.step)
+        for _, batch, loss in learned:
+            window.add(batch, loss)
         window.gradient_norm += norm
         window.steps += 1
 
-    def log(self, window: Window, monitor: Monitor) -> None:
-        figures = window.figures()
+    def gradient(self, group: list[PlannedBatch], window: Window) -> list[tuple[PlannedBatch, Batch, Loss]]:
+        """Leave the group's gradient in the parameters; returns this process's batches with their losses.
+
+        A batch that memory has no room for is cut in half, and the group begun again: the gradient is the same sum.
+        """
+        tokens = sum(planned.target_tokens for planned in group)
+        work = list(self.processes.share(group))
+        learned: list[tuple[PlannedBatch, Batch, Loss]] = []
+        while len(learned) < len(work):
+            planned = work[len(learned)]
+            with window.waiting():
+                batch = planned.make()
+            loss = self.backward(planned, batch, tokens, alone=len(learned) + 1 < len(work))
+            if loss is not None:
+                learned.append((planned, batch, loss))
+                continue
+            require(len(planned.index_B) > 1,
+                    f"memory has no room for a single pair, in {planned}: lower data.max_pieces")
+            self.optimizer.zero_grad()
+            work[len(learned):len(learned) + 1] = planned.halves()
+            learned.clear()
+        return learned
+
+    def backward(self, planned: PlannedBatch, batch: Batch, tokens: int, alone: bool) -> Loss | None:
+        """Add a batch's gradient to the parameters; None if memory ran out, which leaves a part of it there.
+
+        `alone`: another batch of this process follows, so the processes needn't exchange gradients yet.
+        """
+        torch.manual_seed(planned.seed(self.config.seed))
+        if self.config.word_dropout:
+            batch = hide_pieces(batch, self.config.word_dropout)
+        exchanging = self.sharded
+        try:
+            with local_gradients(self.learner, alone):
+                loss: Loss = self.learner(batch)
+                exchanging = exchanging or self.processes.size > 1
+                (loss.smoothed / tokens).backward()
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            require(not exchanging, f"memory ran out while gradients were exchanged, in {planned}: lower "
+                                    f"training.batch_tokens, now {self.config.batch_tokens:,}, and raise "
+                                    f"training.accumulate to make up for it")
+            return None
+        return Loss(loss.smoothed.detach(), loss.nll)
+
+    def blame(self, group: list[PlannedBatch], learned: list[tuple[PlannedBatch, Batch, Loss]]) -> str:
+        """Which batches made a gradient that is not finite."""
+        guilty = self.processes.gather([str(p) for p, _, loss in learned if not math.isfinite(float(loss.smoothed))])
+        what = (f"the loss is not finite at step {self.progress.step + 1}, of {'; '.join(guilty)}" if guilty else
+                f"the gradient is not finite at step {self.progress.step + 1}, of {'; '.join(map(str, group))}")
+        return (f"{what}. No step was taken, and the last checkpoint is good. Look at those lines, or train anew with "
+                f"a lower training.learning_rate or a longer warm-up")
+
+    def log(self, window: Window, monitor: Monitor | None) -> None:
+        figures = window.figures(self.processes)
         figures["train/learning_rate"] = self.optimizer.param_groups[0]["lr"]
         figures["train/epoch"] = self.progress.epoch
-        monitor.scalars(self.progress.step, figures)
-        monitor.advance(self.progress.step, f"loss {figures['train/loss']:.3f}, nll {figures['train/nll']:.3f}, "
-                                            f"{figures['speed/target_tokens_per_second']:,.0f} tokens/s")
+        if monitor:
+            monitor.scalars(self.progress.step, figures)
+            monitor.advance(self.progress.step, f"loss {figures['train/loss']:.3f}, nll {figures['train/nll']:.3f}, "
+                                                f"{figures['speed/target_tokens_per_second']:,.0f} tokens/s")
 
-    def validate(self, monitor: Monitor) -> None:
+    def validate(self, monitor: Monitor | None) -> None:
         """Measure the model on the validation text; note whether it is the best yet."""
+        if self.sharded:
+            set_weights(self.validator.model, weights(self.validated), self.folder)
         step = self.progress.step
         figures, translations = self.validator.measure()
-        monitor.scalars(step, figures)
         self.note_best(self.validator.goodness(figures))
+        if not monitor:
+            return
+        monitor.scalars(step, figures)
         best = " (the best yet)" if self.progress.bad_validations == 0 else ""
         shown = ", ".join(f"{tag.split('/')[1]} {value:.3f}" for tag, value in figures.items())
         monitor.say(f"step {step}: validation {shown}{best}")
@@ -214,8 +342,10 @@ class Trainer:
     def save(self) -> None:
         """Write a checkpoint, then remove those no longer needed."""
         save_checkpoint(self.checkpoints, self.model, self.optimizer, self.progress,
-                        self.average.model if self.average else None)
-        prune(self.checkpoints, self.progress, self.config)
+                        self.average.model if self.average else None, self.processes.first)
+        if self.processes.first:
+            prune(self.checkpoints, self.progress, self.config)
+        self.processes.wait()  # until it is safe: what the others say next may be the last that is heard of them
 
     @contextlib.contextmanager
     def watching_signals(self) -> Iterator[None]:

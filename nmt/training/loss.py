@@ -7,9 +7,10 @@ width, V vocabulary.
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
+from nmt.config import TrainingConfig
 from nmt.data.batches import Batch
 from nmt.model.device import Numerics
 from nmt.model.transformer import Transformer
@@ -45,18 +46,30 @@ def batch_loss(model: Transformer, batch: Batch, label_smoothing: float, numeric
 
     With `r_drop` the batch passes through the model twice, with different dropout, and the passes are to agree.
     """
-    batch = batch.to(numerics.device)
     passes = 2 if r_drop else 1
+    # Found before the batch goes to a GPU, which would have to be waited for.
+    targets_N = batch.tgt_out_BT[batch.tgt_mask_BT].to(numerics.device, non_blocking=True)
+    real_N = batch.tgt_mask_BT.repeat(passes, 1).flatten().nonzero().squeeze(1).to(numerics.device, non_blocking=True)
+    batch = batch.to(numerics.device)
     src_BS, src_mask_BS, tgt_in_BT, tgt_mask_BT = (
         t.repeat(passes, 1) if r_drop else t
         for t in (batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT))
     with numerics.autocast():
         memory = model.encode(src_BS, src_mask_BS)
         states_BTM = model.decode_states(tgt_in_BT, memory, tgt_mask_BT)
-        real_N = tgt_mask_BT.flatten().nonzero().squeeze(1)
         states_PNM = states_BTM.flatten(0, 1).index_select(0, real_N).unflatten(0, (passes, -1))
-        targets_N = batch.tgt_out_BT[batch.tgt_mask_BT]
         return cross_entropy(states_PNM, model.output.weight, targets_N, label_smoothing, r_drop)
+
+
+class Learner(nn.Module):
+    """A model together with its loss: what DDP and FSDP wrap, since both act on what `forward` computes."""
+
+    def __init__(self, model: Transformer, config: TrainingConfig, numerics: Numerics) -> None:
+        super().__init__()
+        self.model, self.config, self.numerics = model, config, numerics
+
+    def forward(self, batch: Batch) -> Loss:
+        return batch_loss(self.model, batch, self.config.label_smoothing, self.numerics, self.config.r_drop)
 
 
 class LinearCrossEntropy(torch.autograd.Function):

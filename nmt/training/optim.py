@@ -5,7 +5,8 @@ import math
 from typing import Generic, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 
 from nmt.config import TrainingConfig
 
@@ -53,4 +54,9 @@ class MovingAverage(Generic[Model]):
     def update(self, step: int) -> None:
         """Take in the weights after step 1, 2, …"""
         decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(list(self.model.parameters()), list(self.of.parameters()), 1 - decay)
+        torch._foreach_lerp_(own_shards(self.model), own_shards(self.of), 1 - decay)
+
+
+def own_shards(model: nn.Module) -> list[Tensor]:
+    """A model's parameters, or what this process holds of them."""
+    return [p.to_local() if isinstance(p, DTensor) else p for p in model.parameters()]

@@ -1,6 +1,7 @@
 """Which checkpoints stay, and which weights a run ends with: the best's, or an average that validates better."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from torch import Tensor
@@ -15,7 +16,6 @@ from nmt.training.checkpoint import (
     validated_weights,
     weights,
 )
-from nmt.training.monitor import Monitor
 from nmt.training.validation import Validator
 
 
@@ -43,7 +43,8 @@ def to_average(folder: Path, progress: Progress, config: TrainingConfig) -> list
     return list_checkpoints(folder)[-config.average:]
 
 
-def choose_weights(folder: Path, progress: Progress, validator: Validator, monitor: Monitor) -> dict[str, Tensor]:
+def choose_weights(folder: Path, progress: Progress, validator: Validator,
+                   say: Callable[[str], None]) -> dict[str, Tensor]:
     """The weights for the model folder. The validator's model is left with some of them."""
     kept, config = list_checkpoints(folder), validator.config
     if not kept:  # nothing was trained
@@ -58,5 +59,5 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator, monit
     value = validator.goodness(validator.measure()[0])
     better = progress.best_value is None or value > progress.best_value
     verdict = "kept" if better else f"the best alone is better: {abs(progress.best_value or 0):.3f}"
-    monitor.say(f"average of {len(averaged)} checkpoints: validation {config.best_metric} {abs(value):.3f} ({verdict})")
+    say(f"average of {len(averaged)} checkpoints: validation {config.best_metric} {abs(value):.3f} ({verdict})")
     return average if better else chosen

@@ -12,21 +12,24 @@ from nmt.decode.translator import Translator
 from nmt.model.device import Numerics
 from nmt.model.transformer import Transformer
 from nmt.scoring.metrics import score
+from nmt.training.distributed import Processes
 from nmt.training.loss import batch_loss
 from nmt.training.monitor import Monitor
 from nmt.training.pictures import attention_picture
 
 # Validation sentences shown in TensorBoard, and those of them whose attention is drawn.
 SAMPLES, PICTURES = 8, 3
+# Positions of a batch whose loss is measured, at least; without gradients they take little memory.
+BATCH_TOKENS = 4096
 
 
 class Validator:
-    """Measures a model on validation pairs, given as ids and as text."""
+    """Measures a model on validation pairs, given as ids and as text; several processes share the work."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, pairs: Pairs, text: list[tuple[str, str]],
-                 config: TrainingConfig, numerics: Numerics) -> None:
+                 config: TrainingConfig, numerics: Numerics, processes: Processes) -> None:
         self.model, self.tokenizer, self.pairs, self.text = model, tokenizer, pairs, text
-        self.config, self.numerics = config, numerics
+        self.config, self.numerics, self.processes = config, numerics, processes
         self.translator = Translator(model, tokenizer, DecodingConfig(beam_size=1))
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
@@ -34,7 +37,7 @@ class Validator:
         self.model.eval()
         sources, references = map(list, zip(*self.text, strict=True))
         n = self.config.validation_sentences or len(sources)
-        translations = self.translator.translate(sources[:n])
+        translations = self.processes.gather(self.translator.translate(list(self.processes.share(sources[:n]))))
         scores = {s.name.lower(): s.value for s in score(translations, references[:n])}
         return {f"validation/{name}": value for name, value in {**self.loss(), **scores}.items()}, translations
 
@@ -47,10 +50,13 @@ class Validator:
     def loss(self) -> dict[str, float]:
         """Loss, nll and perplexity over the validation pairs, in nats a token."""
         smoothed = nll = tokens = 0.0
-        for index in plan_batches(self.pairs, max(self.config.batch_tokens, 4096), seed=0, epoch=0):
+        lengths = torch.cat([self.pairs.source.lengths_N, self.pairs.target.lengths_N])
+        budget = max(BATCH_TOKENS, int(lengths.max()) + 1)
+        for index in self.processes.share(plan_batches(self.pairs, budget, seed=0, epoch=0)):
             batch = make_batch(self.pairs, index)
             loss = batch_loss(self.model, batch, self.config.label_smoothing, self.numerics)
             smoothed, nll, tokens = smoothed + float(loss.smoothed), nll + float(loss.nll), tokens + batch.target_tokens
+        smoothed, nll, tokens = self.processes.total([smoothed, nll, tokens])
         return {"loss": smoothed / tokens, "nll": nll / tokens, "perplexity": math.exp(min(nll / tokens, 50))}
 
     def show(self, translations: list[str], step: int, monitor: Monitor) -> None:
