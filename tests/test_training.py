@@ -107,7 +107,7 @@ def test_the_loss_curve_is_the_one_it_always_was(tokenizer: Tokenizer, data: Tra
 
 
 @pytest.mark.parametrize(("stop_after", "more"), [(1, {}), (4, {}), (7, {}), (7, {"subword_sampling": 0.3}),
-                                                  (7, {"ema": 0.9})])
+                                                  (7, {"ema": 0.9}), (7, {"optimizer": "muon"})])
 def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                 stop_after: int, more: dict[str, Any]) -> None:
     data = TrainingData.encode(tokenizer, corpus(100, 1), corpus(20, 2), replace(SHORT, **more))

@@ -4,6 +4,7 @@ Shapes: B batch, S source length, T target length, M model width, V target vocab
 Real positions come first and padding after them, on both sides.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -116,6 +117,17 @@ class Transformer(nn.Module):
         return x_BTM
 
 
+def fused_matrices(model: nn.Module) -> Iterator[tuple[Tensor, list[int]]]:
+    """Weights that are several matrices on top of each other, for the sake of speed; and the rows of each of them."""
+    for module in model.modules():
+        if isinstance(module, SelfAttention):
+            yield module.qkv.weight, [n * module.d_head for n in module.heads]
+        elif isinstance(module, CrossAttention):
+            yield module.kv.weight, [module.kv_heads * module.d_head] * 2
+        elif isinstance(module, FeedForward) and module.activation == "swiglu":
+            yield module.up.weight, [module.down.in_features] * 2
+
+
 @torch.no_grad()
 def initialise(model: Transformer) -> None:
     """Every weight's first value. Matrices: Xavier uniform (Glorot and Bengio 2010), each of q, k, v and each half of
@@ -125,17 +137,11 @@ def initialise(model: Transformer) -> None:
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+    for fused, rows in fused_matrices(model):
+        for part in fused.split(rows):
+            nn.init.xavier_uniform_(part)
     for module in model.modules():
-        if isinstance(module, SelfAttention):
-            for part in module.qkv.weight.split([n * module.d_head for n in module.heads]):
-                nn.init.xavier_uniform_(part)
-        elif isinstance(module, CrossAttention):
-            for part in module.kv.weight.chunk(2):
-                nn.init.xavier_uniform_(part)
-        elif isinstance(module, FeedForward) and module.activation == "swiglu":
-            for part in module.up.weight.chunk(2):
-                nn.init.xavier_uniform_(part)
-        elif isinstance(module, AddedPositions) and module.kind == "learned":
+        if isinstance(module, AddedPositions) and module.kind == "learned":
             nn.init.normal_(module.table, std=model.config.d_model ** -0.5)
     # A dict, not a set: tied matrices come once, and in the same order in every process.
     for weight in dict.fromkeys([model.src_embedding.weight, model.tgt_embedding.weight, model.output.weight]):

@@ -18,7 +18,7 @@ from nmt.decode.folder import read_tensors, set_weights, write_tensors
 from nmt.files import check_sums, whole_folder, write_json
 from nmt.training.distributed import shared_as, whole
 
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+MOMENTS = ("step", "exp_avg", "exp_avg_sq", "momentum")
 
 
 @dataclass

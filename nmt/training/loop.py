@@ -175,7 +175,7 @@ class Trainer:
             if self.average:
                 shard(self.average.model, [*self.average.model.encoder, *self.average.model.decoder])
         self.learner = learner if self.sharded else processes.unite(learner)
-        self.optimizer = make_optimizer(self.model, config)
+        self.optimizer = make_optimizer(self.model, config, self.numerics.bf16)
         self.validator = Validator(inference, tokenizer, data.validation, data.validation_text, config, self.numerics,
                                    processes)
         self.checkpoints = folder / "checkpoints"

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import torch
@@ -9,7 +10,9 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from nmt.config import TrainingConfig
+from nmt.model.transformer import fused_matrices
 
+MOMENTUM = 0.95  # Muon's
 Model = TypeVar("Model", bound=nn.Module)
 
 
@@ -29,15 +32,77 @@ def learning_rate(step: int, config: TrainingConfig) -> float:
     return peak
 
 
-def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW in two groups: matrices with weight decay; embeddings, norms and biases without; frozen ones in none."""
+def make_optimizer(model: nn.Module, config: TrainingConfig, bf16: bool = False) -> torch.optim.Optimizer:
+    """AdamW, or Muon for matrices and AdamW for the rest. Weight decay is for matrices, not embeddings, norms, biases.
+
+    Frozen parameters are left out. `bf16`: whether Muon multiplies in bfloat16.
+    """
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     learned = [p for p in model.parameters() if p.requires_grad]
-    decayed = [p for p in learned if p.dim() > 1 and id(p) not in embeddings]
-    others = [p for p in learned if p.dim() <= 1 or id(p) in embeddings]
-    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon,
-                             fused=True)
+    matrices = [p for p in learned if p.dim() > 1 and id(p) not in embeddings]
+    others = {"params": [p for p in learned if p.dim() <= 1 or id(p) in embeddings], "weight_decay": 0.0}
+    muon = config.optimizer == "muon"
+    adamw = torch.optim.AdamW([others] if muon else [{"params": matrices, "weight_decay": config.weight_decay}, others],
+                              lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon,
+                              fused=True)
+    if not muon:
+        return adamw
+    parts = {id(weight): rows for weight, rows in fused_matrices(model)}
+    return Muon([(p, parts.get(id(p), [p.size(0)])) for p in matrices], adamw, config,
+                torch.bfloat16 if bf16 else torch.float32)
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose matrices are made orthogonal before a step (Jordan et al. 2024), with AdamW for what is no matrix.
+
+    A step is scaled to the size of AdamW's, 0.2 √(longer side) (Liu et al. 2025, section 2.2), so one rate serves
+    both. Other than in torch.optim.Muon, matrices of one shape go through one batched product, fused ones are taken
+    apart, and the dtype is the one that the machine multiplies fast.
+    """
+
+    def __init__(self, matrices: Sequence[tuple[Tensor, list[int]]], adamw: torch.optim.AdamW,
+                 config: TrainingConfig, dtype: torch.dtype) -> None:
+        """Args:
+            matrices: each weight with the rows of the matrices that it is made of.
+            adamw: for the other parameters; it becomes a part of this optimizer.
+            config: its `weight_decay` and `muon_rate` are used.
+            dtype: of the products.
+        """
+        super().__init__([p for p, _ in matrices], {"lr": config.learning_rate, "weight_decay": config.weight_decay})
+        self.matrices, self.adamw, self.config, self.dtype = matrices, adamw, config, dtype
+        adamw.state = self.state
+        self.param_groups += adamw.param_groups
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        self.adamw.step()
+        rate = self.param_groups[0]["lr"] * self.config.muon_rate
+        same_shape: dict[tuple[int, ...], list[tuple[Tensor, Tensor]]] = {}
+        for p, rows in self.matrices:
+            if p.grad is None:
+                continue
+            momentum = self.state[p].setdefault("momentum", torch.zeros_like(p))
+            momentum.mul_(MOMENTUM).add_(p.grad)
+            direction = p.grad.add(momentum, alpha=MOMENTUM)  # Nesterov's
+            p.mul_(1 - rate * self.config.weight_decay)
+            for weight, part in zip(p.split(rows), direction.split(rows), strict=True):
+                same_shape.setdefault(tuple(weight.shape), []).append((weight, part))
+        for shape, parts in same_shape.items():
+            steps = orthogonal(torch.stack([part for _, part in parts]).to(self.dtype))
+            for (weight, _), step in zip(parts, steps, strict=True):
+                weight.add_(step, alpha=-0.2 * rate * math.sqrt(max(shape)))
+
+
+def orthogonal(matrices_NRC: Tensor) -> Tensor:
+    """Each matrix with its singular values brought near 1 (0.7 to 1.2): five steps of a Newton–Schulz iteration, with
+    the coefficients of Jordan et al. 2024, on matrices that are scaled to a Frobenius norm of 1."""
+    wide = matrices_NRC.size(1) <= matrices_NRC.size(2)
+    x = matrices_NRC if wide else matrices_NRC.mT
+    x = x / x.flatten(1).norm(dim=1)[:, None, None].clamp_min(1e-7)
+    for _ in range(5):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=-4.7750, alpha=2.0315), x, beta=3.4445)
+    return x if wide else x.mT
 
 
 class MovingAverage(Generic[Model]):
