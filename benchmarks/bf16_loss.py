@@ -1,0 +1,88 @@
+"""Does training in bf16 learn what training in fp32 learns? Both from the same start, validated at equal updates.
+
+    python benchmarks/bf16_loss.py --corpus CORPUS --config recipes/multi30k.yaml --updates 1000 --every 250
+
+On a machine without bf16 instructions its products are computed in fp32 from operands rounded to bf16, and rounded
+again: what the instructions do, which multiply bf16 and add up in fp32; only slowly.
+"""
+
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from nmt.config import Config
+from nmt.model.device import choose_device, choose_precision
+from nmt.prepare import Prepared, prepare_run
+from nmt.settings import load_config
+from nmt.training.loop import TrainingData, Window, make_trainer
+
+PRODUCTS = {torch.ops.aten.mm.default, torch.ops.aten.addmm.default, torch.ops.aten.bmm.default,
+            torch.ops.aten.baddbmm.default}
+
+
+class RoundedProducts(TorchDispatchMode):
+    """Takes matrix products of bf16 operands in fp32, and rounds them to bf16."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        if func not in PRODUCTS or args[-1].dtype != torch.bfloat16:
+            return func(*args, **(kwargs or {}))
+        wide = [arg.float() if isinstance(arg, torch.Tensor) else arg for arg in args]
+        return func(*wide, **(kwargs or {})).bfloat16()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
+    parser.add_argument("--config", type=Path, required=True, help="the recipe")
+    parser.add_argument("--updates", type=int, default=1000)
+    parser.add_argument("--every", type=int, default=250, help="updates between validations")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    args = parser.parse_args()
+    config = load_config(args.config)
+    config = replace(config, data=replace(config.data, corpus=args.corpus), name="run")
+    with tempfile.TemporaryDirectory() as runs:
+        config = replace(config, runs=runs)
+        prepared = prepare_run(config, print)
+        curves = {dtype: curve(config, prepared, dtype, args) for dtype in ("fp32", "bf16")}
+    table = Table("updates", "fp32", "bf16", "difference", title="validation nll, nats a piece")
+    for step in curves["fp32"]:
+        fp32, bf16 = curves["fp32"][step], curves["bf16"][step]
+        table.add_row(f"{step:,}", f"{fp32:.4f}", f"{bf16:.4f}", f"{bf16 - fp32:+.4f}")
+    Console().print(table)
+    if args.json:
+        args.json.write_text(json.dumps(curves, indent=2) + "\n")
+    return 0
+
+
+def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespace) -> dict[int, float]:
+    """Validation nll by the number of updates."""
+    training = replace(config.training, precision=dtype, threads=args.threads)
+    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = make_trainer(replace(config, training=training), prepared.tokenizer, data, Path(folder), print)
+    emulated = dtype == "bf16" and choose_precision("auto", choose_device(training.device)) == "fp32"
+    print(f"{dtype}{', rounded products' if emulated else ''}: {trainer.numerics}", file=sys.stderr)
+    batches, found = trainer.batches(), {}
+    with RoundedProducts() if emulated else contextlib.nullcontext():  # type: ignore[no-untyped-call]
+        for step in range(1, args.updates + 1):
+            trainer.step(batches, Window())
+            if step % args.every == 0:
+                trainer.model.eval()
+                found[step] = trainer.validator.loss()["nll"]
+                print(f"{dtype}, {step:,} updates: validation nll {found[step]:.4f}", file=sys.stderr, flush=True)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
