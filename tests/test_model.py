@@ -1,6 +1,7 @@
 """The Transformer in every combination of its settings: masks, caches, gradients, initial weights."""
 
 import itertools
+import resource
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from nmt.config import ModelConfig
 from nmt.model.attention import attention, causal_mask, explicit_attention, padding_mask
+from nmt.model.device import keep_freed_memory
 from nmt.model.dropout import dropout
 from nmt.model.positions import RotaryPositions
 from nmt.model.transformer import Transformer
@@ -232,3 +234,19 @@ def test_dropout_is_off_in_evaluation_and_on_everywhere_in_training() -> None:
         assert torch.equal(model(src, src_mask, tgt), model(src, src_mask, tgt))
         model.train()
         assert not torch.equal(model(src, src_mask, tgt), model(src, src_mask, tgt))
+
+
+def test_memory_that_was_freed_is_kept_for_the_next_step() -> None:
+    """Nothing is promised for other C libraries; with glibc, the pages of a large tensor are fetched once."""
+    if not keep_freed_memory():
+        pytest.skip("the C library is not glibc")
+
+    def use_and_free() -> None:
+        tensors = [torch.ones(1 << 20) for _ in range(16)]  # 1,024 pages each
+        del tensors
+
+    use_and_free()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(5):
+        use_and_free()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 10_000

@@ -21,7 +21,9 @@ def dropout(x: Tensor, p: float) -> Tensor:
     dropped = round(p * LEVELS)
     words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-2 ** 63, None)
     bits = words.view(torch.int16)[:x.numel()].view(x.shape)
-    return x * (bits >= dropped - LEVELS // 2).to(x.dtype).mul_(LEVELS / (LEVELS - dropped))
+    # Compared straight into numbers: by way of a bool tensor it takes three times as long.
+    kept = torch.ge(bits, dropped - LEVELS // 2, out=torch.empty(x.shape, dtype=x.dtype))
+    return x * kept.mul_(LEVELS / (LEVELS - dropped))
 
 
 class Dropout(nn.Module):

@@ -20,7 +20,7 @@ from nmt.data.sampling import SampledPairs
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.folder import set_weights
 from nmt.files import write_lines
-from nmt.model.device import choose_numerics
+from nmt.model.device import choose_numerics, keep_freed_memory
 from nmt.model.transformer import Transformer
 from nmt.training.checkpoint import (
     Progress,
@@ -126,6 +126,7 @@ def make_trainer(config: Config, tokenizer: Tokenizer, data: TrainingData, folde
     require_batches_for_all(training, processes)
     if training.threads or processes.size > 1:
         torch.set_num_threads(training.threads or max(1, (os.cpu_count() or 1) // processes.local_size))
+    keep_freed_memory()
     torch.manual_seed(training.seed)
     model = Transformer(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     freeze(model, training.freeze)
