@@ -279,6 +279,9 @@ class TrainingConfig:
     patience: int = 0
     """Validations without a better best_metric before training stops; 0: never."""
 
+    stop_at: float = 0.0
+    """Value of best_metric with which training ends, before max_steps: to measure how long a quality takes; 0: none."""
+
     ema: float = 0.0
     """Decay, at each step, of an exponential moving average of the weights, which is then what is validated and kept;
     0: none. 0.999 does for a schedule that doesn't end near zero what the cosine's end does by itself."""
@@ -295,7 +298,7 @@ class TrainingConfig:
         for name in ("accumulate", "log_every", "validate_every", "keep_checkpoints", "average"):
             require(getattr(self, name) > 0, f"training.{name} is {getattr(self, name)}: it must be positive")
         for name in ("max_steps", "warmup_steps", "clip_norm", "weight_decay", "patience", "validation_sentences",
-                     "threads", "min_learning_rate"):
+                     "threads", "min_learning_rate", "stop_at"):
             require(getattr(self, name) >= 0, f"training.{name} is {getattr(self, name)}: it can't be negative")
         require(self.muon_rate > 0, f"training.muon_rate is {self.muon_rate}: it must be positive")
         require(not (self.shard and self.optimizer == "muon"),

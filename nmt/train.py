@@ -30,7 +30,7 @@ RECIPES = Path(__file__).parent.parent / "recipes"
 # What may differ when a run goes on: nothing here alters what its steps so far have learned.
 MAY_CHANGE = {"training.max_steps", "training.log_every", "training.validate_every", "training.validation_sentences",
               "training.patience", "training.threads", "training.device", "training.keep_checkpoints",
-              "training.average", "training.average_of", "training.shard", "runs"}
+              "training.average", "training.average_of", "training.shard", "training.stop_at", "runs"}
 EXAMPLES = 5
 
 

@@ -277,6 +277,19 @@ def test_patience_stops_a_run_that_gets_no_better(tokenizer: Tokenizer, data: Tr
     assert t.progress.step == 5
 
 
+@pytest.mark.parametrize(("metric", "values", "stop_at"), [("bleu", [10.0, 30.0, 41.0, 50.0], 40.0),
+                                                           ("nll", [3.0, 2.5, 1.9, 1.0], 2.0)])
+def test_a_run_can_stop_at_a_quality(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
+                                     monkeypatch: pytest.MonkeyPatch, metric: str, values: list[float],
+                                     stop_at: float) -> None:
+    t = trainer(tokenizer, data, tmp_path, validate_every=1, best_metric=metric, stop_at=stop_at)
+    measured = iter(values)
+    figures = {f"validation/{name}": 0.0 for name in ("loss", "nll", "perplexity", "bleu", "chrf")}
+    monkeypatch.setattr(t.validator, "measure", lambda: ({**figures, f"validation/{metric}": next(measured)}, []))
+    run(t)
+    assert t.progress.step == 3
+
+
 def test_averages_are_taken_of_the_last_or_of_the_best(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
                                                        monkeypatch: pytest.MonkeyPatch) -> None:
     t = trainer(tokenizer, data, tmp_path, validate_every=2, average=2, average_of="best", keep_checkpoints=1)

@@ -11,7 +11,7 @@ well (FSDP2, after Zhao et al. 2023). Without torchrun there is one process, and
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -78,9 +78,22 @@ class Processes:
         dist.all_reduce(sums, group=self.control)
         return sums.tolist()
 
-    def any(self, flag: bool) -> bool:
-        """Whether it is so in any process."""
-        return self.total([flag])[0] > 0
+    def ask(self, flag: Callable[[], bool]) -> Callable[[], bool]:
+        """Whether it is so in any process, to be asked for later: the others' answers arrive during other work.
+
+        Alone, the flag is read when the answer is; among several, now.
+        """
+        if self.size == 1:
+            return flag
+        count = torch.tensor([float(flag())])
+        work = dist.all_reduce(count, group=self.control, async_op=True)
+
+        def answer() -> bool:
+            assert work is not None
+            work.wait()
+            return bool(count > 0)
+
+        return answer
 
     def wait(self) -> None:
         """Go on when all processes are here."""

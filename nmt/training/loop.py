@@ -195,8 +195,10 @@ class Trainer:
         return checkpoint is not None
 
     def finished(self) -> bool:
-        patience = self.config.patience
-        return self.progress.step >= self.config.max_steps or 0 < patience <= self.progress.bad_validations
+        patience, stop_at, best = self.config.patience, self.config.stop_at, self.progress.best_value
+        reached = best is not None and stop_at > 0 and best >= self.validator.goodness_of(stop_at)
+        return (self.progress.step >= self.config.max_steps or 0 < patience <= self.progress.bad_validations
+                or reached)
 
     def train(self, monitor: Monitor | None) -> None:
         """Train to the end; only the first process has a monitor.
@@ -206,6 +208,7 @@ class Trainer:
         batches, window, started = self.batches(), Window(), time.perf_counter() - self.progress.seconds
         with self.watching_signals():
             while not self.finished():
+                stopping = self.processes.ask(lambda: self.interrupted)
                 self.step(batches, window)
                 self.progress.seconds = time.perf_counter() - started
                 step, at_end = self.progress.step, self.progress.step == self.config.max_steps
@@ -216,7 +219,7 @@ class Trainer:
                     self.validate(monitor)
                     self.save()
                     window = Window()
-                if self.processes.any(self.interrupted):  # all stop after the same step
+                if stopping():  # all processes after the same step
                     self.save()
                     raise Stopped
 
@@ -328,7 +331,8 @@ class Trainer:
         monitor.scalars(step, figures)
         best = " (the best yet)" if self.progress.bad_validations == 0 else ""
         shown = ", ".join(f"{tag.split('/')[1]} {value:.3f}" for tag, value in figures.items())
-        monitor.say(f"step {step}: validation {shown}{best}")
+        minutes = self.progress.seconds / 60
+        monitor.say(f"step {step}, {minutes:,.1f} minutes: validation {shown}{best}")
         self.validator.show(translations, step, monitor)
         write_lines(self.folder / "translations" / f"step-{step:08d}.txt", translations)
 

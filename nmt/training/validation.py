@@ -43,7 +43,10 @@ class Validator:
 
     def goodness(self, figures: dict[str, float]) -> float:
         """The figure that the best is chosen by; larger is better."""
-        value = figures[f"validation/{self.config.best_metric}"]
+        return self.goodness_of(figures[f"validation/{self.config.best_metric}"])
+
+    def goodness_of(self, value: float) -> float:
+        """A value of `best_metric`, turned so that larger is better."""
         return value if self.config.best_metric in ("bleu", "chrf") else -value
 
     @torch.inference_mode()
