@@ -90,29 +90,27 @@ class Run:
         """From the corpus to the report; what is finished is not done again. Raises ValueError if settings changed."""
         from nmt.training.distributed import joined
 
-        if self.report_file.exists():
-            say(f"{self.folder} is finished; --name NAME trains another.")
-        else:
-            with joined(self.config.training.device) as processes:
-                if not processes.first:
-                    self.help(processes)
-                    return
+        with joined(self.config.training.device) as processes:
+            if processes.told(self.report_file.exists()):
+                say(f"{self.folder} is finished; --name NAME trains another.")
+            elif not processes.first:
+                self.help(processes)
+            else:
                 with locked(self.folder):
                     self.open_folder(resume)
                     prepared = self.timed("prepare", self.prepare)
-                    processes.wait()
-                    if not (self.folder / "model").exists():
+                    if not processes.told((self.folder / "model").exists()):
                         self.timed("train", lambda: self.train(prepared, processes))
                     self.evaluate(prepared)
-        self.show()
+        if processes.first:
+            self.show()
 
     def help(self, processes: "Processes") -> None:
         """What a process does that is not the first: wait for the data, and train."""
         from nmt.prepare import Prepared
 
-        processes.wait()
-        if not (self.folder / "model").exists():
-            with contextlib.suppress(KeyboardInterrupt):  # the first says that all stopped
+        if not processes.told(False):  # the first knows whether all is trained
+            with contextlib.suppress(KeyboardInterrupt):  # and says that all stopped
                 self.train(Prepared.load(self.folder), processes)
 
     def open_folder(self, resume: bool) -> None:
@@ -157,6 +155,8 @@ class Run:
 
     def train(self, prepared: "Prepared", processes: "Processes") -> None:
         """Train, or go on training; then choose the weights and write the model folder."""
+        import torch
+
         from nmt.decode.folder import ModelInfo, save_model
         from nmt.training.loop import Stopped, TrainingData, make_trainer
         from nmt.training.monitor import Monitor
@@ -164,7 +164,7 @@ class Run:
 
         data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, self.config.training)
         trainer = make_trainer(self.config, prepared.tokenizer, data, self.folder, say, processes)
-        if trainer.resume(say):
+        if trainer.resume():
             say(f"Going on after step {trainer.progress.step:,}.")
         parameters = sum(p.numel() for p in trainer.model.parameters())
         others = f", {processes.size} processes" if processes.size > 1 else ""
@@ -177,6 +177,9 @@ class Run:
                 weights = choose_weights(trainer.checkpoints, trainer.progress, trainer.validator, say)
                 if monitor:
                     monitor.settings(flatten(self.config), {"best_validation": abs(trainer.progress.best_value or 0.0)})
+        except torch.OutOfMemoryError as error:
+            raise ValueError(f"memory ran out, not over a batch but in validation or the optimizer's step: take a "
+                             f"smaller model or, with several processes, training.shard ({error})") from error
         except Stopped as stopped:
             raise KeyboardInterrupt(f"Stopped after step {trainer.progress.step:,}; all is saved. The same command "
                                     f"with --resume goes on.") from stopped

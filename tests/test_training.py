@@ -16,9 +16,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from nmt.config import Config, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.config import Config, DecodingConfig, ModelConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, PlannedBatch, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.decode.folder import ModelInfo, save_model
 from nmt.training.checkpoint import (
     Progress,
     average_weights,
@@ -27,6 +28,7 @@ from nmt.training.checkpoint import (
     save_checkpoint,
     step_folder,
 )
+from nmt.training.checkpoint import weights as model_weights
 from nmt.training.loop import Stopped, Trainer, TrainingData, Window, make_trainer
 from nmt.training.loss import Learner, Loss, batch_loss
 from nmt.training.monitor import Monitor
@@ -125,7 +127,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, tmp_path: 
         run(first)
     torch.manual_seed(1234)  # whatever happens in between
     second = trainer(tokenizer, data, tmp_path / "parts", accumulate=2, **more)
-    assert second.resume(print)
+    assert second.resume()
     assert second.progress.step == stop_after
     run(second)
     for (name, a), b in zip(whole.model.named_parameters(), second.model.parameters(), strict=True):
@@ -296,13 +298,44 @@ def test_averages_are_taken_of_the_last_or_of_the_best(tokenizer: Tokenizer, dat
     values = iter([1.0, 9.0, 2.0, 8.0, 4.0, 5.0, 10.0])
     monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
     run(t)
-    chosen = to_average(t.checkpoints, t.progress, t.config)
+    kept = list_checkpoints(t.checkpoints)
+    chosen = to_average(kept, t.progress, t.config)
     assert sorted(c.name for c in chosen) == ["step-00000004", "step-00000008"]
     weights = choose_weights(t.checkpoints, t.progress, t.validator, print)
     a, b = (load_file(c / "model.safetensors")["tgt_embedding.weight"] for c in chosen)
     torch.testing.assert_close(weights["tgt_embedding.weight"], (a + b) / 2)
-    last = to_average(t.checkpoints, t.progress, replace(t.config, average_of="last"))
-    assert [c.name for c in last] == ["step-00000008", "step-00000012"]
+    last = to_average(kept, t.progress, replace(t.config, average_of="last"))
+    assert [c.name for c in last] == ["step-00000012"], "the one before is no longer there"
+
+
+def test_a_stop_between_validations_is_not_averaged(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path) -> None:
+    t = trainer(tokenizer, data, tmp_path, average=2, keep_checkpoints=2)
+    step = t.step
+
+    def step_and_save(batches: Iterator[PlannedBatch], window: Window) -> None:
+        step(batches, window)
+        if t.progress.step in (9, 10, 11):
+            t.save()
+
+    t.step = step_and_save  # type: ignore[method-assign]
+    run(t)
+    kept = list_checkpoints(t.checkpoints)
+    assert {"step-00000008", "step-00000011", "step-00000012"} <= {c.name for c in kept}
+    assert [c.name for c in to_average(kept, t.progress, t.config)] == ["step-00000008", "step-00000012"]
+
+
+def test_a_damaged_checkpoint_does_not_hide_where_a_run_starts_from(tokenizer: Tokenizer, data: TrainingData,
+                                                                    tmp_path: Path) -> None:
+    base = run(trainer(tokenizer, data, tmp_path / "base"))
+    info = ModelInfo("de", "en", "corpus", TINY, DecodingConfig())
+    save_model(tmp_path / "model", model_weights(base.model), tokenizer, info, "")
+    tuned = trainer(tokenizer, data, tmp_path / "tuned", start_from=str(tmp_path / "model"))
+    tuned.save()
+    [checkpoint] = list_checkpoints(tuned.checkpoints)
+    (checkpoint / "state.json").write_text("{")
+    again = trainer(tokenizer, data, tmp_path / "tuned", start_from=str(tmp_path / "model"))
+    assert not again.resume()
+    assert torch.equal(again.model.output.weight, base.model.output.weight)
 
 
 def test_an_average_that_validates_worse_is_not_used(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
@@ -376,9 +409,10 @@ def test_the_checkpoint_before_a_damaged_one_serves(tokenizer: Tokenizer, data: 
     newest = step_folder(tmp_path / "parts" / "checkpoints", 12)
     file = newest / "optimizer.safetensors"
     file.write_bytes(file.read_bytes()[:-10])
-    second = trainer(tokenizer, data, tmp_path / "parts")
     said: list[str] = []
-    assert second.resume(said.append)
+    config = Config(model=TINY, training=SHORT)
+    second = make_trainer(config, tokenizer, data, tmp_path / "parts", said.append)
+    assert second.resume()
     assert second.progress.step == 8
     assert len(said) == 1
     assert "optimizer.safetensors is damaged" in said[0]
@@ -408,10 +442,10 @@ def test_event_files_hold_the_same_scalars_as_metrics(tokenizer: Tokenizer, data
 
 def test_a_batch_size_that_was_found_stays_with_the_run(tokenizer: Tokenizer, data: TrainingData, tmp_path: Path,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt.training.loop.find_batch_tokens", lambda learner, pairs: 150)
+    monkeypatch.setattr("nmt.training.loop.find_batch_tokens", lambda *arguments: 150)
     t = run(trainer(tokenizer, data, tmp_path, batch_tokens="auto"))
     assert t.config.batch_tokens == 150
-    monkeypatch.setattr("nmt.training.loop.find_batch_tokens", lambda learner, pairs: 999)
+    monkeypatch.setattr("nmt.training.loop.find_batch_tokens", lambda *arguments: 999)
     again = trainer(tokenizer, data, tmp_path, batch_tokens="auto", max_steps=14)
-    assert again.resume(print)
+    assert again.resume()
     assert run(again).progress.batch_tokens == 150

@@ -7,7 +7,7 @@ Random state is no part of it: each batch draws from a seed of its own (`Planned
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -56,22 +56,34 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
                     ema: nn.Module | None = None, first: bool = True) -> Path:
     """Save the state of a run after `progress.step` steps, unless it is there; returns the checkpoint's folder.
 
-    All processes of a run call this together, to put sharded tensors together; only the `first` writes.
+    All processes that share out a model call this together, to put its tensors together; only the `first` writes.
     """
     target = step_folder(folder, progress.step)
-    if target.exists():  # whole, and of the same step: the same
-        return target
-    files = {"model": weights(model), "optimizer": moments(model, optimizer)} | ({"ema": weights(ema)} if ema else {})
-    if first:
+    files: dict[str, dict[str, Tensor]] = {file: {} for file in ("model", "optimizer", *(["ema"] if ema else []))}
+    for file, name, tensor in state_tensors(model, optimizer, ema):
+        if first:
+            files[file][name] = tensor
+    if first and not target.exists():  # if it exists it is whole, and of the same step: the same
         with whole_folder(target) as draft:
-            for name, tensors in files.items():
-                write_tensors(draft / f"{name}.safetensors", tensors)
+            for file, tensors in files.items():
+                write_tensors(draft / f"{file}.safetensors", tensors)
             write_json(draft / "state.json", asdict(progress))
     return target
 
 
+def state_tensors(model: nn.Module, optimizer: torch.optim.Optimizer,
+                  ema: nn.Module | None) -> Iterator[tuple[str, str, Tensor]]:
+    """(file, name, tensor) of all that a checkpoint holds in tensors, each put together if it is sharded."""
+    for file, source in (("model", model), ("ema", ema)):
+        for name, p in source.named_parameters() if source else ():
+            yield file, name, whole(p.detach())
+    for name, p in model.named_parameters():
+        for key, value in optimizer.state.get(p, {}).items():
+            yield "optimizer", f"{name}:{key}", whole(value)
+
+
 def newest_checkpoint(folder: Path, say: Callable[[str], None]) -> Path | None:
-    """The newest checkpoint that is undamaged; damaged ones are renamed, and it is said."""
+    """The newest checkpoint that is undamaged; damaged ones after it are renamed, and it is said."""
     for checkpoint in reversed(list_checkpoints(folder)):
         try:
             check_sums(checkpoint)
@@ -106,12 +118,6 @@ def load_progress(checkpoint: Path) -> Progress:
 def weights(model: nn.Module) -> dict[str, Tensor]:
     """Parameters by name, put together if they are sharded; a tied one comes once."""
     return {name: whole(p.detach()) for name, p in model.named_parameters()}
-
-
-def moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The optimizer's state as PARAMETER:KEY, put together if it is sharded."""
-    return {f"{name}:{key}": whole(value).cpu() for name, p in model.named_parameters()
-            for key, value in optimizer.state.get(p, {}).items()}
 
 
 def shared(tensors: Mapping[str, Tensor], model: nn.Module) -> dict[str, Tensor]:

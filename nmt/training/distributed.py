@@ -11,6 +11,7 @@ well (FSDP2, after Zhao et al. 2023). Without torchrun there is one process, and
 import contextlib
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,10 +20,14 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.rendezvous import rendezvous
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.futures import Future
 from torch.nn.parallel import DistributedDataParallel
+
+from nmt.config import require
 
 Item = TypeVar("Item")
 
@@ -30,7 +35,7 @@ Item = TypeVar("Item")
 # torchrun ends them when it fails.
 PATIENCE = timedelta(days=7)
 # What PyTorch's RuntimeError says when another process is gone.
-LOST = re.compile(r"closed by peer|connection (was )?(closed|reset|refused)|socket|NCCL|gloo", re.IGNORECASE)
+LOST = re.compile(r"(closed|reset) by peer|connection (was )?(closed|reset)|remote process exited|broken pipe", re.I)
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,22 @@ class Processes:
             merged[rank::self.size] = part
         return merged
 
+    def pool(self, items: Sequence[Item]) -> list[Item]:
+        """All processes' items, however many each has, those of the first first."""
+        if self.size == 1:
+            return list(items)
+        parts: list[Any] = [None] * self.size
+        dist.all_gather_object(parts, list(items), group=self.control)
+        return [item for part in parts for item in part]
+
+    def told(self, value: Item) -> Item:
+        """The first process's value, in all. A file system that they share may show each another state."""
+        if self.size == 1:
+            return value
+        box = [value]
+        dist.broadcast_object_list(box, group=self.control)
+        return box[0]
+
     def total(self, values: Sequence[float]) -> list[float]:
         """Each value summed over all processes."""
         if self.size == 1:
@@ -104,7 +125,11 @@ class Processes:
         """The learner, whose backward pass then sums gradients over all processes; all get the first's weights."""
         if self.size == 1:
             return learner
-        united = DistributedDataParallel(learner, gradient_as_bucket_view=True)
+        with warnings.catch_warnings():
+            # PyTorch means to rename broadcast_buffers; its other name still sends them once. Ours are tables of
+            # positions, which each process enlarges when it meets a longer sentence: they must be left alone.
+            warnings.simplefilter("ignore", FutureWarning)
+            united = DistributedDataParallel(learner, broadcast_buffers=False, gradient_as_bucket_view=True)
         united.register_comm_hook(None, sum_bucket)
         return united
 
@@ -159,15 +184,25 @@ def joined(device: str) -> Iterator[Processes]:
         int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"))
     on_gpus = torch.cuda.is_available() and device != "cpu"
     if on_gpus:
+        require(local_rank < torch.cuda.device_count(), f"{local_size} processes were started on a machine with "
+                f"{torch.cuda.device_count()} GPUs: take --nproc-per-node {torch.cuda.device_count()}")
         torch.cuda.set_device(local_rank)
     try:
-        dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo")
+        # torchrun keeps one store for all its attempts: without a name of its own, a restarted process could find the
+        # address of one that is dead.
+        store, _, _ = next(rendezvous("env://"))
+        attempt = PrefixStore(f"attempt {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
+        dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo", rank=rank, world_size=size,
+                                store=attempt)
         yield Processes(rank, size, local_rank, local_size, dist.new_group(backend="gloo", timeout=PATIENCE))
     except RuntimeError as error:
+        require(dist.is_initialized(), f"process {rank} of {size} can't reach the others: {str(error).splitlines()[0]}")
         if not LOST.search(str(error)):
             raise
-        raise ValueError(f"process {rank} of {size} can't go on, for another has ended; the last checkpoint is good. "
-                         f"torchrun's report names the first that failed, and its own message says why") from error
-    finally:
-        if dist.is_initialized():
-            dist.destroy_process_group()
+        raise ValueError(f"process {rank} of {size} can't go on, for another has ended: torchrun's report names the "
+                         f"first that failed, and its own message says why ({str(error).splitlines()[0]})") from error
+    except KeyboardInterrupt:  # all stop together
+        dist.destroy_process_group()
+        raise
+    # After any other exception it isn't called: it would wait for the others, which wait for this one.
+    dist.destroy_process_group()

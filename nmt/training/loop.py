@@ -24,7 +24,6 @@ from nmt.model.device import choose_numerics, keep_freed_memory
 from nmt.model.transformer import Transformer
 from nmt.training.checkpoint import (
     Progress,
-    list_checkpoints,
     load_checkpoint,
     load_progress,
     newest_checkpoint,
@@ -130,13 +129,15 @@ def make_trainer(config: Config, tokenizer: Tokenizer, data: TrainingData, folde
     torch.manual_seed(training.seed)
     model = Transformer(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     freeze(model, training.freeze)
-    if training.start_from and not list_checkpoints(folder / "checkpoints"):
+    found = newest_checkpoint(folder / "checkpoints", say) if processes.first else None
+    checkpoint = processes.told(found)
+    if training.start_from and not checkpoint:
         say(start_from(model, tokenizer, Path(training.start_from)))
     numerics = choose_numerics(processes.device(training.device), training.precision)
     learner = Learner(model.to(numerics.device), training, numerics)
     if training.batch_tokens == "auto":
-        training = replace(training, batch_tokens=batch_tokens_of_run(learner, data, folder, processes, say))
-    return Trainer(learner, tokenizer, data, training, folder, processes)
+        training = replace(training, batch_tokens=batch_tokens_of_run(learner, data, checkpoint, processes, say))
+    return Trainer(learner, tokenizer, data, training, folder, checkpoint, processes)
 
 
 def require_batches_for_all(config: TrainingConfig, processes: Processes) -> None:
@@ -147,14 +148,13 @@ def require_batches_for_all(config: TrainingConfig, processes: Processes) -> Non
             f"training.accumulate is {n}: with training.shard it must be a multiple of the number of processes, {size}")
 
 
-def batch_tokens_of_run(learner: Learner, data: TrainingData, folder: Path, processes: Processes,
+def batch_tokens_of_run(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes,
                         say: Callable[[str], None]) -> int:
-    """What `training.batch_tokens: auto` comes to: what the run's newest checkpoint says, or what trying finds."""
-    checkpoints = list_checkpoints(folder / "checkpoints")
-    if checkpoints:
-        return load_progress(checkpoints[-1]).batch_tokens
-    found = find_batch_tokens(learner, data.of_epoch(seed=0, epoch=0)) if processes.first else 0
-    [found] = map(int, processes.total([found]))
+    """What `training.batch_tokens: auto` comes to: what the run's checkpoint says, or what trying finds."""
+    if checkpoint:
+        return load_progress(checkpoint).batch_tokens
+    pairs = data.of_epoch(seed=0, epoch=0)
+    found = processes.told(find_batch_tokens(learner, pairs, processes.local_size) if processes.first else 0)
     say(f"training.batch_tokens: {found:,} found to be best on this machine")
     return found
 
@@ -163,7 +163,8 @@ class Trainer:
     """One training run in `folder`."""
 
     def __init__(self, learner: Learner, tokenizer: Tokenizer, data: TrainingData, config: TrainingConfig,
-                 folder: Path, processes: Processes = ALONE) -> None:
+                 folder: Path, checkpoint: Path | None, processes: Processes) -> None:
+        """`checkpoint`: where `resume` goes on, if there is one."""
         self.model, self.numerics = learner.model, learner.numerics
         self.data, self.config, self.folder, self.processes = data, config, folder, processes
         self.average = MovingAverage(self.model, config.ema) if config.ema else None
@@ -179,20 +180,20 @@ class Trainer:
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16)
         self.validator = Validator(inference, tokenizer, data.validation, data.validation_text, config, self.numerics,
                                    processes)
-        self.checkpoints = folder / "checkpoints"
+        self.checkpoints, self.checkpoint = folder / "checkpoints", checkpoint
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
+        self.saved_step = -1
         self.interrupted = False
 
-    def resume(self, say: Callable[[str], None]) -> bool:
-        """Go back to the newest undamaged checkpoint, if there is one; `say` is told of damaged ones."""
-        checkpoint = newest_checkpoint(self.checkpoints, say) if self.processes.first else None
-        self.processes.wait()  # until damaged ones are out of the others' sight
-        checkpoint = checkpoint or next(reversed(list_checkpoints(self.checkpoints)), None)
-        if checkpoint:
-            self.progress = load_checkpoint(checkpoint, self.model, self.optimizer,
-                                            self.average.model if self.average else None)
-            self.progress.batch_tokens = int(self.config.batch_tokens)
-        return checkpoint is not None
+    def resume(self) -> bool:
+        """Go back to the newest undamaged checkpoint, if there is one."""
+        if not self.checkpoint:
+            return False
+        self.progress = load_checkpoint(self.checkpoint, self.model, self.optimizer,
+                                        self.average.model if self.average else None)
+        self.progress.batch_tokens = int(self.config.batch_tokens)
+        self.saved_step = self.progress.step
+        return True
 
     def finished(self) -> bool:
         patience, stop_at, best = self.config.patience, self.config.stop_at, self.progress.best_value
@@ -291,20 +292,20 @@ class Trainer:
         try:
             with local_gradients(self.learner, alone):
                 loss: Loss = self.learner(batch)
-                exchanging = exchanging or self.processes.size > 1
+                exchanging = exchanging or (self.processes.size > 1 and not alone)
                 (loss.smoothed / tokens).backward()
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            require(not exchanging, f"memory ran out while gradients were exchanged, in {planned}: lower "
-                                    f"training.batch_tokens, now {self.config.batch_tokens:,}, and raise "
+            require(not exchanging, f"memory ran out while the processes exchanged gradients, in {planned}: train anew "
+                                    f"with training.batch_tokens below {self.config.batch_tokens:,}, and more "
                                     f"training.accumulate to make up for it")
             return None
         return Loss(loss.smoothed.detach(), loss.nll)
 
     def blame(self, group: list[PlannedBatch], learned: list[tuple[PlannedBatch, Batch, Loss]]) -> str:
         """Which batches made a gradient that is not finite."""
-        guilty = self.processes.gather([str(p) for p, _, loss in learned if not math.isfinite(float(loss.smoothed))])
+        guilty = self.processes.pool([str(p) for p, _, loss in learned if not math.isfinite(float(loss.smoothed))])
         what = (f"the loss is not finite at step {self.progress.step + 1}, of {'; '.join(guilty)}" if guilty else
                 f"the gradient is not finite at step {self.progress.step + 1}, of {'; '.join(map(str, group))}")
         return (f"{what}. No step was taken, and the last checkpoint is good. Look at those lines, or train anew with "
@@ -346,8 +347,12 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint, then remove those no longer needed."""
-        save_checkpoint(self.checkpoints, self.model, self.optimizer, self.progress,
-                        self.average.model if self.average else None, self.processes.first)
+        if self.saved_step == self.progress.step:
+            return
+        self.saved_step = self.progress.step
+        if self.processes.first or self.sharded:
+            save_checkpoint(self.checkpoints, self.model, self.optimizer, self.progress,
+                            self.average.model if self.average else None, self.processes.first)
         if self.processes.first:
             prune(self.checkpoints, self.progress, self.config)
         self.processes.wait()  # until it is safe: what the others say next may be the last that is heard of them

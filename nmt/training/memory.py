@@ -1,9 +1,7 @@
 """How large batches may be: what to do when memory has no room for one, and a size found by trying."""
 
-import contextlib
 import resource
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -22,26 +20,25 @@ def is_out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
-def find_batch_tokens(learner: Learner, pairs: Pairs) -> int:
+def find_batch_tokens(learner: Learner, pairs: Pairs, processes: int = 1) -> int:
     """The most positions a batch should have (`training.batch_tokens: auto`): doubled while that makes training faster.
 
-    It must fit in memory with the optimizer's moments beside it, and leave enough batches in an epoch. The gradients of
-    `learner` are cleared.
+    It must fit in memory with the optimizer's moments beside it, for as many `processes` as share the machine, and
+    leave enough batches in an epoch. The gradients of `learner` are cleared.
     """
     longest = int(torch.maximum(pairs.source.lengths_N, pairs.target.lengths_N).max()) + 1
     size = SMALLEST
     while size < longest:
         size *= 2
     best, speed = 0, 0.0
-    with room_for_moments(learner):
-        while not best or memory_left(learner):
-            plan = plan_batches(pairs, size, seed=0, epoch=0)
-            if best and len(plan) < LEAST_BATCHES:
-                break
-            found = tokens_per_second(learner, pairs, plan)
-            if found is None or found < FASTER * speed:
-                break
-            best, speed, size = size, found, 2 * size
+    while not best or memory_left(learner, processes):
+        plan = plan_batches(pairs, size, seed=0, epoch=0)
+        if best and len(plan) < LEAST_BATCHES:
+            break
+        found = tokens_per_second(learner, pairs, plan)
+        if found is None or found < FASTER * speed:
+            break
+        best, speed, size = size, found, 2 * size
     if not best:
         raise ValueError(f"training.batch_tokens is auto, but not even {size:,} positions fit in memory: take a "
                          f"smaller model, or a smaller data.max_pieces and a number of your own")
@@ -57,10 +54,13 @@ def tokens_per_second(learner: Learner, pairs: Pairs, plan: Plan) -> float | Non
     typical = order[len(order) // 2:][:TRIALS]
     tokens = sum(int(pairs.target.lengths_N[plan[i]].sum()) + len(plan[i]) for i in typical)
     try:
+        moments = [torch.zeros_like(p) for p in learner.parameters() for _ in range(3 if learner.config.ema else 2)]
         learn(learner, pairs, [plan[order[-1]]])  # the first pass is slow, so it is not timed
         started = time.perf_counter()
         learn(learner, pairs, [plan[i] for i in typical])
-        return tokens / (time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        del moments  # they only took their place in memory
+        return tokens / seconds
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
@@ -78,16 +78,8 @@ def learn(learner: Learner, pairs: Pairs, plan: Plan) -> None:
         float(loss.nll)
 
 
-@contextlib.contextmanager
-def room_for_moments(learner: Learner) -> Iterator[None]:
-    """Memory of the optimizer's size, held while batches are tried."""
-    moments = [torch.zeros_like(p) for p in learner.parameters() for _ in range(2)]
-    yield
-    del moments
-
-
-def memory_left(learner: Learner) -> bool:
-    """Whether twice the memory that this process has used so far is there; on a GPU, trying tells.
+def memory_left(learner: Learner, processes: int) -> bool:
+    """Whether each of the processes could use twice the memory that this one has used; on a GPU, trying tells.
 
     On a CPU it doesn't: a process that asks for too much is killed.
     """
@@ -96,4 +88,4 @@ def memory_left(learner: Learner) -> bool:
         return True
     [available] = [int(line.split()[1]) for line in information.read_text().splitlines()
                    if line.startswith("MemAvailable")]
-    return 2 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < available  # both in KiB
+    return 2 * processes * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < available  # both in KiB

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from nmt.config import TrainingConfig
+from nmt.model.positions import AddedPositions
 from nmt.model.transformer import fused_matrices
 
 MOMENTUM = 0.95  # Muon's
@@ -37,7 +38,8 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, bf16: bool = False)
 
     Frozen parameters are left out. `bf16`: whether Muon multiplies in bfloat16.
     """
-    embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+    embeddings = {id(m.weight if isinstance(m, nn.Embedding) else m.table) for m in model.modules()
+                  if isinstance(m, nn.Embedding) or (isinstance(m, AddedPositions) and m.kind == "learned")}
     learned = [p for p in model.parameters() if p.requires_grad]
     matrices = [p for p in learned if p.dim() > 1 and id(p) not in embeddings]
     others = {"params": [p for p in learned if p.dim() <= 1 or id(p) in embeddings], "weight_decay": 0.0}

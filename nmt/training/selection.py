@@ -1,13 +1,14 @@
 """Which checkpoints stay, and which weights a run ends with: the best's, or an average that validates better."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from torch import Tensor
 
 from nmt.config import TrainingConfig
 from nmt.decode.folder import set_weights
+from nmt.files import check_sums
 from nmt.training.checkpoint import (
     Progress,
     average_weights,
@@ -25,33 +26,47 @@ def best_steps(progress: Progress, config: TrainingConfig) -> list[int]:
     return sorted(map(int, progress.validated), key=lambda step: progress.validated[str(step)])[-n:]
 
 
+def last_steps(progress: Progress, config: TrainingConfig) -> list[int]:
+    """Steps of the last validations, as many as are averaged: not those at which a run was only interrupted."""
+    n = config.average if config.average_of == "last" else 1
+    return sorted(map(int, progress.validated))[-n:]
+
+
 def prune(folder: Path, progress: Progress, config: TrainingConfig) -> None:
-    """Remove the checkpoints that are neither among the newest nor among the best."""
-    keep = {step_folder(folder, step) for step in (*best_steps(progress, config), progress.best_step)}
-    newest = max(config.keep_checkpoints, config.average if config.average_of == "last" else 1)
-    for old in list_checkpoints(folder)[:-newest]:
+    """Remove the checkpoints that are neither among the newest nor to be averaged nor the best."""
+    steps = {*best_steps(progress, config), *last_steps(progress, config), progress.best_step}
+    keep = {step_folder(folder, step) for step in steps}
+    for old in list_checkpoints(folder)[:-config.keep_checkpoints]:
         if old not in keep:
             shutil.rmtree(old)
 
 
-def to_average(folder: Path, progress: Progress, config: TrainingConfig) -> list[Path]:
-    """The checkpoints whose mean is tried; none if the settings ask for no average."""
+def to_average(kept: Collection[Path], progress: Progress, config: TrainingConfig) -> list[Path]:
+    """The checkpoints whose mean is tried, of those that are kept; none if the settings ask for no average."""
     if config.average == 1:
         return []
-    if config.average_of == "best":
-        return [step_folder(folder, step) for step in best_steps(progress, config)]
-    return list_checkpoints(folder)[-config.average:]
+    steps = (best_steps if config.average_of == "best" else last_steps)(progress, config)
+    return [checkpoint for checkpoint in kept if int(checkpoint.name.removeprefix("step-")) in steps]
+
+
+def undamaged(checkpoint: Path) -> bool:
+    try:
+        check_sums(checkpoint)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def choose_weights(folder: Path, progress: Progress, validator: Validator,
                    say: Callable[[str], None]) -> dict[str, Tensor]:
     """The weights for the model folder. The validator's model is left with some of them."""
-    kept, config = list_checkpoints(folder), validator.config
+    config, processes = validator.config, validator.processes
+    kept = processes.told([c for c in list_checkpoints(folder) if undamaged(c)] if processes.first else [])
     if not kept:  # nothing was trained
         return weights(validator.model)
     best = step_folder(folder, progress.best_step)
     chosen = validated_weights(best if best in kept else kept[-1])
-    averaged = to_average(folder, progress, config)
+    averaged = to_average(kept, progress, config)
     if len(averaged) < 2:
         return chosen
     average = average_weights(averaged)
