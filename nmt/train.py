@@ -32,8 +32,6 @@ MAY_CHANGE = {"training.max_steps", "training.log_every", "training.validate_eve
               "training.patience", "training.threads", "training.device", "training.keep_checkpoints",
               "training.average", "training.average_of", "training.shard", "training.stop_at", "runs"}
 EXAMPLES = 5
-
-
 # torchrun's number of this process; the first alone speaks.
 RANK = int(os.environ.get("RANK", 0))
 

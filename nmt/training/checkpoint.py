@@ -85,16 +85,23 @@ def state_tensors(model: nn.Module, optimizer: torch.optim.Optimizer,
 def newest_checkpoint(folder: Path, say: Callable[[str], None]) -> Path | None:
     """The newest checkpoint that is undamaged; damaged ones after it are renamed, and it is said."""
     for checkpoint in reversed(list_checkpoints(folder)):
-        try:
-            check_sums(checkpoint)
-        except (OSError, ValueError) as error:
-            aside = checkpoint.with_name(f"{checkpoint.name}.damaged")
-            shutil.rmtree(aside, ignore_errors=True)
-            checkpoint.replace(aside)
-            say(f"{error}. The checkpoint is set aside as {aside.name}.")
-        else:
+        damage = damage_of(checkpoint)
+        if not damage:
             return checkpoint
+        aside = checkpoint.with_name(f"{checkpoint.name}.damaged")
+        shutil.rmtree(aside, ignore_errors=True)
+        checkpoint.replace(aside)
+        say(f"{damage}. The checkpoint is set aside as {aside.name}.")
     return None
+
+
+def damage_of(checkpoint: Path) -> str:
+    """What is wrong with a checkpoint's files, for the user; empty if nothing is."""
+    try:
+        check_sums(checkpoint)
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer,

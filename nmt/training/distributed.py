@@ -60,28 +60,25 @@ class Processes:
         several_gpus = self.size > 1 and torch.cuda.is_available() and name in ("auto", "cuda")
         return f"cuda:{self.local_rank}" if several_gpus else name
 
-    def share(self, items: Sequence[Item]) -> Sequence[Item]:
+    def share(self, items: Sequence[Item]) -> list[Item]:
         """The items that fall to this process."""
-        return items[self.rank::self.size]
+        return list(items[self.rank::self.size])
 
-    def gather(self, items: Sequence[Item]) -> list[Item]:
-        """All processes' items, in the order before `share`."""
+    def gather(self, items: Sequence[Item]) -> list[list[Item]]:
+        """Each process's items, however many it has."""
         if self.size == 1:
-            return list(items)
+            return [list(items)]
         parts: list[Any] = [None] * self.size
         dist.all_gather_object(parts, list(items), group=self.control)
+        return parts
+
+    def unshare(self, items: Sequence[Item]) -> list[Item]:
+        """What was made of each shared item, of all processes, in the order before `share`."""
+        parts = self.gather(items)
         merged: list[Any] = [None] * sum(map(len, parts))
         for rank, part in enumerate(parts):
             merged[rank::self.size] = part
         return merged
-
-    def pool(self, items: Sequence[Item]) -> list[Item]:
-        """All processes' items, however many each has, those of the first first."""
-        if self.size == 1:
-            return list(items)
-        parts: list[Any] = [None] * self.size
-        dist.all_gather_object(parts, list(items), group=self.control)
-        return [item for part in parts for item in part]
 
     def told(self, value: Item) -> Item:
         """The first process's value, in all. A file system that they share may show each another state."""

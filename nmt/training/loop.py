@@ -263,7 +263,7 @@ class Trainer:
         A batch that memory has no room for is cut in half, and the group begun again: the gradient is the same sum.
         """
         tokens = sum(planned.target_tokens for planned in group)
-        work = list(self.processes.share(group))
+        work = self.processes.share(group)
         learned: list[tuple[PlannedBatch, Batch, Loss]] = []
         while len(learned) < len(work):
             planned = work[len(learned)]
@@ -305,7 +305,8 @@ class Trainer:
 
     def blame(self, group: list[PlannedBatch], learned: list[tuple[PlannedBatch, Batch, Loss]]) -> str:
         """Which batches made a gradient that is not finite."""
-        guilty = self.processes.pool([str(p) for p, _, loss in learned if not math.isfinite(float(loss.smoothed))])
+        mine = [str(p) for p, _, loss in learned if not math.isfinite(float(loss.smoothed))]
+        guilty = [name for part in self.processes.gather(mine) for name in part]
         what = (f"the loss is not finite at step {self.progress.step + 1}, of {'; '.join(guilty)}" if guilty else
                 f"the gradient is not finite at step {self.progress.step + 1}, of {'; '.join(map(str, group))}")
         return (f"{what}. No step was taken, and the last checkpoint is good. Look at those lines, or train anew with "

@@ -57,9 +57,9 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, bf16: bool = False)
 class Muon(torch.optim.Optimizer):
     """Momentum whose matrices are made orthogonal before a step (Jordan et al. 2024), with AdamW for what is no matrix.
 
-    A step is scaled to the size of AdamW's, 0.2 √(longer side) (Liu et al. 2025, section 2.2), so one rate serves
-    both. Other than in torch.optim.Muon, matrices of one shape go through one batched product, fused ones are taken
-    apart, and the dtype is the one that the machine multiplies fast.
+    A step is scaled to the size of AdamW's, 0.2 √(longer side) (Liu et al. 2025, section 2.2), so rates of the same
+    size suit both; `muon_rate` is their ratio. Other than in torch.optim.Muon, matrices of one shape go through one
+    batched product, fused ones are taken apart, and the dtype is the one that the machine multiplies fast.
     """
 
     def __init__(self, matrices: Sequence[tuple[Tensor, list[int]]], adamw: torch.optim.AdamW,
@@ -83,7 +83,8 @@ class Muon(torch.optim.Optimizer):
         for p, rows in self.matrices:
             if p.grad is None:
                 continue
-            momentum = self.state[p].setdefault("momentum", torch.zeros_like(p))
+            state = self.state[p]
+            momentum = state["momentum"] = state["momentum"] if "momentum" in state else torch.zeros_like(p)
             momentum.mul_(MOMENTUM).add_(p.grad)
             direction = p.grad.add(momentum, alpha=MOMENTUM)  # Nesterov's
             p.mul_(1 - rate * self.config.weight_decay)

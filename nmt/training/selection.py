@@ -8,10 +8,10 @@ from torch import Tensor
 
 from nmt.config import TrainingConfig
 from nmt.decode.folder import set_weights
-from nmt.files import check_sums
 from nmt.training.checkpoint import (
     Progress,
     average_weights,
+    damage_of,
     list_checkpoints,
     step_folder,
     validated_weights,
@@ -49,19 +49,11 @@ def to_average(kept: Collection[Path], progress: Progress, config: TrainingConfi
     return [checkpoint for checkpoint in kept if int(checkpoint.name.removeprefix("step-")) in steps]
 
 
-def undamaged(checkpoint: Path) -> bool:
-    try:
-        check_sums(checkpoint)
-    except (OSError, ValueError):
-        return False
-    return True
-
-
 def choose_weights(folder: Path, progress: Progress, validator: Validator,
                    say: Callable[[str], None]) -> dict[str, Tensor]:
     """The weights for the model folder. The validator's model is left with some of them."""
     config, processes = validator.config, validator.processes
-    kept = processes.told([c for c in list_checkpoints(folder) if undamaged(c)] if processes.first else [])
+    kept = processes.told([c for c in list_checkpoints(folder) if not damage_of(c)] if processes.first else [])
     if not kept:  # nothing was trained
         return weights(validator.model)
     best = step_folder(folder, progress.best_step)

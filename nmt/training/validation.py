@@ -37,7 +37,7 @@ class Validator:
         self.model.eval()
         sources, references = map(list, zip(*self.text, strict=True))
         n = self.config.validation_sentences or len(sources)
-        translations = self.processes.gather(self.translator.translate(list(self.processes.share(sources[:n]))))
+        translations = self.processes.unshare(self.translator.translate(self.processes.share(sources[:n])))
         scores = {s.name.lower(): s.value for s in score(translations, references[:n])}
         return {f"validation/{name}": value for name, value in {**self.loss(), **scores}.items()}, translations
 
