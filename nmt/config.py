@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Precision = Literal["auto", "fp32", "bf16"]
+DecodingPrecision = Literal["auto", "fp32", "bf16", "int8"]
 
 
 def require(condition: bool, message: str) -> None:

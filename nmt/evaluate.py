@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.settings import add_decoding_options, override_decoding, parse, run_command
+from nmt.settings import add_decoding_options, add_device_options, override_decoding, parse, run_command
 
 if TYPE_CHECKING:
     from nmt.decode.translator import Translator
@@ -80,7 +80,8 @@ def make_parser() -> Any:
         parser.add_argument(name, default=SUPPRESS, metavar=metavar, help=text)
     add_decoding_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size")
     parser.add_argument("--ter", action="store_true", help="Also TER, which is slow for long lines.")
-    parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N.")
+    # Whoever compares figures wants the same ones on every machine.
+    add_device_options(parser, precision="fp32")
     return parser
 
 
@@ -123,7 +124,7 @@ def evaluate_model(options: Any, metrics: Sequence["Metric"]) -> dict[str, Evalu
     if "model" not in options:
         print(f"Model: {folder}", file=sys.stderr)
     tests = read_test_sets(options, folder)
-    translator = Translator.load(folder, options.device)
+    translator = Translator.load(folder, options.device, precision=options.precision)
     translator.decoding = override_decoding(replace(translator.decoding, n_best=1), options)
     return {test.name: evaluate(translator, test.sources, *test.references, metrics=metrics) for test in tests}
 

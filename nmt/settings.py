@@ -10,9 +10,9 @@ from argparse import SUPPRESS, ArgumentError
 from collections.abc import Callable
 from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from nmt.config import Config, DecodingConfig
+from nmt.config import Config, DecodingConfig, DecodingPrecision
 
 DECODING_HELP = {
     "beam_size": "Hypotheses kept at each step; 1 is greedy search.",
@@ -69,6 +69,14 @@ def add_decoding_options(parser: Any, *names: str) -> None:
         if f.name in names:
             parser.add_argument(f"--{f.name.replace('_', '-')}", type=type(f.default), default=SUPPRESS, metavar="N",
                                 help=DECODING_HELP[f.name])
+
+
+def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
+    """Where and how precisely to translate."""
+    parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N.")
+    parser.add_argument("--precision", default=precision, choices=get_args(DecodingPrecision),
+                        help="fp32: the same translations on every machine and in every batch; bf16 or int8: faster, "
+                             "where the machine has them; auto: the fastest (on a CPU bf16, or else int8).")
 
 
 def override_decoding(decoding: DecodingConfig, options: Any) -> DecodingConfig:

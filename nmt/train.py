@@ -201,7 +201,7 @@ class Run:
         from nmt.decode.translator import Translator
 
         started = time.perf_counter()
-        translator = Translator.load(self.folder / "model", self.config.training.device)
+        translator = Translator.load(self.folder / "model", self.config.training.device, precision="fp32")
         tests = {name: self.test(translator, name, pairs) for name, pairs in prepared.tests.items()}
         main_test = tests[next(iter(tests))]
         report = {

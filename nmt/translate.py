@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from nmt.settings import add_decoding_options, override_decoding, parse, run_command
+from nmt.settings import add_decoding_options, add_device_options, override_decoding, parse, run_command
 
 if TYPE_CHECKING:
     from nmt.decode.translator import Translation, Translator
@@ -39,7 +39,7 @@ def make_parser() -> Any:
                         help="A model or run folder; otherwise the newest finished run's.")
     parser.add_argument("--scores", action="store_true",
                         help="Write score TAB text: the log-probability divided by length ** length penalty.")
-    parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N.")
+    add_device_options(parser, precision="auto")
     add_decoding_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size", "n_best")
     return parser
 
@@ -95,7 +95,7 @@ def load_translator(options: Any) -> "Translator":
     folder = find_model(options.get("model"))
     if "model" not in options:
         print(f"Model: {folder}", file=sys.stderr)
-    translator = Translator.load(folder, options.device)
+    translator = Translator.load(folder, options.device, precision=options.precision)
     translator.decoding = override_decoding(translator.decoding, options)
     return translator
 

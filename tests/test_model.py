@@ -14,6 +14,7 @@ from nmt.config import ModelConfig
 from nmt.model.attention import attention, causal_mask, explicit_attention, padding_mask
 from nmt.model.device import keep_freed_memory
 from nmt.model.dropout import dropout
+from nmt.model.incremental import IncrementalDecoder
 from nmt.model.positions import RotaryPositions
 from nmt.model.transformer import Transformer
 
@@ -86,37 +87,48 @@ def test_logits_do_not_depend_on_the_batch(config: ModelConfig, seed: int, lengt
 
 
 @given(combinations, seeds, st.integers(1, 3))
-def test_decoding_step_by_step_gives_the_logits_of_the_whole_prefix(config: ModelConfig, seed: int, beam: int) -> None:
+def test_decoding_step_by_step_gives_the_logits_of_the_whole_prefix(config: ModelConfig, seed: int, width: int) -> None:
     model = make(config, seed)
     src, src_mask = sentences(seed, [6, 3])
-    tgt, _ = sentences(seed + 1, [5] * 2 * beam)
+    tgt, _ = sentences(seed + 1, [5] * 2 * width)
     with torch.inference_mode():
-        memory = model.encode(src, src_mask)
-        cache = model.new_cache(memory, 5, beam)
-        steps = torch.stack([model.decode_step(tgt[:, t], cache) for t in range(5)], dim=1)
-        rows = torch.arange(2).repeat_interleave(beam)
+        decoder = IncrementalDecoder(model)
+        cache = decoder.start(src, src_mask, 5, width)
+        steps = [decoder.step(tgt[:, t].view(2, width), cache).flatten(0, 1) for t in range(5)]
+        rows = torch.arange(2).repeat_interleave(width)
         whole = model(src[rows], src_mask[rows], tgt)
     assert cache.length == 5
-    torch.testing.assert_close(steps, whole, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(torch.stack(steps, dim=1), whole, atol=1e-5, rtol=1e-4)
 
 
-@given(combinations, seeds, st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 1)), max_size=3))
-def test_a_reordered_cache_goes_on_as_its_new_rows(config: ModelConfig, seed: int,
-                                                   kept: list[tuple[int, int, int]]) -> None:
-    """Any sentences may stay, in any order and more than once, each with any of its rows."""
+@given(combinations, seeds, st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * 9), st.sets(st.integers(0, 2))),
+                                     max_size=4))
+def test_rows_go_on_from_any_row_of_their_sentence_while_others_leave(
+        config: ModelConfig, seed: int, moves: list[tuple[tuple[int, ...], set[int]]]) -> None:
     model = make(config, seed)
     src, src_mask = sentences(seed, [6, 3, 4])
-    tgt, _ = sentences(seed + 1, [4] * 6)
-    index = torch.tensor([2 * n + row for n, *rows in kept for row in rows], dtype=torch.int64)
+    generator = torch.Generator().manual_seed(seed)
+    # The plain way: the sentence and the tokens so far.
+    rows: list[tuple[int, list[int]]] = [(n, []) for n in range(3) for _ in range(3)]
     with torch.inference_mode():
-        cache = model.new_cache(model.encode(src, src_mask), 4, 2)
-        for t in range(3):
-            model.decode_step(tgt[:, t], cache)
-        cache.reorder(index)
-        assert cache.n_sentences == len(kept)
-        if kept:
-            whole = model(src[index // 2], src_mask[index // 2], tgt[index])
-            torch.testing.assert_close(model.decode_step(tgt[index, 3], cache), whole[:, 3], atol=1e-5, rtol=1e-4)
+        decoder = IncrementalDecoder(model)
+        cache = decoder.start(src, src_mask, len(moves) + 1, 3)
+        for parents, leaving in [*moves, ((0,) * 9, set())]:
+            tokens = torch.randint(4, 20, (len(rows),), generator=generator)
+            rows = [(n, [*ids, token]) for (n, ids), token in zip(rows, tokens.tolist(), strict=True)]
+            logits = decoder.step(tokens.view(-1, 3), cache).flatten(0, 1)
+            for logits_V, (n, ids) in zip(logits, rows, strict=True):
+                whole = model(src[n:n + 1], src_mask[n:n + 1], torch.tensor([ids]))
+                torch.testing.assert_close(logits_V, whole[0, -1], atol=1e-5, rtol=1e-4)
+            parents_NW = torch.tensor(parents[:len(rows)]).view(-1, 3)
+            cache.reorder(parents_NW)
+            rows = [rows[i - i % 3 + parent] for i, parent in enumerate(parents_NW.flatten().tolist())]
+            staying = [n for n in range(cache.n_sentences) if n not in leaving]
+            cache.keep(torch.tensor(staying, dtype=torch.int64))
+            rows = [row for n in staying for row in rows[3 * n:3 * n + 3]]
+            assert cache.n_sentences == len(staying)
+            if not rows:
+                return
 
 
 @given(st.integers(1, 8), st.lists(st.integers(1, 8), min_size=1, max_size=4))
@@ -184,7 +196,7 @@ def test_a_table_that_grew_while_translating_serves_training_too(positions: str)
 def test_rotary_attention_depends_on_distance_only() -> None:
     rotary = RotaryPositions(4)
     q, k = torch.randn(2, 1, 1, 1, 4)
-    at = [float((rotary(q, i) * rotary(k, i + 3)).sum()) for i in (0, 5, 260)]
+    at = [float((rotary.at(q, i) * rotary.at(k, i + 3)).sum()) for i in (0, 5, 260)]
     assert at == pytest.approx([at[0]] * 3, abs=1e-4)
     assert abs(at[0] - float((q * k).sum())) > 1e-3
 

@@ -1,7 +1,7 @@
 """Greedy and beam search: a model and source ids in; for each sentence its best hypotheses out, as ids with scores.
 
-Shapes: B sentences, N of them still searched, K beam size, R rows of the cache (N × K), F hypotheses kept (n_best),
-S source length, T target length, V target vocabulary, W the vocabulary rounded up to whole blocks of 64.
+Shapes: B sentences, N of them in the batch still, K beam size, F hypotheses kept (n_best), S source length, T target
+length, V target vocabulary, W the vocabulary rounded up to whole blocks of 64.
 
 A beam has K slots. Each step continues every live hypothesis by every piece and keeps as many of the best as slots are
 free; one that ends there (EOS) takes its slot for good, and so a beam of 1 is greedy search. A hypothesis is ranked by
@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import DecodingConfig
+from nmt.model.incremental import IncrementalDecoder
 from nmt.model.transformer import Transformer
 
 # The same in every tokenizer of this toolkit (see `nmt.config.TokenizerConfig`).
@@ -28,6 +29,8 @@ FORBIDDEN = (UNK, BOS, PAD)
 # time on CPU (64 sentences, beam 5, 8,000 pieces: 0.3 ms against 1.7).
 BLOCK = 64
 NEVER = -math.inf
+# Sentences leave the batch when they are one in so many: packing the others copies all of their keys and values.
+PACK = 8
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Hypothesis:
 
 
 @torch.inference_mode()
-def search(model: Transformer, src_BS: Tensor, src_mask_BS: Tensor, options: DecodingConfig) -> list[list[Hypothesis]]:
+def search(model: IncrementalDecoder, src_BS: Tensor, src_mask_BS: Tensor,
+           options: DecodingConfig) -> list[list[Hypothesis]]:
     """The `options.n_best` best hypotheses of each sentence, best first and all different.
 
     Each sentence's result depends on that sentence alone. Fewer than n_best come back only if the vocabulary has fewer
@@ -65,7 +69,6 @@ def search(model: Transformer, src_BS: Tensor, src_mask_BS: Tensor, options: Dec
     Raises:
         ValueError: the model's logits are not numbers.
     """
-    assert not model.training, "dropout would make the search random: call model.eval() first"
     beams = Beams(model, src_BS, src_mask_BS, options)
     while beams.sentences_N.size(0):
         beams.step()
@@ -94,12 +97,12 @@ def longest_output(n_pieces: int, options: DecodingConfig, max_positions: int | 
     return limit if max_positions is None else min(limit, max_positions - 1)
 
 
-def best_continuations(scores_NK: Tensor, log_probs_RV: Tensor) -> tuple[Tensor, Tensor]:
+def best_continuations(scores_NK: Tensor, log_probs_NKV: Tensor) -> tuple[Tensor, Tensor]:
     """Of each sentence's K × V continuations the K best: their scores (N, K), and their places parent × W + token."""
-    n_sentences, beam_size = scores_NK.shape
-    if missing := -log_probs_RV.size(1) % BLOCK:
-        log_probs_RV = pad(log_probs_RV, (0, missing), value=NEVER)
-    blocks_NKXY = log_probs_RV.view(n_sentences, beam_size, -1, BLOCK)
+    beam_size = scores_NK.size(1)
+    if missing := -log_probs_NKV.size(2) % BLOCK:
+        log_probs_NKV = pad(log_probs_NKV, (0, missing), value=NEVER)
+    blocks_NKXY = log_probs_NKV.unflatten(2, (-1, BLOCK))
     maxima_NKX = blocks_NKXY.amax(3) + scores_NK[:, :, None]
     _, block_NK = maxima_NKX.flatten(1).topk(beam_size)
     blocks_NKY = blocks_NKXY.flatten(1, 2).gather(1, block_NK[:, :, None].expand(-1, -1, BLOCK))
@@ -109,24 +112,24 @@ def best_continuations(scores_NK: Tensor, log_probs_RV: Tensor) -> tuple[Tensor,
 
 
 class Beams:
-    """The live hypotheses of the sentences still searched, and the finished ones of all."""
+    """The live hypotheses of the sentences still in the batch, and the finished ones of all."""
 
-    def __init__(self, model: Transformer, src_BS: Tensor, src_mask_BS: Tensor, options: DecodingConfig) -> None:
+    def __init__(self, model: IncrementalDecoder, src_BS: Tensor, src_mask_BS: Tensor,
+                 options: DecodingConfig) -> None:
         n_sentences, device = src_BS.size(0), src_BS.device
         self.model, self.options, self.steps = model, options, 0
-        self.width = math.ceil(model.output.out_features / BLOCK) * BLOCK
+        self.width = math.ceil(model.vocab_size / BLOCK) * BLOCK
         pieces = (src_mask_BS.sum(1) - 1).tolist()
         self.limits = [longest_output(n, options, model.max_positions) for n in pieces]
         longest = max(self.limits) + 1
-        self.cache = model.new_cache(model.encode(src_BS, src_mask_BS), longest, options.beam_size)
+        self.cache = model.start(src_BS, src_mask_BS, longest, options.beam_size)
         shape = n_sentences, options.beam_size
-        # Of the live sentences. At first all K rows of a sentence are the same: only one may go on.
+        # Of the sentences in the batch. At first all K rows of a sentence are the same: only one may go on.
         self.sentences_N = torch.arange(n_sentences, device=device)
         self.limits_N = torch.tensor(self.limits, device=device)
-        self.next_limit = min(self.limits)
         self.scores_NK = torch.full(shape, NEVER, device=device)
         self.scores_NK[:, 0] = 0.0
-        self.tokens_R = torch.full((n_sentences * options.beam_size,), BOS, device=device)
+        self.tokens_NK = torch.full(shape, BOS, device=device)
         self.free_N = torch.full((n_sentences,), options.beam_size, device=device)
         self.worst_N = torch.full((n_sentences,), NEVER, device=device)
         # Of all sentences: what each slot took at each step, and the best finished hypotheses as (step × K + slot).
@@ -139,27 +142,27 @@ class Beams:
 
     def step(self) -> None:
         """Continue every live hypothesis by one token."""
-        log_probs_RV = self.model.decode_step(self.tokens_R, self.cache).log_softmax(-1)
-        log_probs_RV.index_fill_(1, self.forbidden, NEVER)
-        if self.steps == self.next_limit:
-            self.allow_only_eos(log_probs_RV)
-        totals_NK, taken_NK = best_continuations(self.scores_NK, log_probs_RV)
+        log_probs_NKV = self.model.step(self.tokens_NK, self.cache).log_softmax(-1)
+        log_probs_NKV.index_fill_(2, self.forbidden, NEVER)
+        if self.steps in self.limits:
+            self.allow_only_eos(log_probs_NKV)
+        totals_NK, taken_NK = best_continuations(self.scores_NK, log_probs_NKV)
         totals_NK.masked_fill_(self.slots_K >= self.free_N[:, None], NEVER)
         self.taken_TBK[self.steps, self.sentences_N] = taken_NK
         self.totals_TBK[self.steps, self.sentences_N] = totals_NK
         # A slot without a hypothesis may have taken a place between V and W.
-        tokens_NK = (taken_NK % self.width).clamp_(max=log_probs_RV.size(1) - 1)
+        tokens_NK = (taken_NK % self.width).clamp_(max=log_probs_NKV.size(2) - 1)
         ended_NK = tokens_NK == EOS
         if ended_NK.any():
             self.collect(totals_NK.masked_fill(~ended_NK, NEVER))
             totals_NK.masked_fill_(ended_NK, NEVER)
-        self.scores_NK = totals_NK
+        self.scores_NK, self.tokens_NK = totals_NK, tokens_NK
         self.steps += 1
-        self.advance(taken_NK // self.width, tokens_NK)
+        self.cache.reorder(taken_NK // self.width)
+        self.dismiss()
 
-    def allow_only_eos(self, log_probs_RV: Tensor) -> None:
+    def allow_only_eos(self, log_probs_NKV: Tensor) -> None:
         """Close the hypotheses of the sentences that are now as long as they may be."""
-        log_probs_NKV = log_probs_RV.view(*self.scores_NK.shape, -1)
         full = self.limits_N == self.steps
         eos = log_probs_NKV[full, :, EOS]
         log_probs_NKV[full] = NEVER
@@ -177,23 +180,22 @@ class Beams:
         self.worst_N = best_NF[:, -1]
         self.free_N = self.free_N - (ended_NK > NEVER).sum(1)
 
-    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
-        """Make the chosen continuations the live hypotheses, and let the sentences go that are done."""
+    def dismiss(self) -> None:
+        """End the sentences that are done, and let them leave when it pays to pack the others together."""
         bound_N = self.scores_NK.amax(1) / (self.limits_N + 1) ** self.options.length_penalty
         # The second condition ends a search among logits that are not numbers, which compare as neither.
         live_N = (bound_N > self.worst_N) & (self.limits_N >= self.steps)
-        first_row_N = torch.arange(0, self.tokens_R.size(0), self.slots_K.size(0), device=parents_NK.device)
-        rows_NK = parents_NK + first_row_N[:, None]
-        if not live_N.all():
-            rows_NK, tokens_NK = rows_NK[live_N], tokens_NK[live_N]
-            self.sentences_N, self.scores_NK = self.sentences_N[live_N], self.scores_NK[live_N]
-            self.limits_N, self.free_N, self.worst_N = (
-                state_N[live_N] for state_N in (self.limits_N, self.free_N, self.worst_N))
-            self.next_limit = min((self.limits[i] for i in self.sentences_N.tolist()), default=0)
-            self.cache.reorder(rows_NK.flatten())
-        elif not torch.equal(parents_NK, self.slots_K.expand_as(parents_NK)):
-            self.cache.reorder(rows_NK.flatten())
-        self.tokens_R = tokens_NK.flatten()
+        n_live = int(live_N.sum())
+        if n_live == live_N.size(0):
+            return
+        if n_live * PACK > live_N.size(0) * (PACK - 1):
+            self.scores_NK.masked_fill_(~live_N[:, None], NEVER)
+            return
+        staying = live_N.nonzero()[:, 0]
+        self.sentences_N, self.scores_NK = self.sentences_N[staying], self.scores_NK[staying]
+        self.tokens_NK, self.limits_N = self.tokens_NK[staying], self.limits_N[staying]
+        self.free_N, self.worst_N = self.free_N[staying], self.worst_N[staying]
+        self.cache.keep(staying)
 
     def hypotheses(self) -> list[list[Hypothesis]]:
         """The finished hypotheses of all sentences, best first."""

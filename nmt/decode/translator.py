@@ -14,12 +14,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from nmt.config import DecodingConfig, require
+from nmt.config import DecodingConfig, DecodingPrecision, require
 from nmt.data.cleaning import tidy
 from nmt.data.tokenizer import EOS, PAD, Tokenizer
 from nmt.decode.folder import load_model
 from nmt.decode.search import Hypothesis, search
-from nmt.model.device import choose_device
+from nmt.model.device import choose_device, keep_freed_memory
+from nmt.model.incremental import IncrementalDecoder
+from nmt.model.precision import with_precision
 from nmt.model.transformer import Transformer
 
 # Longest span that is given to the model, in pieces; longer lines are cut: models are trained on single sentences.
@@ -132,27 +134,29 @@ class Translator:
     """A model with its tokenizer. May be used by several threads at once."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, decoding: DecodingConfig | None = None,
-                 device: str | torch.device | None = None) -> None:
+                 precision: DecodingPrecision = "fp32") -> None:
         """Args:
             model: is put into evaluation mode.
             tokenizer: the one that the model was trained with.
             decoding: the defaults of `DecodingConfig` if not given.
-            device: where to move the model, auto included; None: nowhere.
+            precision: fp32, bf16, int8 or auto (see `nmt.model.precision`).
         """
-        self.model = model.eval() if device is None else model.to(choose_device(str(device))).eval()
+        self.model, self.precision = with_precision(model.eval(), precision)
+        self.decoder = IncrementalDecoder(self.model)
         self.tokenizer = tokenizer
         self.decoding = decoding or DecodingConfig()
 
     @classmethod
     def load(cls, folder: Path | str, device: str | torch.device = "auto",
-             decoding: DecodingConfig | None = None) -> "Translator":
+             decoding: DecodingConfig | None = None, precision: DecodingPrecision = "auto") -> "Translator":
         """From a model folder; with the decoding settings stored there, unless others are given.
 
         Raises:
-            ValueError: it is no whole model folder, or the device isn't there.
+            ValueError: it is no whole model folder, or the device or precision isn't there.
         """
+        keep_freed_memory()
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
-        return cls(model, tokenizer, decoding or info.decoding)
+        return cls(model, tokenizer, decoding or info.decoding, precision)
 
     def translate(self, lines: list[str]) -> list[str]:
         """The best translation of each line; empty for a blank one."""
@@ -166,7 +170,7 @@ class Translator:
         distinct = dict.fromkeys(span for spans in spans_of for span in spans)
         for batch in make_batches(distinct, self.decoding.batch_size):
             src_BS, src_mask_BS = pad(batch, next(self.model.parameters()).device)
-            found.update(zip(batch, search(self.model, src_BS, src_mask_BS, self.decoding), strict=True))
+            found.update(zip(batch, search(self.decoder, src_BS, src_mask_BS, self.decoding), strict=True))
         return [self.join([found[span] for span in spans]) for spans in spans_of]
 
     def stream(self, lines: Iterable[str]) -> Iterator[str]:

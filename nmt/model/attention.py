@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
-from nmt.model.cache import LayerCache
 from nmt.model.dropout import dropout
 from nmt.model.positions import RotaryPositions
 
@@ -37,7 +36,8 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Ten
     """
     (B, H, T, D), K = q_BHTD.shape, k_BKSD.size(1)
     scores = torch.matmul((q_BHTD * D ** -0.5).reshape(B, K, -1, D), k_BKSD.transpose(-1, -2)).view(B, H, T, -1)
-    weights = torch.softmax(scores if mask is None else scores + mask, dim=-1)
+    # A mask is float32, and so are masked scores then.
+    weights = torch.softmax(scores if mask is None else scores + mask, dim=-1).to(v_BKSD.dtype)
     dropped = dropout(weights, p_dropout).view(B, K, -1, k_BKSD.size(2))
     return torch.matmul(dropped, v_BKSD).view(B, H, T, D), weights
 
@@ -58,7 +58,7 @@ def split_heads(x_BTX: Tensor, d_head: int) -> Tensor:
 
 
 class SelfAttention(nn.Module):
-    """Attention of a sequence to itself; with a cache, of its newest positions to all positions so far."""
+    """Attention of a sequence to itself."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -68,21 +68,11 @@ class SelfAttention(nn.Module):
         self.out = nn.Linear(config.d_model, config.d_model, bias=config.bias)
         self.rotary = RotaryPositions(self.d_head) if config.positions == "rotary" else None
 
-    def forward(self, x_BTM: Tensor, mask: Tensor | None, cache: LayerCache | None = None) -> Tensor:
-        """Args:
-            x_BTM: the sublayer's input.
-            mask: additive, broadcastable to (B, 1, T, T).
-            cache: keys and values of earlier positions; the new ones are appended to it.
-
-        Returns:
-            The attended values, shape (B, T, M).
-        """
+    def forward(self, x_BTM: Tensor, mask: Tensor | None) -> Tensor:
+        """The attended values, shape (B, T, M), of the sublayer's input; `mask` is broadcastable to (B, 1, T, T)."""
         q, k, v = split_heads(self.qkv(x_BTM), self.d_head).split(self.heads, dim=1)
         if self.rotary is not None:
-            start = cache.length if cache is not None else 0
-            q, k = self.rotary(q, start), self.rotary(k, start)
-        if cache is not None:
-            k, v = cache.append(k, v)
+            q, k = self.rotary(q), self.rotary(k)
         y_BHTD = attention(q, k, v, mask, self.p_dropout if self.training else 0.0)
         return self.out(y_BHTD.transpose(1, 2).flatten(2))
 

@@ -1,7 +1,10 @@
 """The decoder's memory while it writes: keys and values of the tokens so far, and of the source sentences.
 
-Shapes: R rows (hypotheses), N sentences, W rows a sentence (beam size, R = N × W), K key–value heads, T target length,
-S source length, D head width. The W rows of a sentence stand together and share its source keys and values.
+Shapes: N sentences, W rows (hypotheses) of each, K key–value heads, S source length, D head width, L slots: one for
+each row of each target position so far, position after position.
+
+A row never moves. All rows of a sentence look at all of its slots, through a mask that shows each row the slots of its
+own past; a beam that goes on from another hypothesis takes over its line of that mask and copies no key or value.
 """
 
 from dataclasses import dataclass
@@ -9,68 +12,76 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from nmt.model.attention import MASKED
+
 
 @dataclass
 class LayerCache:
-    """One decoder block's keys and values; `length` target positions of the preallocated ones are filled."""
+    """One decoder block's keys and values, of a sentence's heads one after the other: (N × K, L or S, D)."""
 
-    keys_RKTD: Tensor
-    values_RKTD: Tensor
-    source_NKSD: tuple[Tensor, Tensor]
-    length: int = 0
-
-    def append(self, k_RK1D: Tensor, v_RK1D: Tensor) -> tuple[Tensor, Tensor]:
-        """Store the newest positions' keys and values; return all so far, each of shape (R, K, length, D)."""
-        start, self.length = self.length, self.length + k_RK1D.size(2)
-        self.keys_RKTD[:, :, start:self.length] = k_RK1D
-        self.values_RKTD[:, :, start:self.length] = v_RK1D
-        return self.keys_RKTD[:, :, :self.length], self.values_RKTD[:, :, :self.length]
-
-    def reorder_target(self, index_R: Tensor) -> None:
-        """Rebuild the rows; only the filled positions are copied."""
-        for name in ("keys_RKTD", "values_RKTD"):
-            old = getattr(self, name)
-            new = old.new_empty(index_R.size(0), *old.shape[1:])
-            new[:, :, :self.length] = old[index_R, :, :self.length]
-            setattr(self, name, new)
+    keys: Tensor
+    values: Tensor
+    source_keys: Tensor
+    source_values: Tensor
 
 
-@dataclass
 class DecoderCache:
-    """What `Transformer.decode_step` needs of the past. Made by `Transformer.new_cache`, held by the caller."""
+    """What the next step needs of the past. Made by `IncrementalDecoder.start`, held by the caller."""
 
-    layers: list[LayerCache]
-    memory_mask_N11S: Tensor
-    beam_size: int
+    def __init__(self, source_2NKSD: list[Tensor], source_mask_N11S: Tensor | None, max_length: int,
+                 width: int) -> None:
+        """Args:
+            source_2NKSD: each block's keys and values of the source.
+            source_mask_N11S: additive; None if there is no padding.
+            max_length: target positions to make room for.
+            width: rows of each sentence.
+        """
+        _, n_sentences, n_heads, _, d_head = source_2NKSD[0].shape
+        self.width, self.max_length, self.length = width, max_length, 0
+        self.source_2NKSD, self.source_mask_N11S = source_2NKSD, source_mask_N11S
+        self.target_2NKLD = [s.new_empty(2, n_sentences, n_heads, max_length * width, d_head) for s in source_2NKSD]
+        self.past_NWL = torch.full((n_sentences, width, max_length * width), MASKED, device=source_2NKSD[0].device)
+        self.layers = self.make_layers()
 
-    @property
-    def length(self) -> int:
-        """Target positions decoded so far."""
-        return self.layers[0].length
-
-    @property
-    def max_length(self) -> int:
-        """Target positions there is room for."""
-        return self.layers[0].keys_RKTD.size(2)
+    def make_layers(self) -> list[LayerCache]:
+        return [LayerCache(*(part.flatten(0, 1) for pair in both for part in pair))
+                for both in zip(self.target_2NKLD, self.source_2NKSD, strict=True)]
 
     @property
     def n_sentences(self) -> int:
-        return self.memory_mask_N11S.size(0)
+        return self.past_NWL.size(0)
 
-    def reorder(self, index_R: Tensor) -> None:
-        """Keep the rows `index_R` (int64), in that order.
+    def grow(self) -> Tensor | None:
+        """Make room for a position; return the mask (N, 1, W, filled) of each row's past with it, if there's a need."""
+        start, self.length = self.length * self.width, self.length + 1
+        if self.width == 1:
+            return None
+        self.past_NWL[:, :, start:start + self.width].diagonal(dim1=1, dim2=2).zero_()
+        return self.past_NWL[:, None, :, :start + self.width]
 
-        A row may come again or not at all, and whole sentences may leave; but each successive `beam_size` rows must
-        come from one sentence.
-        """
-        assert index_R.size(0) % self.beam_size == 0, "whole sentences stay or leave"
-        sentences_N = index_R[::self.beam_size] // self.beam_size
-        leaving = sentences_N.size(0) != self.n_sentences or not torch.equal(
-            sentences_N, torch.arange(self.n_sentences, device=sentences_N.device))
-        for layer in self.layers:
-            layer.reorder_target(index_R)
-            if leaving:
-                k, v = layer.source_NKSD
-                layer.source_NKSD = k[sentences_N], v[sentences_N]
-        if leaving:
-            self.memory_mask_N11S = self.memory_mask_N11S[sentences_N]
+    def append(self, layer: int, kv_2NKWD: Tensor) -> tuple[Tensor, Tensor]:
+        """Store a block's keys and values of the newest position; return all so far, each (N × K, filled, D)."""
+        filled = self.length * self.width
+        self.target_2NKLD[layer][:, :, :, filled - self.width:filled] = kv_2NKWD
+        cache = self.layers[layer]
+        return cache.keys[:, :filled], cache.values[:, :filled]
+
+    def reorder(self, parents_NW: Tensor) -> None:
+        """Let each row go on from row `parents_NW` (int64, from 0 to W − 1) of its sentence; some may have no heir."""
+        if self.width > 1:
+            filled = self.length * self.width
+            index_NWL = parents_NW[:, :, None].expand(-1, -1, filled)
+            self.past_NWL[:, :, :filled] = self.past_NWL[:, :, :filled].gather(1, index_NWL)
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep the sentences with these numbers (int64, rising), and let the others go."""
+        n, filled = sentences.size(0), self.length * self.width
+        for i, target_2NKLD in enumerate(self.target_2NKLD):
+            kept = target_2NKLD[:, :, :, :filled].index_select(1, sentences)
+            self.target_2NKLD[i] = target_2NKLD[:, :n]
+            self.target_2NKLD[i][:, :, :, :filled] = kept
+        self.source_2NKSD = [source.index_select(1, sentences) for source in self.source_2NKSD]
+        self.past_NWL = self.past_NWL[sentences]
+        if self.source_mask_N11S is not None:
+            self.source_mask_N11S = self.source_mask_N11S[sentences]
+        self.layers = self.make_layers()

@@ -10,7 +10,6 @@ from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 from nmt.model.attention import CrossAttention, SelfAttention
-from nmt.model.cache import LayerCache
 from nmt.model.dropout import Dropout
 
 
@@ -86,10 +85,3 @@ class DecoderBlock(nn.Module):
         x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, self_mask))
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, source, memory_mask, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
-
-    def step(self, x_R1M: Tensor, cache: LayerCache, memory_mask: Tensor) -> Tensor:
-        """One new position of each row. A sentence's rows are query positions of one attention to its source."""
-        x_R1M = self.around_self(x_R1M, lambda x: self.self_attention(x, None, cache))
-        x_NWM = x_R1M.view(memory_mask.size(0), -1, x_R1M.size(2))
-        x_NWM = self.around_cross(x_NWM, lambda x: self.cross_attention(x, cache.source_NKSD, memory_mask))
-        return self.around_feed_forward(x_NWM, self.feed_forward).view_as(x_R1M)

@@ -59,9 +59,16 @@ class RotaryPositions(nn.Module):
         angles = torch.arange(length)[:, None] * rates
         return torch.stack([angles.cos(), angles.sin()])
 
-    def forward(self, x_BHTD: Tensor, start: int = 0) -> Tensor:
-        """Rotate positions `start` onwards."""
-        end, table = start + x_BHTD.size(2), self.table
+    def forward(self, x_BHTD: Tensor) -> Tensor:
+        """Rotate positions 0 to T − 1."""
+        return self.rotate(x_BHTD, 0, x_BHTD.size(2))
+
+    def at(self, x_BHWD: Tensor, position: int) -> Tensor:
+        """Rotate rows that all stand at one position."""
+        return self.rotate(x_BHWD, position, position + 1)
+
+    def rotate(self, x_BHTD: Tensor, start: int, end: int) -> Tensor:
+        table = self.table
         if end > table.size(1):
             with torch.inference_mode(False):  # training may use the longer table too
                 self.table = table = self.angles(2 * end).to(table)

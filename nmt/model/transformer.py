@@ -1,6 +1,6 @@
 """The encoder–decoder Transformer: ids and masks in, logits out (Vaswani et al. 2017, and what came after).
 
-Shapes: B batch, S source length, T target length, M model width, V target vocabulary, R rows in a cache (see `cache`).
+Shapes: B batch, S source length, T target length, M model width, V target vocabulary.
 Real positions come first and padding after them, on both sides.
 """
 
@@ -9,11 +9,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 from nmt.model.attention import CrossAttention, SelfAttention, causal_mask, padding_mask
-from nmt.model.cache import DecoderCache, LayerCache
 from nmt.model.dropout import Dropout
 from nmt.model.layers import DecoderBlock, EncoderBlock, FeedForward, make_norm
 from nmt.model.positions import AddedPositions
@@ -28,7 +26,7 @@ class Memory:
 
 
 class Transformer(nn.Module):
-    """Source ids to target logits: forward to train, encode, new_cache and decode_step to translate."""
+    """Source ids to target logits, for all positions at once; `incremental` decodes them one by one."""
 
     def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
@@ -91,29 +89,11 @@ class Transformer(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """Hidden states (…, M) to float32 logits (…, V)."""
-        return F.linear(states, self.output.weight).float()
+        return self.output(states).float()
 
-    def new_cache(self, memory: Memory, max_length: int, beam_size: int = 1) -> DecoderCache:
-        """An empty cache for `max_length` target positions of `beam_size` hypotheses of each sentence."""
-        def layer(block: DecoderBlock) -> LayerCache:
-            source = block.cross_attention.keys_values(memory.states_BSM)
-            n_sentences, n_heads, _, d_head = source[0].shape
-            shape = (n_sentences * beam_size, n_heads, max_length, d_head)
-            k, v = (source[0].new_empty(shape) for _ in range(2))
-            return LayerCache(k, v, (source[0].contiguous(), source[1].contiguous()))
-
-        return DecoderCache([layer(block) for block in self.decoder_blocks], memory.mask_B11S, beam_size)
-
-    def decode_step(self, tokens_R: Tensor, cache: DecoderCache) -> Tensor:
-        """Logits (R, V), float32, of what follows `tokens_R` (int64), each row's newest; the cache grows by one."""
-        x_R1M = self.embed(tokens_R[:, None], self.tgt_embedding, self.tgt_positions, cache.length)
-        for block, layer in zip(self.decoder_blocks, cache.layers, strict=True):
-            x_R1M = block.step(x_R1M, layer, cache.memory_mask_N11S)
-        return self.logits(self.decoder_norm(x_R1M)[:, 0])
-
-    def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: nn.Module, start: int = 0) -> Tensor:
-        """Embeddings scaled by √M (Vaswani et al. 2017, section 3.4), with positions from `start`, and dropout."""
-        x_BTM: Tensor = self.dropout(positions(embedding(ids_BT) * self.scale, start))
+    def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: nn.Module) -> Tensor:
+        """Embeddings scaled by √M (Vaswani et al. 2017, section 3.4), with positions, and dropout."""
+        x_BTM: Tensor = self.dropout(positions(embedding(ids_BT) * self.scale))
         return x_BTM
 
 

@@ -1,0 +1,192 @@
+"""A peer decodes what `decode_speed.py` gives it, with the weights of an nmt model. Started by that script, once a row.
+
+    PYTHON benchmarks/decode_peers.py ctranslate2-int8 --model DIR --source FILE --reference FILE --beam 5 --batch 64
+
+Runs in a Python that has the peer (`pip install ctranslate2 transformers`) besides nmt. The model is a classic one:
+LayerNorm (post-norm for transformers), sinusoidal positions, biases. The peers get pieces: their time is that of
+decoding alone.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nmt.config import require
+from nmt.data.tokenizer import BOS, EOS, PAD, Tokenizer
+from nmt.decode.folder import load_model
+from nmt.model.positions import sinusoids
+from nmt.scoring.metrics import score
+
+# Longest output of the peers; none of the test set's comes near.
+MAX_LENGTH = 100
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to translate, and how."""
+
+    model: Any  # a Transformer, whose parts mypy takes for any modules
+    tokenizer: Tokenizer
+    sources: list[list[int]]
+    beam: int
+    batch: int
+
+
+def ctranslate2(job: Job, compute_type: str) -> Callable[[], list[list[int]]]:
+    from ctranslate2 import Translator
+    from ctranslate2.specs import TransformerSpec
+
+    config, vocabulary = job.model.config, job.tokenizer.target_pieces(range(job.tokenizer.tgt_vocab_size))
+    spec = TransformerSpec.from_config((config.encoder_layers, config.decoder_layers), config.n_heads,
+                                       pre_norm=config.norm_position == "pre")
+    spec.config.decoder_start_token, spec.config.add_source_eos = "<s>", True
+    for side, embedding, blocks in ((spec.encoder, job.model.src_embedding, job.model.encoder),
+                                    (spec.decoder, job.model.tgt_embedding, job.model.decoder)):
+        embeddings = side.embeddings[0] if side is spec.encoder else side.embeddings
+        embeddings.weight = embedding.weight.detach().numpy()
+        side.scale_embeddings = True
+        side.position_encodings.encodings = sinusoids(512, config.d_model).numpy()
+        for layer, block in zip(side.layer, blocks, strict=True):
+            fill_attention(layer.self_attention, [block.self_attention.qkv, block.self_attention.out],
+                           block.around_self.norm)
+            if side is spec.decoder:
+                cross = block.cross_attention
+                fill_attention(layer.attention, [cross.q, cross.kv, cross.out], block.around_cross.norm)
+            fill(layer.ffn.linear_0, block.feed_forward.up)
+            fill(layer.ffn.linear_1, block.feed_forward.down)
+            fill_norm(layer.ffn.layer_norm, block.around_feed_forward.norm)
+    if config.norm_position == "pre":
+        fill_norm(spec.encoder.layer_norm, job.model.encoder_norm)
+        fill_norm(spec.decoder.layer_norm, job.model.decoder_norm)
+    spec.decoder.projection.weight = job.model.output.weight.detach().numpy()
+    spec.register_source_vocabulary(vocabulary)
+    spec.register_target_vocabulary(vocabulary)
+    spec.validate()
+    folder = tempfile.mkdtemp()
+    spec.save(folder)
+    translator = Translator(folder, device="cpu", compute_type=compute_type, inter_threads=1,
+                            intra_threads=torch.get_num_threads())
+    pieces = [job.tokenizer.source_pieces(ids) for ids in job.sources]
+    number = {piece: i for i, piece in enumerate(vocabulary)}
+
+    def translate() -> list[list[int]]:
+        results = translator.translate_batch(pieces, beam_size=job.beam, max_batch_size=job.batch,
+                                             max_decoding_length=MAX_LENGTH, length_penalty=1.0)
+        return [[number[piece] for piece in result.hypotheses[0]] for result in results]
+    return translate
+
+
+def fill(spec: Any, linear: Any) -> None:
+    spec.weight, spec.bias = linear.weight.detach().numpy(), linear.bias.detach().numpy()
+
+
+def fill_norm(spec: Any, norm: Any) -> None:
+    spec.gamma, spec.beta = norm.weight.detach().numpy(), norm.bias.detach().numpy()
+
+
+def fill_attention(spec: Any, linears: list[Any], norm: Any) -> None:
+    for part, linear in zip(spec.linear, linears, strict=True):
+        fill(part, linear)
+    fill_norm(spec.layer_norm, norm)
+
+
+def transformers(job: Job, _: str) -> Callable[[], list[list[int]]]:
+    from transformers import MarianConfig, MarianMTModel
+
+    config = job.model.config
+    model = MarianMTModel(MarianConfig(
+        vocab_size=job.tokenizer.tgt_vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers, encoder_attention_heads=config.n_heads,
+        decoder_attention_heads=config.n_heads, encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff,
+        activation_function="relu", scale_embedding=True, pad_token_id=PAD, eos_token_id=EOS, bos_token_id=BOS,
+        decoder_start_token_id=BOS, max_position_embeddings=512, forced_eos_token_id=None)).eval()
+    with torch.no_grad():
+        model.lm_head.weight.copy_(job.model.output.weight)
+        for side, embedding, blocks in ((model.model.encoder, job.model.src_embedding, job.model.encoder),
+                                        (model.model.decoder, job.model.tgt_embedding, job.model.decoder)):
+            side.embed_tokens.weight.copy_(embedding.weight)
+            side.embed_positions.weight.copy_(sinusoids(512, config.d_model))
+            for layer, block in zip(side.layers, blocks, strict=True):
+                own = block.self_attention
+                copy_attention(layer.self_attn, [*split(own.qkv, 3), own.out])
+                layer.self_attn_layer_norm.load_state_dict(block.around_self.norm.state_dict())
+                if side is model.model.decoder:
+                    cross = block.cross_attention
+                    copy_attention(layer.encoder_attn, [*split(cross.q, 1), *split(cross.kv, 2), cross.out])
+                    layer.encoder_attn_layer_norm.load_state_dict(block.around_cross.norm.state_dict())
+                layer.fc1.load_state_dict(block.feed_forward.up.state_dict())
+                layer.fc2.load_state_dict(block.feed_forward.down.state_dict())
+                layer.final_layer_norm.load_state_dict(block.around_feed_forward.norm.state_dict())
+    order = sorted(range(len(job.sources)), key=lambda i: -len(job.sources[i]))
+
+    @torch.inference_mode()
+    def translate() -> list[list[int]]:
+        output: list[list[int]] = [[]] * len(order)
+        for start in range(0, len(order), job.batch):
+            rows = order[start:start + job.batch]
+            src_BS = torch.nn.utils.rnn.pad_sequence([torch.tensor([*job.sources[i], EOS]) for i in rows],
+                                                     batch_first=True, padding_value=PAD)
+            out_BT = model.generate(input_ids=src_BS, attention_mask=src_BS != PAD, num_beams=job.beam, do_sample=False,
+                                    max_new_tokens=MAX_LENGTH, length_penalty=1.0)
+            for i, ids in zip(rows, out_BT[:, 1:].tolist(), strict=True):
+                output[i] = [token for token in (ids[:ids.index(EOS)] if EOS in ids else ids) if token != PAD]
+        return output
+    return translate
+
+
+def split(linear: Any, parts: int) -> list[tuple[Any, Any]]:
+    return list(zip(linear.weight.chunk(parts), linear.bias.chunk(parts), strict=True))
+
+
+def copy_attention(attention: Any, parts: list[Any]) -> None:
+    *projections, out = parts
+    for linear, (weight, bias) in zip((attention.q_proj, attention.k_proj, attention.v_proj), projections, strict=True):
+        linear.weight.copy_(weight)
+        linear.bias.copy_(bias)
+    attention.out_proj.load_state_dict(out.state_dict())
+
+
+PEERS: dict[str, tuple[Callable[[Job, str], Callable[[], list[list[int]]]], str]] = {
+    "ctranslate2-float32": (ctranslate2, "float32"), "ctranslate2-int8": (ctranslate2, "int8"),
+    "transformers": (transformers, "float32")}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("peer", choices=PEERS)
+    for name in ("--model", "--source", "--reference"):
+        parser.add_argument(name, type=Path, required=True)
+    for name in ("--beam", "--batch", "--repeats"):
+        parser.add_argument(name, type=int, required=True)
+    parser.add_argument("--threads", type=int, default=0)
+    args = parser.parse_args()
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    model, tokenizer, info = load_model(args.model)
+    require((info.model.norm, info.model.positions, info.model.activation, info.model.bias)
+            == ("layer", "sinusoidal", "relu", True), f"{args.model} is not a classic Transformer")
+    require(args.peer != "transformers" or info.model.norm_position == "post",
+            f"{args.model} is pre-norm, which MarianMTModel is not")
+    sources = tokenizer.encode_source(args.source.read_text(encoding="utf8").splitlines())
+    build, compute_type = PEERS[args.peer]
+    translate = build(Job(model, tokenizer, sources, args.beam, args.batch), compute_type)
+    best, output = float("inf"), []
+    for _ in range(args.repeats):
+        started = time.perf_counter()
+        output = translate()
+        best = min(best, time.perf_counter() - started)
+    (bleu,) = score(tokenizer.decode_target(output), args.reference.read_text(encoding="utf8").splitlines(),
+                    metrics=["bleu"])
+    print(json.dumps({"sentences_per_second": len(sources) / best, "bleu": bleu.value,
+                      "tokens_per_second": sum(map(len, output)) / best}))
+
+
+if __name__ == "__main__":
+    main()
