@@ -319,19 +319,85 @@ class TrainingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingConfig:
-    """How ids are searched for. Used by `nmt.translate`, `nmt.evaluate` and validation alike."""
+    """How a translation is found. Used by `nmt.translate`, `nmt.evaluate` and validation alike."""
 
     beam_size: int = 5
     """Hypotheses kept at each step; 1 is greedy search."""
 
+    beam_groups: int = 1
+    """Parts of the beam that each avoid what those before them take (diverse beam search, Vijayakumar et al. 2018), for
+    n-best lists that differ in more than a word. Must divide beam_size."""
+
+    diversity: float = 0.5
+    """With beam_groups: what a piece loses, in log-probability, for each hypothesis of earlier groups that takes it in
+    the same step. It counts in choosing only, not in the score."""
+
     length_penalty: float = 1.0
-    """Exponent of the hypothesis length that divides its log-probability when hypotheses are ranked; 0: none."""
+    """Exponent of the length that divides a hypothesis's log-probability when hypotheses are ranked; 0: none. Higher
+    favours longer translations."""
+
+    length_norm: Literal["average", "gnmt"] = "average"
+    """What is raised to that power: the pieces, EOS counted, or (5 + pieces) / 6 (Wu et al. 2016, equation 14)."""
+
+    coverage_penalty: float = 0.0
+    """Weight of the coverage penalty when hypotheses are ranked, against parts of the source left out (beta of
+    Wu et al. 2016, equation 14; 0.2), from the mean of all cross-attention; 0: none."""
+
+    min_length: int = 0
+    """Fewest pieces of a translation."""
+
+    max_length: int = 0
+    """Most pieces of a translation; 0: max_length_ratio alone is the limit."""
 
     max_length_ratio: float = 2.0
     """Longest output, as a multiple of the source's pieces, plus 10."""
 
+    no_repeat_ngram: int = 0
+    """No sequence of so many pieces is written twice; 0: any may be. Against loops of weak models; 3 or more."""
+
+    repetition_penalty: float = 1.0
+    """What the log-probability of a piece already written is multiplied by (Keskar et al. 2019); 1: nothing."""
+
+    prefix_bias: float = 1.0
+    """How a target prefix binds: 1: the translation begins with it; below: a hypothesis that has followed it so far has
+    its next piece mixed in with this weight (Arivazhagan et al. 2020), and may leave it."""
+
+    samples: int = 0
+    """Above 0: so many translations of each sentence are drawn at random instead of searched for."""
+
+    temperature: float = 1.0
+    """Of drawing: logits are divided by it; below 1 the probable becomes more probable."""
+
+    top_k: int = 0
+    """Of drawing: from the so many most probable pieces; 0: all."""
+
+    top_p: float = 1.0
+    """Of drawing: from the fewest most probable pieces whose probabilities sum to it (Holtzman et al. 2020)."""
+
+    min_p: float = 0.0
+    """Of drawing: from pieces at least so probable, as a share of the most probable one (Nguyen et al. 2024)."""
+
+    seed: int = 1
+    """Of drawing. A sentence's samples depend on it and on the sentence, not on the batch."""
+
+    mbr: Literal["none", "chrf", "bleu"] = "none"
+    """chrf, bleu: of the samples, or else of the beam, take what is most like all others (minimum Bayes risk, Kumar and
+    Byrne 2004), rather than what is most probable."""
+
+    split_above: int = 200
+    """A line of more pieces is translated sentence by sentence. Training lowers it to its longest source: models lose
+    sentences of lines that are longer than any that they have seen."""
+
+    span_pieces: int = 200
+    """Longest source, in pieces, that is ever given to the model; what is longer even as a sentence is cut at spaces.
+    """
+
+    guard: bool = True
+    """Translate again, in other ways, what looks wrong (loops, copies, lost placeholders …), and mark what still does.
+    """
+
     n_best: int = 1
-    """Translations returned for each sentence, best first; at most beam_size."""
+    """Translations returned for each sentence, best first; at most beam_size, or samples."""
 
     batch_size: int = 64
     """Sentences translated together."""
@@ -339,10 +405,25 @@ class DecodingConfig:
     def __post_init__(self) -> None:
         require(self.beam_size >= 1,
                 f"decoding.beam_size is {self.beam_size}: it must be at least 1 (1 is greedy search)")
-        require(1 <= self.n_best <= self.beam_size,
-                f"decoding.n_best is {self.n_best}: it must be from 1 to decoding.beam_size, {self.beam_size}")
-        require(self.length_penalty >= 0, f"decoding.length_penalty is {self.length_penalty}: it can't be negative")
+        require(self.beam_groups >= 1 and self.beam_size % self.beam_groups == 0,
+                f"decoding.beam_groups is {self.beam_groups}: it must divide decoding.beam_size, {self.beam_size}")
+        for name in ("diversity", "length_penalty", "coverage_penalty", "min_length", "max_length", "no_repeat_ngram",
+                     "samples", "top_k"):
+            require(getattr(self, name) >= 0, f"decoding.{name} is {getattr(self, name)}: it can't be negative")
+        require(not 0 < self.max_length < self.min_length,
+                f"decoding.min_length is {self.min_length}: it can't be above decoding.max_length, {self.max_length}")
         require(self.max_length_ratio > 0, f"decoding.max_length_ratio is {self.max_length_ratio}: it must be positive")
+        require(self.repetition_penalty >= 1,
+                f"decoding.repetition_penalty is {self.repetition_penalty}: it must be at least 1, which is none")
+        require(0 < self.prefix_bias <= 1, f"decoding.prefix_bias is {self.prefix_bias}: it must be above 0, up to 1")
+        require(self.temperature > 0, f"decoding.temperature is {self.temperature}: it must be positive")
+        require(0 < self.top_p <= 1, f"decoding.top_p is {self.top_p}: it must be above 0, up to 1, which is all")
+        require(0 <= self.min_p < 1, f"decoding.min_p is {self.min_p}: it must be from 0 (all) to below 1")
+        kind, most = ("samples", self.samples) if self.samples else ("beam_size", self.beam_size)
+        require(1 <= self.n_best <= most,
+                f"decoding.n_best is {self.n_best}: it must be from 1 to decoding.{kind}, {most}")
+        for name in ("split_above", "span_pieces"):
+            require(getattr(self, name) >= 1, f"decoding.{name} is {getattr(self, name)}: it must be at least 1")
         require(self.batch_size >= 1, f"decoding.batch_size is {self.batch_size}: it must be at least 1")
 
 

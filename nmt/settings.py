@@ -17,9 +17,28 @@ from nmt.config import Config, DecodingConfig, DecodingPrecision
 DECODING_HELP = {
     "beam_size": "Hypotheses kept at each step; 1 is greedy search.",
     "length_penalty": "Exponent of the length that divides a hypothesis's log-probability; 0: none.",
+    "length_norm": "What is raised to it: the length (average), or (5 + length) / 6 (gnmt).",
+    "coverage_penalty": "Weight of the penalty for source parts left out; 0: none, 0.2 is usual.",
+    "min_length": "Fewest pieces of a translation.",
+    "max_length": "Most pieces of a translation; 0: no limit but the next.",
     "max_length_ratio": "Longest output, as a multiple of the source's pieces, plus 10.",
-    "batch_size": "Sentences translated together.",
+    "no_repeat_ngram": "No sequence of so many pieces is written twice; 0: any may be.",
+    "repetition_penalty": "What the log-probability of a piece already written is multiplied by; 1: nothing.",
+    "beam_groups": "Parts of the beam that avoid one another's pieces, for n-best lists that differ.",
+    "diversity": "How much they avoid them, in log-probability.",
+    "prefix_bias": "1: a prefix is binding; below 1: hypotheses lean to it so much.",
+    "samples": "Draw so many translations of each sentence at random instead of searching.",
+    "temperature": "Of drawing: below 1 the probable becomes more probable.",
+    "top_k": "Of drawing: from the so many most probable pieces; 0: all.",
+    "top_p": "Of drawing: from the fewest pieces that have this probability together.",
+    "min_p": "Of drawing: from pieces with at least this share of the most probable one's probability.",
+    "seed": "Of drawing.",
+    "mbr": "Of the beam, or of the samples, take what is most like the others, by this measure.",
+    "split_above": "A line of more pieces than this is translated sentence by sentence.",
+    "span_pieces": "Longest source that is given to the model; longer sentences are cut at spaces.",
+    "guard": "Try again, in other ways, what looks wrong, and tell on stderr what still does: true or false.",
     "n_best": "Write the N best, a line each: index of the input line (from 0) ||| text ||| score.",
+    "batch_size": "Sentences translated together.",
 }
 
 
@@ -67,8 +86,11 @@ def add_decoding_options(parser: Any, *names: str) -> None:
     """Options for these fields of `DecodingConfig`, spelled --beam-size; those not given keep the model's own value."""
     for f in fields(DecodingConfig):
         if f.name in names:
-            parser.add_argument(f"--{f.name.replace('_', '-')}", type=type(f.default), default=SUPPRESS, metavar="N",
-                                help=DECODING_HELP[f.name])
+            option, text = f"--{f.name.replace('_', '-')}", DECODING_HELP[f.name]
+            if choices := get_args(f.type):
+                parser.add_argument(option, choices=choices, default=SUPPRESS, help=text)
+            else:
+                parser.add_argument(option, type=type(f.default), default=SUPPRESS, metavar="N", help=text)
 
 
 def add_device_options(parser: Any, precision: DecodingPrecision) -> None:

@@ -183,8 +183,9 @@ class Run:
                                     f"with --resume goes on.") from stopped
         if processes.first:
             languages = self.config.data
-            info = ModelInfo(languages.source, languages.target, prepared.corpus, self.config.model,
-                             self.config.decoding)
+            longest = int(data.of_epoch(seed=0, epoch=0).source.lengths_N.max())
+            decoding = replace(self.config.decoding, split_above=min(longest, self.config.decoding.split_above))
+            info = ModelInfo(languages.source, languages.target, prepared.corpus, self.config.model, decoding)
             save_model(self.folder / "model", weights, prepared.tokenizer, info, self.card(prepared, parameters))
 
     def card(self, prepared: "Prepared", parameters: int) -> str:

@@ -9,15 +9,24 @@ blank one by a blank. Lines are answered as they come: those that have arrived a
 import os
 import sys
 from argparse import SUPPRESS
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from nmt.settings import add_decoding_options, add_device_options, override_decoding, parse, run_command
+from nmt.config import require
+from nmt.settings import (
+    DECODING_HELP,
+    add_decoding_options,
+    add_device_options,
+    override_decoding,
+    parse,
+    run_command,
+)
 
 if TYPE_CHECKING:
-    from nmt.decode.translator import Translation, Translator
+    from nmt.decode.translator import Translator
+    from nmt.jobs import Job
 
 # Bytes read at once for each of `batch_size`: a dozen batches of ordinary lines, to be sorted by length.
 BYTES_AHEAD = 1024
@@ -35,12 +44,30 @@ def make_parser() -> Any:
     parser.add_argument("--input", nargs="+", default=[], metavar="FILE", help="The same, after those named first.")
     parser.add_argument("--output", default=SUPPRESS, metavar="FILE",
                         help="Where to write, instead of standard output.")
-    parser.add_argument("--model", default=SUPPRESS, metavar="DIR",
-                        help="A model or run folder; otherwise the newest finished run's.")
+    parser.add_argument("--model", nargs="+", default=SUPPRESS, metavar="DIR",
+                        help="A model or run folder, or several that translate together (an ensemble); otherwise the "
+                             "newest finished run's.")
+    parser.add_argument("--format", choices=["text", "tsv", "jsonl"], default="text",
+                        help="text: a line is a source, and its answer a translation. tsv: the first column is the "
+                             "source; columns with translation, score and flags are added. jsonl: a line is a string, "
+                             'or an object with "text" (which may have line breaks) and perhaps "prefix", "must", '
+                             '"must_not"; translation, score, tokens, flags and more are added.')
+    parser.add_argument("--force-decode", action="store_true",
+                        help="Score given translations: a line is source TAB translation, and its answer the score "
+                             "(text), the line and the score (tsv) or all scores (jsonl).")
     parser.add_argument("--scores", action="store_true",
                         help="Write score TAB text: the log-probability divided by length ** length penalty.")
+    parser.add_argument("--alignments", action="store_true",
+                        help="Write text ||| 0-0 1-2 …: the word, from 0, of the source that each word comes from.")
+    parser.add_argument("--glossary", default=SUPPRESS, metavar="FILE",
+                        help="Lines of source TAB target: what must become what (see the README). Tells what was met.")
+    parser.add_argument("--prefix", default="", metavar="TEXT", help="What each translation begins with.")
+    parser.add_argument("--must", nargs="+", default=[], metavar="PHRASE",
+                        help="What must occur in each translation; alternatives are parted by |, * stands for any end.")
+    parser.add_argument("--must-not", nargs="+", default=[], metavar="PHRASE", help="What must not occur.")
+    parser.add_argument("--verbose", action="store_true", help="Tell model, device, precision and speed on stderr.")
     add_device_options(parser, precision="auto")
-    add_decoding_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size", "n_best")
+    add_decoding_options(parser, *DECODING_HELP)
     return parser
 
 
@@ -62,12 +89,14 @@ def translate_files(options: Any) -> None:
     with ExitStack() as stack:
         names = [*options.files, *options.input] or ["-"]
         inputs = [stack.enter_context(open_input(name)) for name in names]
-        translator = load_translator(options)
+        job = make_job(options)
         output = stack.enter_context(open_output(options.get("output"), names))
-        chunks = (chunk for file in inputs for chunk in read_chunks(file, translator.decoding.batch_size * BYTES_AHEAD))
-        for block in translate_chunks(translator, chunks, n_best="n_best" in options, scores=options.scores):
-            output.write(block)
+        size = job.translator.decoding.batch_size * BYTES_AHEAD
+        for chunk in (chunk for file in inputs for chunk in read_chunks(file, size)):
+            output.write(job.answer(chunk))
             output.flush()
+        for line in job.report(verbose=options.verbose):
+            print(line, file=sys.stderr)
 
 
 def open_input(name: str) -> IO[bytes]:
@@ -88,15 +117,33 @@ def open_output(name: str | None, inputs: list[str]) -> IO[bytes]:
     return open(name, "wb")
 
 
+def make_job(options: Any) -> "Job":
+    """What the options ask for."""
+    from nmt.decode.glossary import Glossary
+    from nmt.jobs import Columns, Demands, Json, Scoring, Text, Translating
+
+    require(not (options.format == "tsv" and options.alignments), "--alignments goes with --format text or jsonl")
+    glossary = Glossary.load(Path(options.glossary)) if "glossary" in options else None
+    translator = load_translator(options)
+    if options.force_decode:
+        return Scoring(translator, options.format)
+    form = (Json(translator, options.alignments) if options.format == "jsonl" else Columns()
+            if options.format == "tsv" else Text(translator, "n_best" in options, options.scores, options.alignments))
+    must = tuple(tuple(phrases.split("|")) for phrases in options.must)
+    return Translating(translator, form, Demands(options.prefix, must, tuple(options.must_not), glossary))
+
+
 def load_translator(options: Any) -> "Translator":
     """The model that the options name, with the decoding settings they give in place of its own."""
     from nmt.decode.translator import Translator, find_model
 
-    folder = find_model(options.get("model"))
+    folders = [find_model(folder) for folder in options.get("model", [None])]
     if "model" not in options:
-        print(f"Model: {folder}", file=sys.stderr)
-    translator = Translator.load(folder, options.device, precision=options.precision)
+        print(f"Model: {folders[0]}", file=sys.stderr)
+    translator = Translator.load(folders, options.device, precision=options.precision)
     translator.decoding = override_decoding(translator.decoding, options)
+    if options.verbose:
+        print(f"{', '.join(map(str, folders))}: {translator.describe()}", file=sys.stderr)
     return translator
 
 
@@ -111,24 +158,6 @@ def read_chunks(file: IO[bytes], size: int) -> Iterator[list[bytes]]:
             unfinished = [others[-1]]
     if last := b"".join(unfinished):
         yield [last]
-
-
-def translate_chunks(translator: "Translator", chunks: Iterable[list[bytes]], *, n_best: bool = False,
-                     scores: bool = False) -> Iterator[bytes]:
-    """The output for each chunk of lines."""
-    index = 0
-    for chunk in chunks:
-        answers = translator.translate_n_best([line.decode("utf-8", "surrogateescape") for line in chunk])
-        yield "".join(f"{show(index + i, translation, n_best=n_best, scores=scores)}\n"
-                      for i, answer in enumerate(answers) for translation in answer).encode()
-        index += len(chunk)
-
-
-def show(index: int, translation: "Translation", *, n_best: bool, scores: bool) -> str:
-    """One output line, without its end."""
-    if n_best:
-        return f"{index} ||| {translation.text} ||| {translation.score:.4f}"
-    return f"{translation.score:.4f}\t{translation.text}" if scores else translation.text
 
 
 if __name__ == "__main__":

@@ -5,18 +5,29 @@ import subprocess
 import sys
 from pathlib import Path
 
+import torch
+
+from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.data.tokenizer import train_tokenizer
+from nmt.decode.folder import ModelInfo, save_model
+from nmt.model.transformer import Transformer
+
 ROOT = Path(__file__).parent.parent
 NOUNS = [("Haus", "house"), ("Boot", "boat"), ("Kind", "child"), ("Tier", "animal"), ("Brot", "bread")]
 PEER = "print('loading …'); print('peer bf16: 20 target tokens/s, 2.0 sentences/s')"
 
 
-def test_train_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
+def write_corpus(folder: Path) -> Path:
+    folder.mkdir()
     for split, sizes in (("train", range(20)), ("val", range(20, 22)), ("test", range(22, 24))):
         for side, language in enumerate(("de", "en")):
-            (corpus / f"{split}.{language}").write_text(
+            (folder / f"{split}.{language}").write_text(
                 "".join(f"{noun[side]} {size}\n" for noun in NOUNS for size in sizes), encoding="utf8")
+    return folder
+
+
+def test_train_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus")
     result = subprocess.run(
         [sys.executable, "benchmarks/train_speed.py", "--corpus", str(corpus), "--steps", "2", "--warmup", "1",
          "--batch-tokens", "64", "--threads", "1", "--rounds", "2", "--json", str(tmp_path / "rows.json"),
@@ -31,3 +42,28 @@ def test_train_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
     assert ours["peak_memory_mib"] > peer["peak_memory_mib"] > 1
     assert ours["target_tokens_per_second"] > ours["sentences_per_second"] > 0
     assert " to " in result.stdout, "the ratio's range"
+
+
+def test_decode_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus")
+    tokenizer = train_tokenizer(NOUNS, TokenizerConfig(vocab_size=290), tmp_path / "tokenizer", "de", "en")
+    config = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32)
+    torch.manual_seed(1)
+    model = Transformer(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    info = ModelInfo("de", "en", "nouns", config, DecodingConfig())
+    save_model(tmp_path / "model", dict(model.named_parameters()), tokenizer, info, "A test.\n")
+    peer = tmp_path / "python"
+    peer.write_text("""#!/bin/sh\necho '{"sentences_per_second": 2.0, "tokens_per_second": 20.0, "bleu": 1.5}'\n""")
+    peer.chmod(0o755)
+    result = subprocess.run(
+        [sys.executable, "benchmarks/decode_speed.py", "--model", str(tmp_path / "model"), "--corpus", str(corpus),
+         "--dtype", "fp32", "--dtype", "int8", "--setting", "2x4", "--threads", "1", "--repeats", "1", "--rounds", "2",
+         "--peer", "ctranslate2-int8", "--peer-python", str(peer), "--json", str(tmp_path / "rows.json")],
+        cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert [(row["system"], row["dtype"]) for row in rows] == [
+        ("nmt", "fp32"), ("nmt", "int8"), ("ctranslate2", "int8")] * 2, "in turn"
+    assert all((row["beam"], row["batch"]) == (2, 4) and row["sentences_per_second"] > 0 for row in rows)
+    assert rows[2]["tokens_per_second"] == 20
+    assert "fp32" in result.stdout

@@ -1,6 +1,10 @@
 """Greedy and beam search agree with their plain definitions, whatever the batch, and stopping early changes nothing."""
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
@@ -10,8 +14,10 @@ from torch import Tensor
 
 from nmt.config import DecodingConfig, ModelConfig
 from nmt.data import tokenizer
-from nmt.decode import search as module
-from nmt.decode.search import BOS, EOS, FORBIDDEN, PAD, Hypothesis, best_continuations, force_score, search
+from nmt.decode import hypothesis as module
+from nmt.decode.ensemble import Ensemble
+from nmt.decode.hypothesis import BOS, EOS, FORBIDDEN, PAD, Demands, Hypothesis
+from nmt.decode.search import best_continuations, force_score, search
 from nmt.model.incremental import IncrementalDecoder
 from nmt.model.transformer import Transformer
 
@@ -47,22 +53,53 @@ def find(model: Transformer, sources: list[list[int]], options: DecodingConfig) 
     return search(IncrementalDecoder(model), *batch(sources), options)
 
 
-def plain_beam_search(model: Transformer, source: list[int], options: DecodingConfig) -> list[tuple[float, list[int]]]:
+def divisor(length: int, options: DecodingConfig) -> float:
+    return float((length if options.length_norm == "average" else (5 + length) / 6) ** options.length_penalty)
+
+
+def ruled(log_probs: list[float], ids: list[int], limit: int, options: DecodingConfig,
+          prefix: Sequence[int]) -> dict[int, float]:
+    """What may follow `ids`, and the log-probability that it is chosen by: the definition of every rule."""
+    step, n, bias = len(ids), options.no_repeat_ngram, options.prefix_bias
+    faithful = list(prefix[:step]) == ids[:len(prefix)] and step < len(prefix)
+    if step == limit:
+        return {EOS: log_probs[EOS]}
+    if faithful and bias == 1:
+        return {prefix[step]: log_probs[prefix[step]]}
+    seen = {tuple(ids[i:i + n]) for i in range(step - n + 1)} if n else set()
+    allowed = {}
+    for token, value in enumerate(log_probs):
+        chosen_by = value * options.repetition_penalty if token in ids else value
+        if faithful:
+            chosen_by = math.log((1 - bias) * math.exp(chosen_by) + bias * (token == prefix[step]))
+        if not (token in FORBIDDEN or (token == EOS and step < options.min_length)
+                or (n and tuple([*ids, token][-n:]) in seen)):
+            allowed[token] = chosen_by
+    return allowed
+
+
+def plain_beam_search(model: Transformer, source: list[int], options: DecodingConfig,
+                      prefix: Sequence[int] = ()) -> list[tuple[float, list[int]]]:
     """The definition: one sentence, whole prefixes instead of a cache, and never an early end."""
     memory = model.encode(*batch([source]))
-    limit = int(options.max_length_ratio * len(source)) + 10
-    live: list[tuple[float, list[int]]] = [(0.0, [])]
-    finished: list[tuple[float, list[int]]] = []
-    for step in range(limit + 1):
-        longer = []
-        for total, ids in live:
-            log_probs = model.decode(torch.tensor([[BOS, *ids]]), memory)[0, -1].log_softmax(0).tolist()
-            allowed = [EOS] if step == limit else [i for i in range(len(log_probs)) if i not in FORBIDDEN]
-            longer += [(total + log_probs[token], [*ids, token]) for token in allowed]
-        best = sorted(longer, reverse=True)[:options.beam_size - len(finished)]
-        finished += [(total / len(ids) ** options.length_penalty, ids[:-1]) for total, ids in best if ids[-1] == EOS]
-        live = [(total, ids) for total, ids in best if ids[-1] != EOS]
-    return sorted(finished, reverse=True)
+    limit = max(min(int(options.max_length_ratio * len(source)) + 10, options.max_length or 10**9), options.min_length)
+    limit += len(prefix)
+    groups: list[list[tuple[float, list[int]]]] = [[(0.0, [])] for _ in range(options.beam_groups)]
+    finished: list[list[tuple[float, list[int]]]] = [[] for _ in groups]
+    for _ in range(limit + 1):
+        taken: list[int] = []
+        for g, live in enumerate(groups):
+            longer = []
+            for total, ids in live:
+                log_probs = model.decode(torch.tensor([[BOS, *ids]]), memory)[0, -1].log_softmax(0).tolist()
+                longer += [(total + value - options.diversity * taken.count(token), total + value, [*ids, token])
+                           for token, value in ruled(log_probs, ids, limit, options, prefix).items()]
+            size = options.beam_size // options.beam_groups - len(finished[g])
+            best = [(total, ids) for _, total, ids in sorted(longer, reverse=True)[:size]]
+            taken += [ids[-1] for _, ids in best]
+            finished[g] += [(total / divisor(len(ids), options), ids[:-1]) for total, ids in best if ids[-1] == EOS]
+            groups[g] = [(total, ids) for total, ids in best if ids[-1] != EOS]
+    return sorted((found for group in finished for found in group), reverse=True)
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +119,75 @@ def test_batched_search_on_the_cache_with_early_stopping_is_the_plain_one(
         expected = plain_beam_search(model, source, options)[:options.n_best]
         assert [h.ids for h in found] == [ids for _, ids in expected]
         assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
+
+
+RULES = st.fixed_dictionaries({}, optional={
+    "length_norm": st.just("gnmt"), "min_length": st.integers(1, 6), "max_length": st.integers(6, 9),
+    "no_repeat_ngram": st.integers(1, 3), "repetition_penalty": st.sampled_from([1.2, 2.0]),
+    "length_penalty": st.sampled_from([0.0, 0.6, 1.7])})
+
+
+@many
+@given(seed=seeds, rules=RULES, beams=st.sampled_from([(1, 1), (3, 1), (4, 2), (6, 3), (4, 4)]),
+       diversity=st.sampled_from([0.0, 0.5, 3.0]))
+def test_every_rule_is_its_plain_definition(seed: int, rules: dict[str, Any], beams: tuple[int, int],
+                                            diversity: float) -> None:
+    model, sources = random_model(seed), random_sources(seed, n=3, longest=4)
+    options = DecodingConfig(beam_size=beams[0], beam_groups=beams[1], diversity=diversity, n_best=beams[0], **rules)
+    for found, source in zip(find(model, sources, options), sources, strict=True):
+        expected = plain_beam_search(model, source, options)[:options.n_best]
+        assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
+        if beams[1] == 1:  # groups may find the same, at the same score
+            assert [h.ids for h in found] == [ids for _, ids in expected]
+
+
+@many
+@given(seed=seeds, rules=RULES, bias=st.sampled_from([1.0, 0.9, 0.3]), beam_size=st.integers(1, 4),
+       prefixes=st.lists(st.lists(st.integers(4, 39), max_size=4), min_size=3, max_size=3))
+def test_translations_begin_with_their_prefix_or_lean_to_it(
+        seed: int, rules: dict[str, Any], bias: float, beam_size: int, prefixes: list[list[int]]) -> None:
+    model, sources = random_model(seed), random_sources(seed, n=3, longest=4)
+    options = DecodingConfig(beam_size=beam_size, prefix_bias=bias, **rules)
+    demands = [Demands(prefix=tuple(prefix)) for prefix in prefixes]
+    results = search(IncrementalDecoder(model), *batch(sources), options, demands)
+    for (found, *_), source, prefix in zip(results, sources, prefixes, strict=True):
+        score, ids = plain_beam_search(model, source, options, prefix)[0]
+        assert found.ids == ids
+        assert found.score == pytest.approx(score, abs=1e-4)
+        assert bias < 1 or found.ids[:len(prefix)] == prefix
+
+
+@many
+@given(seed=seeds, rules=RULES, coverage=st.sampled_from([0.0, 0.5]))
+def test_rules_change_the_choice_but_not_what_the_model_gives(seed: int, rules: dict[str, Any],
+                                                              coverage: float) -> None:
+    model, sources = random_model(seed), random_sources(seed, n=3)
+    options = DecodingConfig(beam_size=4, beam_groups=2, n_best=2, coverage_penalty=coverage, **rules)
+    for found, source in zip(find(model, sources, options), sources, strict=True):
+        assert_forced_scores(model, source, found)
+
+
+@many
+@given(seed=seeds, weight=st.sampled_from([0.2, 1.0, 5.0]))
+def test_the_coverage_penalty_is_that_of_gnmt(seed: int, weight: float) -> None:
+    model, sources = random_model(seed), random_sources(seed, n=4)
+    options = DecodingConfig(beam_size=5, n_best=5, coverage_penalty=weight)
+    for found, source in zip(find(model, sources, options), sources, strict=True):
+        for h in found:
+            weights: list[Tensor] = []
+            force_score(model, *batch([source]), *batch([h.ids]), cross_weights=weights)
+            seen_S = torch.stack(weights).mean((0, 2))[0].sum(0)
+            penalty = weight * float(seen_S.clamp(1e-6, 1).log().sum())
+            assert h.score == pytest.approx(h.log_prob / (len(h.ids) + 1) + penalty, abs=1e-4)
+
+
+def test_groups_differ_more_the_more_diversity_is_asked_for() -> None:
+    def distinct(diversity: float) -> int:
+        options = DecodingConfig(beam_size=6, beam_groups=3, n_best=6, diversity=diversity)
+        found = find(random_model(3), random_sources(3), options)
+        return sum(len({tuple(h.ids[:2]) for h in hypotheses}) for hypotheses in found)
+
+    assert distinct(0.0) < distinct(5.0)
 
 
 @many
@@ -110,20 +216,24 @@ def test_neighbours_in_the_batch_change_nothing(seed: int, beam_size: int, order
             assert [h.score for h in apart] == pytest.approx([h.score for h in together[i]], abs=1e-4)
 
 
+def assert_forced_scores(model: Transformer, source: list[int], found: list[Hypothesis]) -> None:
+    tgt_BT, tgt_mask_BT = batch([h.ids for h in found])
+    src_BS, src_mask_BS = (x.expand(len(found), -1) for x in batch([source]))
+    forced_BT = force_score(model, src_BS, src_mask_BS, tgt_BT, tgt_mask_BT)
+    for h, forced_T in zip(found, forced_BT.tolist(), strict=True):
+        assert h.token_log_probs == pytest.approx(forced_T[:len(h.ids) + 1], abs=1e-4)
+        assert h.log_prob == pytest.approx(sum(forced_T), abs=1e-4)
+
+
 @many
 @given(seed=seeds, penalty=st.sampled_from([0.0, 1.0]))
 def test_a_hypothesis_has_the_score_that_the_model_gives_it_when_forced(seed: int, penalty: float) -> None:
     model, sources = random_model(seed), random_sources(seed)
     options = DecodingConfig(beam_size=4, n_best=3, length_penalty=penalty)
     for found, source in zip(find(model, sources, options), sources, strict=True):
-        tgt_BT, tgt_mask_BT = batch([h.ids for h in found])
-        src_BS, src_mask_BS = (x.expand(len(found), -1) for x in batch([source]))
-        forced_BT = force_score(model, src_BS, src_mask_BS, tgt_BT, tgt_mask_BT)
-        for h, forced_T in zip(found, forced_BT.tolist(), strict=True):
-            length = len(h.ids) + 1
-            assert h.token_log_probs == pytest.approx(forced_T[:length], abs=1e-4)
-            assert h.log_prob == pytest.approx(sum(forced_T), abs=1e-4)
-            assert h.score == pytest.approx(h.log_prob / length ** penalty)
+        assert_forced_scores(model, source, found)
+        for h in found:
+            assert h.score == pytest.approx(h.log_prob / (len(h.ids) + 1) ** penalty, abs=1e-5)
 
 
 @many
@@ -243,3 +353,28 @@ def test_a_model_that_learned_to_reverse_does_so_with_and_without_a_beam() -> No
         found: list[list[Hypothesis]] = find(model, unseen, DecodingConfig(beam_size=beam_size))
         right = sum(best.ids == source[::-1] and best.finished for (best,), source in zip(found, unseen, strict=True))
         assert right >= 98
+
+
+@many
+@given(seed=seeds, beam_size=st.integers(1, 4))
+def test_an_ensemble_means_its_models_probabilities(seed: int, beam_size: int) -> None:
+    deep = replace(TINY, decoder_layers=2, n_heads=4, norm_position="pre")
+    models = [random_model(seed), random_model(seed + 1, config=deep)]
+    sources = random_sources(seed, n=3)
+    ensemble = Ensemble([IncrementalDecoder(model) for model in models])
+    for found, source in zip(search(ensemble, *batch(sources), DecodingConfig(beam_size=beam_size, n_best=beam_size)),
+                             sources, strict=True):
+        for h in found:
+            one, two = (force_score(model, *batch([source]), *batch([h.ids]))[0].exp() for model in models)
+            assert h.token_log_probs == pytest.approx(((one + two) / 2).log().tolist(), abs=1e-4)
+
+
+def test_an_ensemble_of_one_model_twice_is_that_model() -> None:
+    model, sources = IncrementalDecoder(random_model(1)), random_sources(1)
+    alone, twice = (search(m, *batch(sources), DecodingConfig()) for m in (model, Ensemble([model, model])))
+    assert [h.ids for (h,) in twice] == [h.ids for (h,) in alone]
+
+
+def test_models_of_different_vocabularies_are_no_ensemble() -> None:
+    with pytest.raises(ValueError, match="40, 41 pieces"):
+        Ensemble([IncrementalDecoder(random_model(1, vocab_size=n)) for n in (40, 41)])

@@ -19,11 +19,12 @@ from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
 from nmt.data.tokenizer import train_tokenizer
 from nmt.decode.folder import ModelInfo, save_model
 from nmt.decode.translator import Translator
+from nmt.jobs import Demands, Text, Translating
 from nmt.model.transformer import Transformer
-from nmt.translate import main, read_chunks, translate_chunks
+from nmt.translate import main, read_chunks
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
-DECODING = DecodingConfig(beam_size=2, max_length_ratio=0.2, batch_size=8)
+DECODING = DecodingConfig(beam_size=2, max_length_ratio=0.2, batch_size=8, guard=False)
 PAIRS = [("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
          ("Zwei Männer trinken Kaffee.", "Two men drink coffee.")]
 # Ends of line for others, half a character, half a pair, a byte that is never UTF-8, and the separator of n-best lists.
@@ -47,18 +48,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def translator(folder: Path) -> Translator:
-    return Translator.load(folder / "model", "cpu")
+    return Translator.load(folder / "model", "cpu", precision="fp32")
 
 
 def translate_bytes(translator: Translator, data: bytes, size: int = 1 << 16, *, n_best: bool = False,
                     scores: bool = False) -> bytes:
-    chunks = read_chunks(io.BytesIO(data), size)
-    return b"".join(translate_chunks(translator, chunks, n_best=n_best, scores=scores))
+    job = Translating(translator, Text(translator, n_best, scores), Demands())
+    return b"".join(map(job.answer, read_chunks(io.BytesIO(data), size)))
 
 
 def start_command(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
     """A real process, which is ended after a minute so that a test can't hang."""
-    command = [sys.executable, "-m", "nmt.translate", "--model", str(folder), "--device", "cpu", *arguments]
+    command = [sys.executable, "-m", "nmt.translate", "--model", str(folder), "--device", "cpu",
+               "--precision", "fp32", *arguments]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                env={**os.environ, "OMP_NUM_THREADS": "1"})
     watchdog = Timer(60, process.kill)
@@ -125,7 +127,7 @@ def test_decoding_options_go_before_the_model_s_own(folder: Path, translator: Tr
     (tmp_path / "in").write_text("Hund\nKaffee\n", "utf-8")
     files = [str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--model", str(folder / "model")]
     assert main([*files, "--n-best=2", "--beam-size=4", "--length-penalty=0", "--max-length-ratio=0.5"]) == 0
-    decoding = DecodingConfig(beam_size=4, n_best=2, length_penalty=0.0, max_length_ratio=0.5, batch_size=8)
+    decoding = replace(DECODING, beam_size=4, n_best=2, length_penalty=0.0, max_length_ratio=0.5)
     other = Translator(translator.model, translator.tokenizer, decoding)
     found = other.translate_n_best(["Hund", "Kaffee"])
     expected = [f"{i} ||| {best.text} ||| {best.score:.4f}" for i in range(2) for best in found[i]]

@@ -1,6 +1,7 @@
 """From text to text: no line and no word is lost, batches and threads change nothing, and output is always one line."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,12 +16,13 @@ import nmt
 from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.decode.folder import ModelInfo, save_model
-from nmt.decode.search import Hypothesis
-from nmt.decode.translator import Translator, best_joins, cut_points, find_model, make_batches
+from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.spans import Span, cut_points, make_batches
+from nmt.decode.translator import Part, Request, Translation, Translator, best_joins, find_model
 from nmt.model.transformer import Transformer
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
-SHORT = DecodingConfig(beam_size=2, max_length_ratio=0.5, batch_size=4)
+SHORT = DecodingConfig(beam_size=2, max_length_ratio=0.5, batch_size=4, guard=False)
 PAIRS = [("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
          ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
          ("Wo ist der Bahnhof? Er ist dort drüben!", "Where is the station? It is over there!")]
@@ -117,11 +119,20 @@ def test_a_line_of_ten_thousand_words_is_translated_sentence_by_sentence_to_its_
     assert answer == " ".join(translator.translate(sentences))
 
 
+def test_lines_longer_than_training_had_are_translated_sentence_by_sentence(translator: Translator) -> None:
+    sentences = [source for source, _ in PAIRS]
+    (whole,) = translator.translate([" ".join(sentences)])
+    split = Translator(translator.model, translator.tokenizer, replace(SHORT, split_above=25))
+    (answer,) = split.translate([" ".join(sentences)])
+    assert answer == " ".join(split.translate([*sentences[:2], "Wo ist der Bahnhof?", "Er ist dort drüben!"]))
+    assert answer != whole
+
+
 def test_a_long_line_without_sentences_or_spaces_is_translated_too(
         translator: Translator, tokenizer: Tokenizer) -> None:
     for line in ("Hund " * 10_000, "Hund" * 3_000, "😀" * 500):
         (ids,) = tokenizer.encode_source([line.strip()])
-        spans = translator.spans(ids)
+        spans = [span.ids for span in translator.spans(ids, Request(line), SHORT)]
         assert [i for span in spans for i in span] == ids
         assert max(map(len, spans)) <= 200
         assert translator.translate([line])[0]
@@ -132,18 +143,18 @@ pieces_of_text = st.lists(min_size=1, max_size=80, elements=st.sampled_from(
 
 
 @settings(max_examples=300, derandomize=True)
-@given(pieces=pieces_of_text, limit=st.integers(1, 30))
-def test_cuts_cover_a_source_in_spans_that_fit(pieces: list[str], limit: int) -> None:
-    ends = cut_points(pieces, limit)
+@given(pieces=pieces_of_text, limit=st.integers(1, 30), split_above=st.integers(1, 40))
+def test_cuts_cover_a_source_in_spans_that_fit(pieces: list[str], limit: int, split_above: int) -> None:
+    ends = cut_points(pieces, limit, split_above)
     assert ends[-1] == len(pieces)
     assert all(0 < end - start <= limit for start, end in zip([0, *ends], ends, strict=False))
-    assert len(pieces) > limit or len(ends) == 1
+    assert len(pieces) > min(limit, split_above) or len(ends) == 1
 
 
 def test_cuts_are_made_after_sentences_then_before_words_then_between_characters() -> None:
     def spans(text: str, limit: int) -> list[str]:
         pieces = text.split("|")
-        ends = cut_points(pieces, limit)
+        ends = cut_points(pieces, limit, limit)
         return ["".join(pieces[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
     assert spans("▁a|b|c|.|\"|▁d|e|f|g|!|▁h", 5) == ['▁abc."', "▁defg!", "▁h"]
@@ -157,11 +168,11 @@ def test_cuts_are_made_after_sentences_then_before_words_then_between_characters
 @given(lengths=st.lists(st.integers(1, 200), max_size=50), batch_size=st.integers(1, 9))
 def test_batches_hold_every_span_once_and_are_bounded_in_sentences_and_pieces(
         lengths: list[int], batch_size: int) -> None:
-    spans = [(i, *[0] * (length - 1)) for i, length in enumerate(lengths)]
+    spans = [Span((i, *[0] * (length - 1))) for i, length in enumerate(lengths)]
     batches = list(make_batches(spans, batch_size))
-    assert sorted(span for batch in batches for span in batch) == sorted(spans)
+    assert dict.fromkeys(spans, 1) == Counter(span for batch in batches for span in batch)
     for batch in batches:
-        assert len(batch) == 1 or len(batch) * len(batch[0]) <= batch_size * 64
+        assert len(batch) == 1 or len(batch) * len(batch[0].ids) <= batch_size * 64
         assert len(batch) <= batch_size
 
 
@@ -177,7 +188,7 @@ def test_a_model_folder_translates_as_the_model_did_with_the_settings_stored_in_
         translator: Translator, tmp_path: Path) -> None:
     info = ModelInfo("de", "en", "three pairs", TINY, SHORT)
     save_model(tmp_path / "model", dict(translator.model.named_parameters()), translator.tokenizer, info, "A test.\n")
-    loaded = nmt.Translator.load(tmp_path / "model", device="cpu")
+    loaded = nmt.Translator.load(tmp_path / "model", device="cpu", precision="fp32")
     assert loaded.decoding == SHORT
     lines = [source for source, _ in PAIRS]
     assert loaded.translate(lines) == translator.translate(lines)
@@ -240,8 +251,58 @@ def frozen_model(positions: str) -> Transformer:
 ])
 def test_a_frozen_model_prints_its_exact_text(
         positions: str, beam_size: int, expected: list[tuple[str, float]]) -> None:
-    options = DecodingConfig(beam_size=beam_size, max_length_ratio=0.2)
+    options = DecodingConfig(beam_size=beam_size, max_length_ratio=0.2, guard=False)
     found = Translator(frozen_model(positions), Syllables(), options).translate_n_best(
         ["kakadu", "torado", "tomatetomatetomate"])
     assert [best.text for (best,) in found] == [text for text, _ in expected]
     assert [best.score for (best,) in found] == pytest.approx([score for _, score in expected], abs=1e-3)
+
+
+class Scripted(Translator):
+    """Finds what it is told to: the first answers at first, then those of each further attempt."""
+
+    def __init__(self, translator: Translator, *attempts: list[str]) -> None:
+        super().__init__(translator.model, translator.tokenizer, replace(SHORT, guard=True))
+        self.attempts, self.asked = list(attempts), list[tuple[list[Request], DecodingConfig]]()
+
+    def attempt(self, requests: Sequence[Request], decoding: DecodingConfig) -> list[list[Translation]]:
+        self.asked.append((list(requests), decoding))
+        part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
+        return [[Translation(text, -1.0, (part,))] for text in self.attempts.pop(0)]
+
+
+LOOP = "the the the the the the the the the the the the the the the the"
+
+
+def test_what_looks_wrong_is_tried_again_and_the_better_one_is_taken_and_marked(translator: Translator) -> None:
+    scripted = Scripted(translator, ["A good one.", LOOP], ["A dog runs."])
+    (good,), (repaired,) = scripted.translate_n_best(["Ein guter.", "Ein Hund läuft."])
+    assert (good.text, good.flags, good.fallback) == ("A good one.", (), "")
+    assert (repaired.text, repaired.flags, repaired.fallback) == ("A dog runs.", (), "no repeats")
+    _, (requests, decoding) = scripted.asked
+    assert [request.text for request in requests] == ["Ein Hund läuft."]
+    assert decoding.no_repeat_ngram > 0
+
+
+def test_what_looks_wrong_after_all_attempts_is_flagged_and_the_first_one_kept(translator: Translator) -> None:
+    scripted = Scripted(translator, [LOOP], ["x " + LOOP], ["y " + LOOP])
+    ((best,),) = scripted.translate_n_best(["Ein Hund läuft."])
+    assert (best.text, best.fallback) == (LOOP, "")
+    assert "loop" in best.flags
+    assert len(scripted.asked) == 3
+
+
+def test_lost_items_are_lifted_out_and_put_back(translator: Translator) -> None:
+    scripted = Scripted(translator, ["Hello!"], ["Hello!"])
+    ((best,),) = scripted.translate_n_best(["Hallo {name}!"])
+    assert (best.text, best.flags, best.fallback) == ("Hello {name}!", (), "items")
+    assert scripted.asked[1][0][0].text == "Hallo!"
+
+
+@pytest.mark.parametrize("item", ["{name}", "%s", "https://example.org/a?b=1", "a.b@example.org", "<b>", "😀"])
+def test_placeholders_addresses_tags_and_emoji_survive(translator: Translator, item: str) -> None:
+    guarded = Translator(translator.model, translator.tokenizer, replace(SHORT, guard=True))
+    for line in (f"Der Hund {item} läuft.", f"{item} Der Hund", f"{item}"):
+        ((best,),) = guarded.translate_n_best([line])
+        assert item in best.text
+        assert "items" not in best.flags

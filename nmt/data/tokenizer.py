@@ -67,6 +67,11 @@ class Tokenizer:
         for name, model in models.items():
             (folder / f"{name}.model").write_bytes(model.serialized_model_proto())
 
+    def same_as(self, other: "Tokenizer") -> bool:
+        """Whether both give the same ids."""
+        return all(one.serialized_model_proto() == two.serialized_model_proto()
+                   for one, two in ((self.source, other.source), (self.target, other.target)))
+
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         return _encode(self.source, texts)
 
@@ -76,6 +81,9 @@ class Tokenizer:
     def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of any ids of the vocabulary: bos, eos and pad are skipped, unk reads ⁇, broken UTF-8 reads U+FFFD."""
         return [str(self.target.decode(list(sentence))) for sentence in ids]
+
+    def decode_source(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return [str(self.source.decode(list(sentence))) for sentence in ids]
 
     def source_pieces(self, ids: Sequence[int]) -> list[str]:
         return [str(self.source.id_to_piece(i)) for i in ids]

@@ -30,7 +30,7 @@ class Validator:
                  config: TrainingConfig, numerics: Numerics, processes: Processes) -> None:
         self.model, self.tokenizer, self.pairs, self.text = model, tokenizer, pairs, text
         self.config, self.numerics, self.processes = config, numerics, processes
-        self.translator = Translator(model, tokenizer, DecodingConfig(beam_size=1))
+        self.translator = Translator(model, tokenizer, DecodingConfig(beam_size=1, guard=False))
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
         """Figures by their TensorBoard tags, and the translations (greedy, for speed) that BLEU and chrF are of."""

@@ -1,0 +1,268 @@
+"""Translation jobs: chunks of input lines in, output lines out, in the formats of text, columns and JSON objects.
+
+Whatever a line holds, it is answered by one line (N with n-best).
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from nmt.decode.glossary import Glossary
+from nmt.decode.translator import Request, Term, Translation, Translator
+
+# Lines with something to remark that are named one by one; the others are counted.
+NAMED = 20
+
+
+@dataclass(frozen=True)
+class Record:
+    """An input line."""
+
+    requests: list[Request]
+    """What is to be translated of it: one, or one for each line of a text in JSON."""
+
+    rest: dict[str, Any] = field(default_factory=dict)
+    """What else it holds, and its answer will."""
+
+    error: str = ""
+    """Why it can't be translated, or not as was asked."""
+
+
+class Format(Protocol):
+    """How lines are read and answered."""
+
+    def read(self, line: str) -> Record: ...
+
+    def refuse(self, record: Record, problem: str) -> Record:
+        """What becomes of a line whose demands can't be met."""
+        ...
+
+    def write(self, index: int, record: Record, answers: Sequence[Sequence[Translation]]) -> list[str]:
+        """The output lines: answers are the n-best lists of the record's requests."""
+        ...
+
+
+@dataclass
+class Text:
+    """A line is a source; its answer is the translation alone, or after its score, or before its alignment."""
+
+    translator: Translator
+    n_best: bool = False
+    scores: bool = False
+    alignments: bool = False
+
+    def read(self, line: str) -> Record:
+        return Record([Request(line)])
+
+    def write(self, index: int, record: Record, answers: Sequence[Sequence[Translation]]) -> list[str]:
+        return [self.show(index, translation) for translation in answers[0]]
+
+    def refuse(self, record: Record, problem: str) -> Record:
+        return without_demands(record, problem)
+
+    def show(self, index: int, translation: Translation) -> str:
+        links = f" ||| {pharaoh(self.translator.align(translation))}" if self.alignments else ""
+        if self.n_best:
+            return f"{index} ||| {translation.text} ||| {translation.score:.4f}{links}"
+        return (f"{translation.score:.4f}\t" if self.scores else "") + translation.text + links
+
+
+@dataclass
+class Columns:
+    """A line's first column is the source; columns with translation, score and flags are added to the line."""
+
+    def read(self, line: str) -> Record:
+        return Record([Request(line.partition("\t")[0])], {"line": line.rstrip("\r")})
+
+    def refuse(self, record: Record, problem: str) -> Record:
+        return without_demands(record, problem)
+
+    def write(self, index: int, record: Record, answers: Sequence[Sequence[Translation]]) -> list[str]:
+        line = record.rest["line"].encode("utf-8", "replace").decode()
+        return ["\t".join([line, translation.text, f"{translation.score:.4f}", ",".join(translation.flags)])
+                for translation in answers[0]]
+
+
+@dataclass
+class Json:
+    """A line is an object with "text", and perhaps "prefix", "must" and "must_not"; or just a string.
+
+    A member of "must" is a phrase, or a list of phrases of which one must occur. The lines of a text are translated one
+    by one. The answer has what the object had, and the members that `answer` writes.
+    """
+
+    translator: Translator
+    alignments: bool = False
+
+    def read(self, line: str) -> Record:
+        try:
+            value = json.loads(line) if line.strip() else {"text": ""}
+            return self.record({"text": value} if isinstance(value, str) else value)
+        except (ValueError, RecursionError) as error:
+            return Record([], {}, f"no request: {error}")
+
+    def record(self, value: Any) -> Record:
+        if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+            raise ValueError('a line is an object with "text", or a string')
+        must = [[one] if isinstance(one, str) else one for one in strings(value, "must", nested=True)]
+        first, *others = value["text"].split("\n")
+        prefix = value.get("prefix", "")
+        if not isinstance(prefix, str):
+            raise ValueError('"prefix" is no string')
+        must_not = tuple(strings(value, "must_not"))
+        requests = [Request(first, prefix, tuple(Term(tuple(one)) for one in must), must_not)]
+        return Record([*requests, *(Request(other, must_not=must_not) for other in others)], value)
+
+    def refuse(self, record: Record, problem: str) -> Record:
+        return Record([], record.rest, problem)
+
+    def write(self, index: int, record: Record, answers: Sequence[Sequence[Translation]]) -> list[str]:
+        if record.error:
+            return [json.dumps({"error": record.error}, ensure_ascii=False)]
+        return [json.dumps({**record.rest, **self.answer(list(lines))}, ensure_ascii=False)
+                for lines in zip(*answers, strict=True)]
+
+    def answer(self, lines: list[Translation]) -> dict[str, Any]:
+        """Of one way to translate all lines of a text."""
+        pieces = self.translator.tokenizer.target_pieces
+        parts = [part.hypothesis for line in lines for part in line.parts]
+        result: dict[str, Any] = {
+            "translation": "\n".join(line.text for line in lines),
+            "score": round(sum(line.score for line in lines) / len(lines), 4),
+            "confidence": round(min(line.confidence for line in lines), 4),
+            "tokens": [piece for part in parts for piece in (*pieces(part.ids), "</s>")],
+            "token_log_probs": [round(log_prob, 4) for part in parts for log_prob in part.token_log_probs],
+            "flags": sorted({flag for line in lines for flag in line.flags}),
+            "fallback": ", ".join(dict.fromkeys(line.fallback for line in lines if line.fallback))}
+        if self.alignments:
+            result["alignment"] = [pharaoh(self.translator.align(line)) for line in lines]
+        return result
+
+
+def without_demands(record: Record, problem: str) -> Record:
+    """The line is translated all the same, and the problem told."""
+    requests = [Request(request.text) for request in record.requests]
+    return replace(record, requests=requests, error=f"translated without its demands: {problem}")
+
+
+def strings(value: dict[str, Any], name: str, *, nested: bool = False) -> list[Any]:
+    """A member that is a list of strings (or of lists of them), or is missing."""
+    items = value.get(name, [])
+    good = isinstance(items, list) and all(
+        isinstance(item, str) or (nested and isinstance(item, list) and item and all(isinstance(i, str) for i in item))
+        for item in items)
+    if not good:
+        raise ValueError(f'"{name}" is no list of strings')
+    return items
+
+
+def pharaoh(links: list[tuple[int, int]]) -> str:
+    return " ".join(f"{i}-{j}" for i, j in links)
+
+
+@dataclass
+class Demands:
+    """What is asked of every line."""
+
+    prefix: str = ""
+    must: tuple[tuple[str, ...], ...] = ()
+    must_not: tuple[str, ...] = ()
+    glossary: Glossary | None = None
+
+    def add_to(self, request: Request) -> Request:
+        request = replace(request, prefix=request.prefix or self.prefix, must_not=(*request.must_not, *self.must_not),
+                          must=(*request.must, *(Term(phrases) for phrases in self.must)))
+        return self.glossary.apply(request) if self.glossary else request
+
+
+class Job(Protocol):
+    """Work on lines that come in chunks, and what there is to say about it in the end."""
+
+    translator: Translator
+
+    def answer(self, chunk: list[bytes]) -> bytes:
+        """The output for a chunk of lines."""
+        ...
+
+    def report(self, *, verbose: bool) -> Iterator[str]:
+        """Lines for the user."""
+        ...
+
+
+class Translating:
+    """Translates."""
+
+    def __init__(self, translator: Translator, form: Format, demands: Demands) -> None:
+        self.translator, self.form, self.demands = translator, form, demands
+        self.lines, self.seconds = 0, 0.0
+        self.remarks: list[str] = []
+
+    def answer(self, chunk: list[bytes]) -> bytes:
+        started = time.perf_counter()
+        records = [self.demand(self.form.read(line.decode("utf-8", "surrogateescape"))) for line in chunk]
+        rest = iter(self.translator.translate_n_best([request for record in records for request in record.requests]))
+        output: list[str] = []
+        for record in records:
+            answers = [next(rest) for _ in record.requests]
+            output += self.form.write(self.lines, record, answers)
+            self.lines += 1
+            self.remark(record, [best for best, *_ in answers])
+        self.seconds += time.perf_counter() - started
+        return "".join(f"{line}\n" for line in output).encode()
+
+    def demand(self, record: Record) -> Record:
+        """With what is asked of every line. Of a line that can't be had so, nothing is asked; or it is an error."""
+        requests = [self.demands.add_to(request) for request in record.requests]
+        problem = next(filter(None, map(self.translator.problem, requests)), "")
+        if not problem:
+            return replace(record, requests=requests)
+        return self.form.refuse(record, problem)
+
+    def remark(self, record: Record, answers: Sequence[Translation]) -> None:
+        if record.error:
+            self.remarks.append(f"line {self.lines}: {record.error}")
+        for request, answer in zip(record.requests, answers, strict=True):
+            if answer.flags:
+                self.remarks.append(f"line {self.lines}: {', '.join(answer.flags)}")
+            if self.demands.glossary:
+                self.demands.glossary.count(request.text, answer.text)
+
+    def report(self, *, verbose: bool) -> Iterator[str]:
+        yield from self.remarks[:NAMED]
+        if len(self.remarks) > NAMED:
+            yield f"and {len(self.remarks) - NAMED:,} more lines"
+        if self.demands.glossary:
+            yield self.demands.glossary.report()
+        if verbose:
+            yield f"{self.lines:,} lines in {self.seconds:.1f} s: {self.lines / max(self.seconds, 1e-9):,.1f} a second"
+
+
+class Scoring:
+    """Scores given translations: lines of source TAB translation."""
+
+    def __init__(self, translator: Translator, form: str) -> None:
+        self.translator, self.form = translator, form
+        self.remarks: list[str] = []
+        self.lines = 0
+
+    def answer(self, chunk: list[bytes]) -> bytes:
+        lines = [line.decode("utf-8", "replace").rstrip("\r") for line in chunk]
+        pairs = [(source, target) for source, _, target in (line.partition("\t") for line in lines)]
+        output = []
+        for line, (source, target), scored in zip(lines, pairs, self.translator.score(pairs), strict=True):
+            self.lines += 1
+            if "\t" not in line:
+                self.remarks.append(f"line {self.lines}: no tab: scored as if its translation were empty")
+            if self.form == "jsonl":
+                answer = Json(self.translator).answer([scored])
+                output.append(json.dumps({"text": source, **answer, "translation": target}, ensure_ascii=False))
+            else:
+                output.append(f"{line}\t{scored.score:.4f}" if self.form == "tsv" else f"{scored.score:.4f}")
+        return "".join(f"{line}\n" for line in output).encode()
+
+    def report(self, *, verbose: bool) -> Iterator[str]:
+        yield from self.remarks[:NAMED]
+        if len(self.remarks) > NAMED:
+            yield f"and {len(self.remarks) - NAMED:,} more lines"
