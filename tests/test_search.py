@@ -109,7 +109,7 @@ def no_gradients() -> object:
 
 
 @many
-@given(seed=seeds, vocab_size=st.sampled_from([12, 64, 70, 150]), beam_size=st.integers(1, 6),
+@given(seed=seeds, vocab_size=st.sampled_from([12, 64, 70, 150, 400]), beam_size=st.integers(1, 6),
        penalty=st.sampled_from([0.0, 0.6, 1.0, 1.7]))
 def test_batched_search_on_the_cache_with_early_stopping_is_the_plain_one(
         seed: int, vocab_size: int, beam_size: int, penalty: float) -> None:
@@ -294,7 +294,7 @@ def test_the_best_continuations_are_those_of_a_plain_top_k(seed: int, n: int, be
     torch.manual_seed(seed)
     scores_NK, log_probs_NKV = torch.randn(n, beam_size), torch.randn(n, beam_size, vocab_size)
     scores_NK[:, 1:][torch.rand(n, beam_size - 1) < 0.3] = -torch.inf
-    best_NK, place_NK = best_continuations(scores_NK, log_probs_NKV)
+    best_NK, place_NK = best_continuations(scores_NK, log_probs_NKV, beam_size)
     totals_NX = (scores_NK[:, :, None] + log_probs_NKV).flatten(1)
     expected_NK, index_NK = totals_NX.topk(beam_size)
     width = -(-vocab_size // 64) * 64

@@ -80,9 +80,8 @@ def force_score(model: Transformer, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT:
     return log_probs_BT1[:, :, 0].masked_fill(~tgt_mask_BT, 0.0)
 
 
-def best_continuations(scores_NK: Tensor, log_probs_NKV: Tensor) -> tuple[Tensor, Tensor]:
-    """Of each sentence's K × V continuations the K best: their scores (N, K), and their places parent × W + token."""
-    beam_size = scores_NK.size(1)
+def best_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, beam_size: int) -> tuple[Tensor, Tensor]:
+    """The best continuations of each sentence, `beam_size` of K × V: scores, and places parent × W + token."""
     if missing := -log_probs_NKV.size(2) % BLOCK:
         log_probs_NKV = pad(log_probs_NKV, (0, missing), value=NEVER)
     blocks_NKXY = log_probs_NKV.unflatten(2, (-1, BLOCK))
@@ -102,7 +101,7 @@ def diverse_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, options: Dec
     totals, places = [], []
     for first in range(0, options.beam_size, size):
         scores_Nk, log_probs_NkV = scores_NK[:, first:first + size], log_probs_NKV[:, first:first + size]
-        _, place_Nk = best_continuations(scores_Nk, log_probs_NkV - options.diversity * taken_NV[:, None])
+        _, place_Nk = best_continuations(scores_Nk, log_probs_NkV - options.diversity * taken_NV[:, None], size)
         parents_Nk, tokens_Nk = place_Nk // width, (place_Nk % width).clamp_(max=log_probs_NKV.size(2) - 1)
         total_Nk = scores_Nk.gather(1, parents_Nk) + log_probs_NkV.flatten(1).gather(
             1, parents_Nk * log_probs_NKV.size(2) + tokens_Nk)
@@ -133,12 +132,16 @@ class Beams:
         self.phrases = (Phrases([demand.phrases for demand in demands], self.limits, options.beam_size, device)
                         if any(demand.phrases for demand in demands) else None)
         self.rules = self.make_rules([demand.prefix for demand in demands], n_sentences, device)
-        # Of the sentences in the batch. At first all rows of a group are the same: only one may go on.
+        # Of the sentences in the batch. At first all rows of a group are the same: only one may go on, and one row is
+        # enough if nothing but its logits is looked at.
         self.sentences_N = torch.arange(n_sentences, device=device)
         self.limits_N = torch.tensor(self.limits, device=device)
-        self.scores_NK = torch.full(shape, NEVER, device=device)
+        plain = all(isinstance(rule, Never | LongestLength) for rule in self.rules)
+        one_is_enough = plain and options.beam_groups == 1 and self.width >= options.beam_size * BLOCK
+        rows = 1 if one_is_enough else options.beam_size
+        self.scores_NK = torch.full((n_sentences, rows), NEVER, device=device)
         self.scores_NK[:, ::group_size] = 0.0
-        self.tokens_NK = torch.full(shape, BOS, device=device)
+        self.tokens_NK = torch.full((n_sentences, rows), BOS, device=device)
         self.free_NG = torch.full((n_sentences, options.beam_groups), group_size, device=device)
         self.worst_N = torch.full((n_sentences,), NEVER, device=device)
         # Of all sentences: what each slot took at each step, and what the model gave for it; and the best finished
@@ -199,7 +202,7 @@ class Beams:
         if self.options.beam_groups > 1:
             totals_NK, taken_NK = diverse_continuations(self.scores_NK, ruled_NKV, self.options, self.width)
         else:
-            totals_NK, taken_NK = best_continuations(self.scores_NK, ruled_NKV)
+            totals_NK, taken_NK = best_continuations(self.scores_NK, ruled_NKV, self.options.beam_size)
         if self.phrases:
             self.phrases.choose(self.scores_NK, ruled_NKV, self.free_NG[:, 0], totals_NK, taken_NK, self.width)
         return totals_NK.masked_fill_(self.place_in_group_K >= self.free_NG[:, self.group_K], NEVER), taken_NK

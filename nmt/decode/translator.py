@@ -9,7 +9,7 @@ import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from nmt.decode.folder import load_model
 from nmt.decode.guard import Flag, suspicions
 from nmt.decode.hypothesis import Decoder, Demands, Hypothesis, length_divisor, longest_output
 from nmt.decode.mbr import expected_utilities
+from nmt.decode.parallel import map_batches
 from nmt.decode.restore import lift, restore
 from nmt.decode.sampling import sample
 from nmt.decode.search import force_score, search
@@ -228,9 +229,11 @@ class Translator:
         found: dict[Span, list[Hypothesis]] = {}
         # A dict, not a set, so that batches are the same in every process; a repeated span is searched once.
         distinct = dict.fromkeys(span for spans in spans_of for span in spans)
-        for kind in ([span for span in distinct if not span.must], [span for span in distinct if span.must]):
-            for batch in make_batches(kind, decoding.batch_size):
-                found.update(zip(batch, self.find(batch, decoding), strict=True))
+        kinds = [span for span in distinct if not span.must], [span for span in distinct if span.must]
+        batches = [batch for kind in kinds for batch in make_batches(kind, decoding.batch_size)]
+        for batch, hypotheses in zip(batches, map_batches(partial(self.find, decoding), batches, self.device),
+                                     strict=True):
+            found.update(zip(batch, hypotheses, strict=True))
         return [self.join(request.text, spans, [found[span] for span in spans], decoding)
                 for request, spans in zip(requests, spans_of, strict=True)]
 
@@ -252,7 +255,7 @@ class Translator:
         prefix = tuple(self.tokenizer.encode_target([tidy(request.prefix)[0]])[0])
         return [Span(part, () if i else prefix, tuple(must[i]), request.must_not) for i, part in enumerate(parts)]
 
-    def find(self, batch: list[Span], decoding: DecodingConfig) -> list[list[Hypothesis]]:
+    def find(self, decoding: DecodingConfig, batch: list[Span]) -> list[list[Hypothesis]]:
         """Hypotheses for each span, as many as there is to choose from."""
         src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
         if decoding.samples:

@@ -51,16 +51,19 @@ class DecoderCache:
     def n_sentences(self) -> int:
         return self.past_NWL.size(0)
 
-    def grow(self) -> Tensor | None:
-        """Make room for a position; return the mask (N, 1, W, filled) of each row's past with it, if there's a need."""
+    def grow(self, rows: int) -> Tensor | None:
+        """Make room for a position; return the mask (N, 1, rows, filled) of the first rows' past with it, if needed."""
         start, self.length = self.length * self.width, self.length + 1
         if self.width == 1:
             return None
         self.past_NWL[:, :, start:start + self.width].diagonal(dim1=1, dim2=2).zero_()
-        return self.past_NWL[:, None, :, :start + self.width]
+        return self.past_NWL[:, None, :rows, :start + self.width]
 
     def append(self, layer: int, kv_2NKWD: Tensor) -> tuple[Tensor, Tensor]:
-        """Store a block's keys and values of the newest position; return all so far, each (N × K, filled, D)."""
+        """Store a block's keys and values of the newest position; return all so far, each (N × K, filled, D).
+
+        Those of one row are every row's.
+        """
         filled = self.length * self.width
         self.target_2NKLD[layer][:, :, :, filled - self.width:filled] = kv_2NKWD
         cache = self.layers[layer]

@@ -55,6 +55,8 @@ class Step:
     """What all blocks share in one step."""
 
     cache: DecoderCache
+    rows: int
+    """Of each sentence: the cache's width, or 1."""
     past: Tensor | None
     cross_weights: list[Tensor] | None
 
@@ -71,21 +73,21 @@ class IncrementalAttention:
 
     def to_self(self, x_RM: Tensor, step: Step) -> Tensor:
         """Of each row to its past, itself included."""
-        cache, width = step.cache, step.cache.width
+        cache, rows = step.cache, step.rows
         qkv_RX = self.qkv(x_RM)
         split = self.groups * self.kv_heads * self.d_head
         q_RX, kv_RX = qkv_RX[:, :split], qkv_RX[:, split:]
-        kv_2NKWD = kv_RX.reshape(-1, width, 2, self.kv_heads, self.d_head).permute(2, 0, 3, 1, 4)
+        kv_2NKWD = kv_RX.reshape(-1, rows, 2, self.kv_heads, self.d_head).permute(2, 0, 3, 1, 4)
         if self.rotary is not None:
             q_RX = self.rotary.at(q_RX.unflatten(1, (-1, 1, self.d_head)), cache.length - 1).flatten(1)
             kv_2NKWD = torch.stack([self.rotary.at(kv_2NKWD[0], cache.length - 1), kv_2NKWD[1]])
         keys, values = cache.append(self.layer, kv_2NKWD)
-        return self.own_out(self.attend(q_RX, width, keys, values, step.past, None))
+        return self.own_out(self.attend(q_RX, rows, keys, values, step.past, None))
 
     def to_source(self, x_RM: Tensor, step: Step) -> Tensor:
         """Of each row to its sentence's source."""
         layer = step.cache.layers[self.layer]
-        return self.cross_out(self.attend(self.q(x_RM), step.cache.width, layer.source_keys, layer.source_values,
+        return self.cross_out(self.attend(self.q(x_RM), step.rows, layer.source_keys, layer.source_values,
                                           step.cache.source_mask_N11S, step.cross_weights))
 
     def attend(self, q_RX: Tensor, width: int, keys: Tensor, values: Tensor, mask: Tensor | None,
@@ -158,9 +160,11 @@ class IncrementalDecoder:
     def step(self, tokens_NW: Tensor, cache: DecoderCache, cross_weights: list[Tensor] | None = None) -> Tensor:
         """Logits (N, W, V), float32, of what follows `tokens_NW` (int64), each row's newest; the cache grows by one.
 
+        Where all rows of a sentence are alike, as at first, one may stand for them (W = 1).
         If `cross_weights` is given, each block's cross-attention weights (N, H, W, S) are appended to it.
         """
-        position, step = cache.length, Step(cache, cache.grow(), cross_weights)
+        position, rows = cache.length, tokens_NW.size(1)
+        step = Step(cache, rows, cache.grow(rows), cross_weights)
         x_RM = F.embedding(tokens_NW.flatten(), self.model.tgt_embedding.weight)
         x_RM = self.model.tgt_positions((x_RM * self.model.scale)[:, None], position)[:, 0]
         for block in self.blocks:

@@ -1,0 +1,65 @@
+"""Batches side by side give what they give one after the other, and leave the threads as they were."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, get_ident
+
+import pytest
+import torch
+
+from nmt.decode.parallel import map_batches
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def four_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_two_batches_run_at_once_each_with_its_share_of_the_threads() -> None:
+    together = Barrier(2)
+
+    def work(batch: int) -> tuple[int, int, int]:
+        together.wait(10)
+        return batch, torch.get_num_threads(), get_ident()
+
+    (one, threads, first), (two, _, second) = map_batches(work, [1, 2], CPU)
+    assert (one, two, threads) == (1, 2, 2)
+    assert first != second
+    assert torch.get_num_threads() == 4
+
+
+def test_results_come_in_the_order_of_the_batches() -> None:
+    assert map_batches(lambda n: n * n, list(range(50)), CPU) == [n * n for n in range(50)]
+    assert map_batches(str, [], CPU) == []
+    assert map_batches(str, [1], CPU) == ["1"]
+
+
+def test_an_error_is_told_and_the_threads_are_restored() -> None:
+    def work(batch: int) -> int:
+        if batch == 3:
+            raise ValueError("batch 3")
+        return batch
+
+    with pytest.raises(ValueError, match="batch 3"):
+        map_batches(work, list(range(9)), CPU)
+    assert torch.get_num_threads() == 4
+    assert map_batches(work, [1, 2], CPU) == [1, 2]
+
+
+def test_several_callers_at_once_all_get_their_own() -> None:
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda k: map_batches(lambda n: n * k, list(range(20)), CPU), range(12)))
+    assert results == [[n * k for n in range(20)] for k in range(12)]
+    assert torch.get_num_threads() == 4
+
+
+def test_one_thread_or_a_gpu_runs_them_one_after_the_other() -> None:
+    torch.set_num_threads(1)
+    assert set(map_batches(lambda _: get_ident(), [1, 2, 3], CPU)) == {get_ident()}
+    torch.set_num_threads(4)
+    assert set(map_batches(lambda _: get_ident(), [1, 2], torch.device("cuda"))) == {get_ident()}
