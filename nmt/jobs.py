@@ -121,8 +121,9 @@ class Json:
     def write(self, index: int, record: Record, answers: Sequence[Sequence[Translation]]) -> list[str]:
         if record.error:
             return [json.dumps({"error": record.error}, ensure_ascii=False)]
-        return [json.dumps({**record.rest, **self.answer(list(lines))}, ensure_ascii=False)
-                for lines in zip(*answers, strict=True)]
+        # Where a line has fewer translations than another, its last one goes on.
+        ways = [[some[min(k, len(some) - 1)] for some in answers] for k in range(max(map(len, answers)))]
+        return [json.dumps({**record.rest, **self.answer(lines)}, ensure_ascii=False) for lines in ways]
 
     def answer(self, lines: list[Translation]) -> dict[str, Any]:
         """Of one way to translate all lines of a text."""
@@ -145,6 +146,11 @@ def without_demands(record: Record, problem: str) -> Record:
     """The line is translated all the same, and the problem told."""
     requests = [Request(request.text) for request in record.requests]
     return replace(record, requests=requests, error=f"translated without its demands: {problem}")
+
+
+def as_bytes(lines: Sequence[str]) -> bytes:
+    """Lines of UTF-8. A lone surrogate, which JSON can spell, stays spelled."""
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
 
 
 def strings(value: dict[str, Any], name: str, *, nested: bool = False) -> list[Any]:
@@ -210,7 +216,7 @@ class Translating:
             self.lines += 1
             self.remark(record, [best for best, *_ in answers])
         self.seconds += time.perf_counter() - started
-        return "".join(f"{line}\n" for line in output).encode()
+        return as_bytes(output)
 
     def demand(self, record: Record) -> Record:
         """With what is asked of every line. Of a line that can't be had so, nothing is asked; or it is an error."""
@@ -260,7 +266,7 @@ class Scoring:
                 output.append(json.dumps({"text": source, **answer, "translation": target}, ensure_ascii=False))
             else:
                 output.append(f"{line}\t{scored.score:.4f}" if self.form == "tsv" else f"{scored.score:.4f}")
-        return "".join(f"{line}\n" for line in output).encode()
+        return as_bytes(output)
 
     def report(self, *, verbose: bool) -> Iterator[str]:
         yield from self.remarks[:NAMED]

@@ -44,9 +44,9 @@ def make_parser() -> Any:
     parser.add_argument("--input", nargs="+", default=[], metavar="FILE", help="The same, after those named first.")
     parser.add_argument("--output", default=SUPPRESS, metavar="FILE",
                         help="Where to write, instead of standard output.")
-    parser.add_argument("--model", nargs="+", default=SUPPRESS, metavar="DIR",
-                        help="A model or run folder, or several that translate together (an ensemble); otherwise the "
-                             "newest finished run's.")
+    parser.add_argument("--model", action="append", default=SUPPRESS, metavar="DIR",
+                        help="A model or run folder; given several times, they translate together (an ensemble); "
+                             "otherwise the newest finished run's.")
     parser.add_argument("--format", choices=["text", "tsv", "jsonl"], default="text",
                         help="text: a line is a source, and its answer a translation. tsv: the first column is the "
                              "source; columns with translation, score and flags are added. jsonl: a line is a string, "
@@ -62,9 +62,11 @@ def make_parser() -> Any:
     parser.add_argument("--glossary", default=SUPPRESS, metavar="FILE",
                         help="Lines of source TAB target: what must become what (see the README). Tells what was met.")
     parser.add_argument("--prefix", default="", metavar="TEXT", help="What each translation begins with.")
-    parser.add_argument("--must", nargs="+", default=[], metavar="PHRASE",
-                        help="What must occur in each translation; alternatives are parted by |, * stands for any end.")
-    parser.add_argument("--must-not", nargs="+", default=[], metavar="PHRASE", help="What must not occur.")
+    parser.add_argument("--must", action="append", default=[], metavar="PHRASE",
+                        help="What must occur in each translation; alternatives are parted by |, * stands for any end. "
+                             "Repeatable.")
+    parser.add_argument("--must-not", action="append", default=[], metavar="PHRASE",
+                        help="What must not occur. Repeatable.")
     parser.add_argument("--verbose", action="store_true", help="Tell model, device, precision and speed on stderr.")
     add_device_options(parser, precision="auto")
     add_decoding_options(parser, *DECODING_HELP)

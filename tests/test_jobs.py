@@ -95,6 +95,13 @@ def test_json_answers_have_all_that_there_is_to_say(translator: Translator) -> N
     assert {i for i, _ in links} <= {0, 1, 2}
 
 
+def test_lone_surrogates_and_bytes_that_are_no_utf8_pass_through(translator: Translator) -> None:
+    job = Translating(translator, Json(translator), Demands())
+    one, two = job.answer([b'{"text": "Hund", "id": "\\ud800"}', b'{"text": "Hund", "id": "\xff"}']).splitlines()
+    assert json.loads(one)["id"] == "\ud800"
+    assert json.loads(two)["translation"] == translator.translate(["Hund"])[0]
+
+
 def test_line_breaks_and_paragraphs_of_a_json_text_are_kept(translator: Translator) -> None:
     one, two = translator.translate(["Der Hund", "Die Wiese"])
     (line,) = answers(translator, Json(translator), json.dumps({"text": "Der Hund\n\nDie Wiese\n"}))
@@ -189,7 +196,7 @@ def test_the_command_knows_all_of_it(folder: Path, tmp_path: Path, capfd: pytest
     (tmp_path / "in").write_text("Hund\nWiese\n")
     (tmp_path / "glossary").write_text("Wiese\tmeadow\n")
     common = [str(tmp_path / "in"), "--device", "cpu", "--precision", "fp32"]
-    assert main([*common, "--model", str(folder), str(folder), "--format", "jsonl", "--verbose"]) == 0
+    assert main([*common, "--model", str(folder), "--model", str(folder), "--format", "jsonl", "--verbose"]) == 0
     output = capfd.readouterr()
     assert all("error" in json.loads(line) for line in output.out.splitlines())
     assert "fp32 on cpu" in output.err
