@@ -407,21 +407,22 @@ class DecodingConfig:
                 f"decoding.beam_size is {self.beam_size}: it must be at least 1 (1 is greedy search)")
         require(self.beam_groups >= 1 and self.beam_size % self.beam_groups == 0,
                 f"decoding.beam_groups is {self.beam_groups}: it must divide decoding.beam_size, {self.beam_size}")
-        for name in ("diversity", "length_penalty", "coverage_penalty", "min_length", "max_length", "no_repeat_ngram",
-                     "samples", "top_k"):
+        for name in ("min_length", "max_length", "no_repeat_ngram", "samples", "top_k"):
             require(getattr(self, name) >= 0, f"decoding.{name} is {getattr(self, name)}: it can't be negative")
+        # The bounds are far beyond all use; what is computed with them stays a number.
+        for name, least, most in (("diversity", 0, 1000), ("length_penalty", 0, 10), ("coverage_penalty", 0, 1000),
+                                  ("max_length_ratio", 0.01, 100), ("repetition_penalty", 1, 100),
+                                  ("temperature", 0.001, 1000)):
+            require(least <= getattr(self, name) <= most,
+                    f"decoding.{name} is {getattr(self, name)}: it must be from {least} to {most}")
         require(not 0 < self.max_length < self.min_length,
                 f"decoding.min_length is {self.min_length}: it can't be above decoding.max_length, {self.max_length}")
-        require(self.max_length_ratio > 0, f"decoding.max_length_ratio is {self.max_length_ratio}: it must be positive")
-        require(self.repetition_penalty >= 1,
-                f"decoding.repetition_penalty is {self.repetition_penalty}: it must be at least 1, which is none")
         require(0 < self.prefix_bias <= 1, f"decoding.prefix_bias is {self.prefix_bias}: it must be above 0, up to 1")
-        require(self.temperature > 0, f"decoding.temperature is {self.temperature}: it must be positive")
         require(0 < self.top_p <= 1, f"decoding.top_p is {self.top_p}: it must be above 0, up to 1, which is all")
         require(0 <= self.min_p < 1, f"decoding.min_p is {self.min_p}: it must be from 0 (all) to below 1")
-        kind, most = ("samples", self.samples) if self.samples else ("beam_size", self.beam_size)
-        require(1 <= self.n_best <= most,
-                f"decoding.n_best is {self.n_best}: it must be from 1 to decoding.{kind}, {most}")
+        kind, choices = ("samples", self.samples) if self.samples else ("beam_size", self.beam_size)
+        require(1 <= self.n_best <= choices,
+                f"decoding.n_best is {self.n_best}: it must be from 1 to decoding.{kind}, {choices}")
         for name in ("split_above", "span_pieces"):
             require(getattr(self, name) >= 1, f"decoding.{name} is {getattr(self, name)}: it must be at least 1")
         require(self.batch_size >= 1, f"decoding.batch_size is {self.batch_size}: it must be at least 1")

@@ -1,6 +1,6 @@
 """Translation jobs: chunks of input lines in, output lines out, in the formats of text, columns and JSON objects.
 
-Whatever a line holds, it is answered by one line (N with n-best).
+Whatever a line holds, it is answered by one line (by up to N with n-best).
 """
 
 import json
@@ -10,10 +10,29 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from nmt.decode.glossary import Glossary
-from nmt.decode.translator import Request, Term, Translation, Translator
+from nmt.decode.translation import Request, Term, Translation
+from nmt.decode.translator import Translator
 
 # Lines with something to remark that are named one by one; the others are counted.
 NAMED = 20
+
+
+@dataclass
+class Remarks:
+    """What there is to say of single lines."""
+
+    first: list[str] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, line: int, remark: str) -> None:
+        self.total += 1
+        if self.total <= NAMED:
+            self.first.append(f"line {line}: {remark}")
+
+    def report(self) -> Iterator[str]:
+        yield from self.first
+        if self.total > NAMED:
+            yield f"and {self.total - NAMED:,} more lines"
 
 
 @dataclass(frozen=True)
@@ -90,37 +109,44 @@ class Json:
     """A line is an object with "text", and perhaps "prefix", "must" and "must_not"; or just a string.
 
     A member of "must" is a phrase, or a list of phrases of which one must occur. The lines of a text are translated one
-    by one. The answer has what the object had, and the members that `answer` writes.
+    by one; its first that is not blank takes "prefix" and "must". The answer has what the object had, and the members
+    that `answer` writes.
     """
 
     translator: Translator
     alignments: bool = False
 
     def read(self, line: str) -> Record:
+        value: Any = None
         try:
-            value = json.loads(line) if line.strip() else {"text": ""}
-            return self.record({"text": value} if isinstance(value, str) else value)
+            value = json.loads(line, parse_constant=no_number) if line.strip() else {"text": ""}
+            value = {"text": value} if isinstance(value, str) else value
+            json.dumps(value, allow_nan=False)  # what can't be written again is refused now
+            return self.record(value)
         except (ValueError, RecursionError) as error:
-            return Record([], {}, f"no request: {error}")
+            rest = value if isinstance(error, RequestError) and isinstance(value, dict) else {}
+            return Record([], rest, f"no request: {error}")
 
     def record(self, value: Any) -> Record:
         if not isinstance(value, dict) or not isinstance(value.get("text"), str):
-            raise ValueError('a line is an object with "text", or a string')
+            raise RequestError('a line is an object with "text", or a string')
         must = [[one] if isinstance(one, str) else one for one in strings(value, "must", nested=True)]
-        first, *others = value["text"].split("\n")
+        lines = value["text"].split("\n")
         prefix = value.get("prefix", "")
         if not isinstance(prefix, str):
-            raise ValueError('"prefix" is no string')
+            raise RequestError('"prefix" is no string')
         must_not = tuple(strings(value, "must_not"))
-        requests = [Request(first, prefix, tuple(Term(tuple(one)) for one in must), must_not)]
-        return Record([*requests, *(Request(other, must_not=must_not) for other in others)], value)
+        requests = [Request(one, must_not=must_not) for one in lines]
+        first = next((i for i, one in enumerate(lines) if one.strip()), 0)
+        requests[first] = Request(lines[first], prefix, tuple(Term(tuple(one)) for one in must), must_not)
+        return Record(requests, value)
 
     def refuse(self, record: Record, problem: str) -> Record:
         return Record([], record.rest, problem)
 
     def write(self, index: int, record: Record, answers: Sequence[Sequence[Translation]]) -> list[str]:
         if record.error:
-            return [json.dumps({"error": record.error}, ensure_ascii=False)]
+            return [json.dumps({**record.rest, "error": record.error}, ensure_ascii=False)]
         # Where a line has fewer translations than another, its last one goes on.
         ways = [[some[min(k, len(some) - 1)] for some in answers] for k in range(max(map(len, answers)))]
         return [json.dumps({**record.rest, **self.answer(lines)}, ensure_ascii=False) for lines in ways]
@@ -142,6 +168,14 @@ class Json:
         return result
 
 
+class RequestError(ValueError):
+    """A line is JSON, but doesn't say what is to be translated."""
+
+
+def no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
 def without_demands(record: Record, problem: str) -> Record:
     """The line is translated all the same, and the problem told."""
     requests = [Request(request.text) for request in record.requests]
@@ -160,7 +194,7 @@ def strings(value: dict[str, Any], name: str, *, nested: bool = False) -> list[A
         isinstance(item, str) or (nested and isinstance(item, list) and item and all(isinstance(i, str) for i in item))
         for item in items)
     if not good:
-        raise ValueError(f'"{name}" is no list of strings')
+        raise RequestError(f'"{name}" is no list of strings')
     return items
 
 
@@ -203,7 +237,7 @@ class Translating:
     def __init__(self, translator: Translator, form: Format, demands: Demands) -> None:
         self.translator, self.form, self.demands = translator, form, demands
         self.lines, self.seconds = 0, 0.0
-        self.remarks: list[str] = []
+        self.remarks = Remarks()
 
     def answer(self, chunk: list[bytes]) -> bytes:
         started = time.perf_counter()
@@ -228,17 +262,15 @@ class Translating:
 
     def remark(self, record: Record, answers: Sequence[Translation]) -> None:
         if record.error:
-            self.remarks.append(f"line {self.lines}: {record.error}")
+            self.remarks.add(self.lines, record.error)
         for request, answer in zip(record.requests, answers, strict=True):
             if answer.flags:
-                self.remarks.append(f"line {self.lines}: {', '.join(answer.flags)}")
+                self.remarks.add(self.lines, ", ".join(answer.flags))
             if self.demands.glossary:
                 self.demands.glossary.count(request.text, answer.text)
 
     def report(self, *, verbose: bool) -> Iterator[str]:
-        yield from self.remarks[:NAMED]
-        if len(self.remarks) > NAMED:
-            yield f"and {len(self.remarks) - NAMED:,} more lines"
+        yield from self.remarks.report()
         if self.demands.glossary:
             yield self.demands.glossary.report()
         if verbose:
@@ -250,25 +282,31 @@ class Scoring:
 
     def __init__(self, translator: Translator, form: str) -> None:
         self.translator, self.form = translator, form
-        self.remarks: list[str] = []
+        self.remarks = Remarks()
         self.lines = 0
 
     def answer(self, chunk: list[bytes]) -> bytes:
         lines = [line.decode("utf-8", "replace").rstrip("\r") for line in chunk]
         pairs = [(source, target) for source, _, target in (line.partition("\t") for line in lines)]
+        too_long = self.translator.too_long(pairs)
+        scores = iter(self.translator.score([pair for pair, long in zip(pairs, too_long, strict=True) if not long]))
         output = []
-        for line, (source, target), scored in zip(lines, pairs, self.translator.score(pairs), strict=True):
+        for line, pair, long in zip(lines, pairs, too_long, strict=True):
             self.lines += 1
             if "\t" not in line:
-                self.remarks.append(f"line {self.lines}: no tab: scored as if its translation were empty")
-            if self.form == "jsonl":
-                answer = Json(self.translator).answer([scored])
-                output.append(json.dumps({"text": source, **answer, "translation": target}, ensure_ascii=False))
-            else:
-                output.append(f"{line}\t{scored.score:.4f}" if self.form == "tsv" else f"{scored.score:.4f}")
+                self.remarks.add(self.lines, "no tab: scored as if its translation were empty")
+            if long:
+                self.remarks.add(self.lines, "too long to be scored")
+            output.append(self.show(line, pair, None if long else next(scores)))
         return as_bytes(output)
 
+    def show(self, line: str, pair: tuple[str, str], scored: Translation | None) -> str:
+        source, target = pair
+        if self.form == "jsonl":
+            answer = Json(self.translator).answer([scored]) if scored else {"error": "too long to be scored"}
+            return json.dumps({"text": source, **answer, "translation": target}, ensure_ascii=False)
+        score = f"{scored.score:.4f}" if scored else "nan"
+        return f"{line}\t{score}" if self.form == "tsv" else score
+
     def report(self, *, verbose: bool) -> Iterator[str]:
-        yield from self.remarks[:NAMED]
-        if len(self.remarks) > NAMED:
-            yield f"and {len(self.remarks) - NAMED:,} more lines"
+        yield from self.remarks.report()

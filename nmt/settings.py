@@ -37,7 +37,7 @@ DECODING_HELP = {
     "split_above": "A line of more pieces than this is translated sentence by sentence.",
     "span_pieces": "Longest source that is given to the model; longer sentences are cut at spaces.",
     "guard": "Try again, in other ways, what looks wrong, and tell on stderr what still does: true or false.",
-    "n_best": "Write the N best, a line each: index of the input line (from 0) ||| text ||| score.",
+    "n_best": "Write up to N, best first, a line each: index of the input line (from 0) ||| text ||| score.",
     "batch_size": "Sentences translated together.",
 }
 

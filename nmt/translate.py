@@ -2,8 +2,9 @@
 
     python -m nmt.translate < in.de > out.en
 
-Input is bytes, and only LF ends a line: whatever else a line holds, it is answered by one line (N with --n-best N), a
-blank one by a blank. Lines are answered as they come: those that have arrived are translated together and written out.
+Input is bytes, and only LF ends a line: whatever else a line holds, it is answered by one line (by up to N with
+--n-best N), a blank one by a blank. Lines are answered as they come: those that have arrived are translated together
+and written out.
 """
 
 import os

@@ -1,18 +1,19 @@
 """A glossary's terms are found where they stand, become demands, and are counted."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from nmt.decode.glossary import Entry, Glossary
-from nmt.decode.translator import Request, Term
+from nmt.decode.translation import Request, Term
 
 
 def glossary(*entries: tuple[str, str]) -> Glossary:
     return Glossary([Entry(source, tuple(target.split("|"))) for source, target in entries])
 
 
-def sources(found: list[Entry]) -> list[str]:
+def sources(found: Iterable[Entry]) -> list[str]:
     return [entry.source for entry in found]
 
 
@@ -45,12 +46,17 @@ def test_terms_become_demands_and_are_counted() -> None:
                               "  Hund → dog | dogs: 2 of 2\n  Wiese → meadow: 0 of 1")
 
 
+def test_a_term_names_what_stands_in_the_line() -> None:
+    request = glossary(("hund", "dog")).apply(Request("Hundehütte. HUND. Hund."))
+    assert request.must == (Term(("dog",), "HUND"),)
+
+
 def test_a_file_has_comments_alternatives_and_any_line_ends(tmp_path: Path) -> None:
-    (tmp_path / "g.tsv").write_bytes(b"# animals\nHund\tdog| dogs\r\n\nKatze \tcat")
+    (tmp_path / "g.tsv").write_bytes(b"\xef\xbb\xbf# animals\nHund\tdog| dogs\r\n\nKatze \tcat")
     assert Glossary.load(tmp_path / "g.tsv").entries == [Entry("Hund", ("dog", "dogs")), Entry("Katze", ("cat",))]
 
 
-@pytest.mark.parametrize("line", ["Hund", "Hund\t", "\tdog", "*\tdog", "Hund\t*", "Hund\t|"])
+@pytest.mark.parametrize("line", ["Hund", "Hund\t", "\tdog", "*\tdog", "* *\tdog", "Hund\t*", "Hund\t* *", "Hund\t|"])
 def test_what_is_no_entry_is_named_with_its_line(line: str, tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_text(f"Katze\tcat\n{line}\n")
     with pytest.raises(ValueError, match=r"g.tsv, line 2: .* is no entry"):

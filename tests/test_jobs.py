@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.decode.alignment import n_words, word_links
 from nmt.decode.folder import ModelInfo, save_model
 from nmt.decode.glossary import Entry, Glossary
-from nmt.decode.translator import Request, Term, Translator
+from nmt.decode.translation import Request, Term
+from nmt.decode.translator import Translator
 from nmt.jobs import Columns, Demands, Format, Json, Scoring, Text, Translating
 from nmt.model.transformer import Transformer
 from nmt.translate import main
@@ -114,6 +116,10 @@ def test_line_breaks_and_paragraphs_of_a_json_text_are_kept(translator: Translat
     ('{"text": "a", "must": "b"}', "must"), ('{"text": "a", "must": [[]]}', "must"),
     ('{"text": "a", "must": [""]}', "must"),
     ('{"text": "a", "must": ["b"], "must_not": ["b"]}', "must"), ("[" * 100_000, "no request"),
+    ('{"text": "a", "id": ' + "[" * 993 + "]" * 993 + "}", "no request"), ('{"text": "a", "id": NaN}', "NaN"),
+    ('{"text": "a", "id": 1e999}', "no request"),
+    ('{"text": "a", "prefix": "Two men run", "must_not": ["men"]}', "must_not"),
+    ('{"text": "a", "prefix": "' + "The dog runs " * 400 + '"}', "pieces: 500 are the most"),
 ])
 def test_a_line_that_is_no_request_is_answered_by_its_error(translator: Translator, line: str, message: str) -> None:
     job = Translating(translator, Json(translator), Demands())
@@ -121,6 +127,58 @@ def test_a_line_that_is_no_request_is_answered_by_its_error(translator: Translat
     assert message in json.loads(bad)["error"]
     assert [json.loads(one)["translation"] for one in (good, other)] == translator.translate(["Hund", "Wiese"])
     assert any("line 2" in remark for remark in job.report(verbose=False))
+
+
+def test_a_request_that_is_refused_keeps_its_own_members(translator: Translator) -> None:
+    (line,) = answers(translator, Json(translator), '{"text": "a", "id": 7, "must": "b"}')
+    assert json.loads(line)["id"] == 7
+
+
+def test_the_first_line_with_text_takes_the_demands(translator: Translator) -> None:
+    (line,) = answers(translator, Json(translator), '{"text": "\\n \\nHund\\nWiese", "prefix": "Two", "must": ["men"]}')
+    blank, _, first, second = json.loads(line)["translation"].split("\n")
+    assert blank == ""
+    assert first.startswith("Two")
+    assert re.search(r"\bmen\b", first)
+    assert second == translator.translate(["Wiese"])[0]
+
+
+def test_a_term_is_demanded_of_the_span_that_has_its_source_as_a_word(translator: Translator) -> None:
+    other = Translator(translator.model, translator.tokenizer, replace(SHORT, split_above=10))
+    request = Request("Die Hundehütte und der Tisch sind grün. Der HUND trinkt Kaffee und sitzt.",
+                      must=(Term(("dog",), "HUND"),))
+    (ids,) = other.tokenizer.encode_source([request.text])
+    assert [span.must for span in other.spans(ids, request, other.decoding)] == [(), (("dog",),)]
+    (text,) = other.translate([request])
+    assert re.search(r"(?<![a-z])dog(?![a-z])", text)
+
+
+def test_forbidden_phrases_go_with_groups_and_with_a_prefix(translator: Translator) -> None:
+    groups = Translator(translator.model, translator.tokenizer, replace(SHORT, beam_size=4, beam_groups=2, n_best=4))
+    (found,) = groups.translate_n_best([Request("Hund", "The", must_not=("dog",))])
+    assert all(one.text.startswith("The") and not re.search(r"\bdog\b", one.text) for one in found)
+
+
+def test_what_one_line_demands_changes_nothing_for_another(translator: Translator) -> None:
+    lines = [Request(PAIRS[0][0], must=(Term(("men",)),)), Request(PAIRS[1][0], must=(Term(("tall green meadow",)),)),
+             Request("Hund", must_not=("dog",)), Request("Wiese")]
+    assert translator.translate(lines) == [translator.translate([line])[0] for line in lines]
+
+
+def test_pairs_too_long_to_be_scored_are_said_and_the_others_scored(translator: Translator) -> None:
+    job = Scoring(translator, "text")
+    first, long, last = job.answer([b"Hund\tdog", b"Hund " * 5000 + b"\tdog", b"Hund\tdog"]).decode().split()
+    assert first == last
+    assert (float(first) < 0, long) == (True, "nan")
+    assert list(job.report(verbose=False)) == ["line 2: too long to be scored"]
+    assert len(translator.score([("Hund " * 200, "dog")] * 9 + [("Hund", "dog")])) == 10
+
+
+def test_remarks_are_counted_beyond_the_first(translator: Translator) -> None:
+    job = Scoring(translator, "text")
+    job.answer([b"Hund"] * 30)
+    assert len(report := list(job.report(verbose=False))) == 21
+    assert report[-1] == "and 10 more lines"
 
 
 def test_demands_of_the_line_of_the_command_and_of_the_glossary_are_met(translator: Translator) -> None:
@@ -189,6 +247,8 @@ def test_samples_and_demands_are_not_combined(translator: Translator) -> None:
     other = Translator(translator.model, translator.tokenizer, DecodingConfig(samples=2, guard=False))
     job = Translating(other, Text(other), Demands(prefix="The"))
     assert job.answer([b"Hund"]).count(b"\n") == 1
+    with pytest.raises(ValueError, match="they don't go with"):
+        other.translate([Request("Hund", "The")])
     assert "they don't go with decoding.samples" in next(job.report(verbose=False))
 
 
@@ -227,4 +287,4 @@ def test_words_are_linked_by_the_attention_of_their_pieces() -> None:
 def test_a_request_is_a_line_with_demands(translator: Translator) -> None:
     (text,) = translator.translate([Request("Hund. " * 100, "The", (Term(("dog",)),))])
     assert text.startswith("The")
-    assert re.search(r"\bdog\b", text)
+    assert re.search(r"(?<![a-z])dog(?![a-z])", text)

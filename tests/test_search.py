@@ -99,7 +99,7 @@ def plain_beam_search(model: Transformer, source: list[int], options: DecodingCo
             taken += [ids[-1] for _, ids in best]
             finished[g] += [(total / divisor(len(ids), options), ids[:-1]) for total, ids in best if ids[-1] == EOS]
             groups[g] = [(total, ids) for total, ids in best if ids[-1] != EOS]
-    return sorted((found for group in finished for found in group), reverse=True)
+    return sorted({tuple(ids): (score, ids) for group in finished for score, ids in group}.values(), reverse=True)
 
 
 @pytest.fixture(autouse=True)
@@ -308,6 +308,8 @@ def test_learned_positions_bound_the_output() -> None:
                          max_positions=8, tied_embeddings="none")
     found = find(random_model(1, config=config), [[4, 5, 6], [7]], DecodingConfig(max_length_ratio=5.0))
     assert all(len(h.ids) <= 7 for (h,) in found)
+    found = find(random_model(1, config=config), [[4, 5, 6], [7]], DecodingConfig(min_length=20))
+    assert all(len(h.ids) == 7 for (h,) in found)
 
 
 def test_a_vocabulary_smaller_than_the_beam_yields_what_there_is() -> None:

@@ -33,6 +33,10 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
     (["--model.dropout", "1.5"], "model.dropout is 1.5"),
     (["--data.source", "en"], "both 'en'"),
     (["--decoding.n_best", "9"], "decoding.n_best is 9"),
+    (["--decoding.max_length_ratio", ".inf"], "decoding.max_length_ratio is inf"),
+    (["--decoding.length_penalty", "1000"], "decoding.length_penalty is 1000"),
+    (["--decoding.temperature", "1e-39"], "decoding.temperature is 1e-39"),
+    (["--decoding.repetition_penalty", ".nan"], "decoding.repetition_penalty is nan"),
     (["--tokenizer.joint", "false"], "three-way"),
     (["--config", "/no/such.yaml"], "/no/such.yaml"),
 ])

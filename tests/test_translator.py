@@ -18,7 +18,8 @@ from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.decode.folder import ModelInfo, save_model
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.spans import Span, cut_points, make_batches
-from nmt.decode.translator import Part, Request, Translation, Translator, best_joins, find_model
+from nmt.decode.translation import Part, Request, Translation
+from nmt.decode.translator import Translator, best_joins, find_model
 from nmt.model.transformer import Transformer
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
@@ -106,8 +107,9 @@ def test_a_stream_is_translated_in_order_reading_only_some_lines_ahead(translato
 
 def test_n_best_translations_come_best_first_also_for_long_and_blank_lines(translator: Translator) -> None:
     other = Translator(translator.model, translator.tokenizer, replace(SHORT, beam_size=4, n_best=3))
-    for answers in other.translate_n_best([PAIRS[0][0], "", PAIRS[1][0] * 20]):
-        assert len(answers) == 3
+    for line, n in ((PAIRS[0][0], 3), ("", 1), (PAIRS[1][0] * 20, 3)):
+        (answers,) = other.translate_n_best([line])
+        assert len(answers) == n
         assert [a.score for a in answers] == sorted((a.score for a in answers), reverse=True)
     best = Translator(translator.model, translator.tokenizer, replace(SHORT, beam_size=4)).translate([PAIRS[0][0]])
     assert other.translate_n_best([PAIRS[0][0]])[0][0].text == best[0]
@@ -169,7 +171,7 @@ def test_cuts_are_made_after_sentences_then_before_words_then_between_characters
 def test_batches_hold_every_span_once_and_are_bounded_in_sentences_and_pieces(
         lengths: list[int], batch_size: int) -> None:
     spans = [Span((i, *[0] * (length - 1))) for i, length in enumerate(lengths)]
-    batches = list(make_batches(spans, batch_size))
+    batches = list(make_batches(spans, batch_size, len))
     assert dict.fromkeys(spans, 1) == Counter(span for batch in batches for span in batch)
     for batch in batches:
         assert len(batch) == 1 or len(batch) * len(batch[0].ids) <= batch_size * 64
@@ -265,7 +267,8 @@ class Scripted(Translator):
         super().__init__(translator.model, translator.tokenizer, replace(SHORT, guard=True))
         self.attempts, self.asked = list(attempts), list[tuple[list[Request], DecodingConfig]]()
 
-    def attempt(self, requests: Sequence[Request], decoding: DecodingConfig) -> list[list[Translation]]:
+    def attempt(self, requests: Sequence[Request], decoding: DecodingConfig, *,
+                halved: bool = False) -> list[list[Translation]]:
         self.asked.append((list(requests), decoding))
         part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
         return [[Translation(text, -1.0, (part,))] for text in self.attempts.pop(0)]
@@ -292,11 +295,26 @@ def test_what_looks_wrong_after_all_attempts_is_flagged_and_the_first_one_kept(t
     assert len(scripted.asked) == 3
 
 
+def test_the_second_look_is_at_spans_half_as_long_and_repeats_no_more_than_before(translator: Translator) -> None:
+    scripted = Scripted(translator, [LOOP], [LOOP], [LOOP])
+    scripted.decoding = replace(scripted.decoding, no_repeat_ngram=2)
+    scripted.translate_n_best(["Ein Hund läuft."])
+    assert [decoding.no_repeat_ngram for _, decoding in scripted.asked] == [2, 2, 2]
+    (ids,) = translator.tokenizer.encode_source(["ein Hund und noch ein Hund " * 4])
+    whole, halves = (translator.spans(ids, Request(""), SHORT, halved=halved) for halved in (False, True))
+    assert [span.ids for span in whole] == [tuple(ids)]
+    assert max(map(len, halves)) <= len(ids) // 2
+    assert [i for span in halves for i in span.ids] == ids
+
+
 def test_lost_items_are_lifted_out_and_put_back(translator: Translator) -> None:
     scripted = Scripted(translator, ["Hello!"], ["Hello!"])
     ((best,),) = scripted.translate_n_best(["Hallo {name}!"])
     assert (best.text, best.flags, best.fallback) == ("Hello {name}!", (), "items")
     assert scripted.asked[1][0][0].text == "Hallo!"
+    assert best.links is not None
+    assert translator.align(best) == list(best.links)
+    assert (1, 1) in best.links
 
 
 @pytest.mark.parametrize("item", ["{name}", "%s", "https://example.org/a?b=1", "a.b@example.org", "<b>", "😀"])

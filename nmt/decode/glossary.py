@@ -6,6 +6,7 @@ source in lower case matches any case; where entries overlap in a line, the long
 begin with # are comments.
 """
 
+import codecs
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from nmt.config import require
 from nmt.data.cleaning import tidy
-from nmt.decode.translator import Request, Term
+from nmt.decode.translation import Request, Term
 
 WORD = re.compile(r"\w+")
 # Letters of scripts that part no words: terms that begin with one are looked for at every place.
@@ -60,20 +61,20 @@ class Glossary:
     def load(cls, path: Path) -> "Glossary":
         """Read a file. Raises ValueError, with its line, for what is no entry; OSError if it can't be read."""
         entries = {}
-        for number, raw in enumerate(path.read_bytes().split(b"\n"), 1):
+        for number, raw in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
             line = raw.decode("utf-8", "surrogateescape")
             if not line.strip() or line.startswith("#"):
                 continue
             source, tab, target = line.partition("\t")
             source, targets = tidy(source)[0], tuple(filter(None, (tidy(one)[0] for one in target.split("|"))))
-            require(bool(tab and source.strip("*") and targets and all(one.strip("*") for one in targets)),
+            require(bool(tab and targets) and all(one.strip("* ") for one in (source, *targets)),
                     f"{path}, line {number}: {line[:60]!r} is no entry: write source TAB target, or target|target")
             entries[source] = Entry(source, targets)
         require(bool(entries), f"{path} holds no entries: write source TAB target on each line")
         return cls(list(entries.values()))
 
-    def entries_in(self, text: str) -> list[Entry]:
-        """The entries whose source stands in a line, in their order there."""
+    def entries_in(self, text: str) -> dict[Entry, str]:
+        """The entries whose source stands in a line, in their order there; each with what stands there."""
         words = dict.fromkeys(word.lower() for word in WORD.findall(text))
         candidates = [*self.anywhere, *(i for word in words for i in self.by_word.get(word, []))]
         matches = [(match.start(), match.end(), i) for i in candidates for match in self.patterns[i].finditer(text)]
@@ -81,11 +82,15 @@ class Glossary:
         for start, end, i in sorted(matches, key=lambda match: (match[0] - match[1], match[0])):
             if all(end <= other_start or start >= other_end for other_start, other_end, _ in taken):
                 taken.append((start, end, i))
-        return [self.entries[i] for i in dict.fromkeys(i for _, _, i in sorted(taken))]
+        found: dict[Entry, str] = {}
+        for start, end, i in sorted(taken):
+            found.setdefault(self.entries[i], text[start:end])
+        return found
 
     def apply(self, request: Request) -> Request:
         """The request, with the terms that its text has as demands."""
-        terms = tuple(Term(entry.targets, entry.source.strip("*")) for entry in self.entries_in(tidy(request.text)[0]))
+        found = self.entries_in(tidy(request.text)[0])
+        terms = tuple(Term(entry.targets, written) for entry, written in found.items())
         return replace(request, must=(*request.must, *terms)) if terms else request
 
     def count(self, source: str, translation: str) -> None:

@@ -76,13 +76,18 @@ def most_distance(phrases: Automaton) -> int:
     return 0 if phrases.may_end(phrases.start) else phrases.distance(phrases.start) + REGRESS
 
 
+def demanded(demands: Demands) -> int:
+    """Pieces that are enough for all that is demanded."""
+    return len(demands.prefix) + (most_distance(demands.phrases) if demands.phrases else 0)
+
+
 def longest_output(n_pieces: int, options: DecodingConfig, max_positions: int | None, demands: Demands) -> int:
     """Most pieces, EOS not counted, that a source of `n_pieces` may become; what is demanded has room besides.
 
     Raises:
         ValueError: the model has no positions for what is demanded.
     """
-    needed = len(demands.prefix) + (most_distance(demands.phrases) if demands.phrases else 0)
+    needed = demanded(demands)
     limit = int(options.max_length_ratio * n_pieces) + 10
     if options.max_length:
         limit = min(limit, options.max_length)

@@ -16,7 +16,8 @@ Result = TypeVar("Result")
 
 # Each worker holds the caches of its batch.
 MOST_WORKERS = 8
-# The number of PyTorch's threads belongs to the process: one call at a time changes it, others go on as they are.
+# The number of PyTorch's threads belongs to the process: one call at a time changes it, others go on as they are. (A
+# thread that computes for the first time meanwhile keeps the lower number: PyTorch reads it once in each.)
 THREADS = Lock()
 
 
@@ -30,6 +31,8 @@ def map_batches(function: Callable[[Batch], Result], batches: Sequence[Batch], d
     try:
         return list(pool.map(function, batches))
     finally:
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)
-        THREADS.release()
+        try:
+            pool.shutdown(cancel_futures=True)  # which waits for the batches begun, unless it is interrupted again
+        finally:
+            torch.set_num_threads(threads)
+            THREADS.release()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.decode.protect import find_items
+from nmt.decode.protect import Item, find_items
 
 CLOSING_PUNCTUATION = re.compile(r"[.,;:!?…)\]}»”’\"']+$")
 
@@ -28,9 +28,13 @@ class Lifted:
     """Whether punctuation touches it that the word before it has got now."""
 
 
+def liftable(line: str) -> list[Item]:
+    return [item for item in find_items(line) if item.kind != "number"]
+
+
 def lift(line: str) -> tuple[str, list[Lifted]]:
     """The line without its items, and these in order."""
-    items = [item for item in find_items(line) if item.kind != "number"]
+    items = liftable(line)
     text, lifted = "", []
     for item, before, after in zip(items, [0, *(item.end for item in items)],
                                    [*(item.start for item in items[1:]), len(line)], strict=False):
@@ -85,3 +89,42 @@ def place(item: Lifted, links: Sequence[tuple[int, int]], n_source_words: int, n
         if targets := [j for i, j in links if i == source]:
             return max(targets) + 1
     return 0
+
+
+def relink(links: Sequence[tuple[int, int]], source: tuple[str, str], target: tuple[str, str]) -> list[tuple[int, int]]:
+    """Links between words of a line and a translation with their items, from links between the same without.
+
+    Args:
+        links: places of words, (source, target), in the texts without items.
+        source, target: each the text with items, and without.
+    """
+    source_places, target_places = word_places(*source), word_places(*target)
+    linked = {(source_places[i], target_places[j]) for i, j in links}
+    rest = [(item.text, n) for item, n in item_places(target[0])]
+    for item, i in item_places(source[0]):
+        if match := next((one for one in rest if one[0] == item.text), None):
+            rest.remove(match)
+            linked.add((i, match[1]))
+    return sorted(linked, key=lambda link: (link[1], link[0]))
+
+
+def item_places(text: str) -> list[tuple[Item, int]]:
+    """The items that are lifted, each with the number of the word that it stands in."""
+    return [(item, len(text[:item.start + 1].split()) - 1) for item in liftable(text)]
+
+
+def word_places(text: str, bare: str) -> list[int]:
+    """For each word of a text without its items the number of the word in the text with them that it begins in."""
+    inside = {i for item in liftable(text) for i in range(item.start, item.end)}
+    numbers, number, space = [], -1, True
+    for i, character in enumerate(text):
+        if not character.isspace():
+            number += space
+            if i not in inside:
+                numbers.append(number)
+        space = character.isspace()
+    places, position = [], 0
+    for word in bare.split():
+        places.append(numbers[min(position, len(numbers) - 1)] if numbers else 0)
+        position += len(word)
+    return places

@@ -1,6 +1,6 @@
 """Greedy and beam search: a model and source ids in; for each sentence its best hypotheses out, as ids with scores.
 
-Shapes: B sentences, N of them in the batch still, K beam size, G beam groups, F hypotheses kept (n_best), S source
+Shapes: B sentences, N of them in the batch still, K beam size, G beam groups, F hypotheses kept, S source
 length, T target length, V target vocabulary, W the vocabulary rounded up to whole blocks of 64.
 
 A beam has K slots. Each step continues every live hypothesis by every piece and keeps as many of the best as slots are
@@ -45,7 +45,8 @@ def search(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: Decodin
            demands: Sequence[Demands] = ()) -> list[list[Hypothesis]]:
     """The `options.n_best` best hypotheses of each sentence, best first and all different.
 
-    Each sentence's result depends on that sentence alone. Fewer than n_best come back only if the rules leave fewer.
+    Each sentence's result depends on that sentence alone. Fewer than n_best come back only if the rules leave fewer, or
+    the groups of a beam find the same ones.
 
     Args:
         src_BS: source ids, int64, each sentence with its EOS.
@@ -93,19 +94,23 @@ def best_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, beam_size: int)
     return best_NK, block_NK.gather(1, place_NK // BLOCK) * BLOCK + place_NK % BLOCK
 
 
-def diverse_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, options: DecodingConfig,
+def diverse_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, free_NG: Tensor, options: DecodingConfig,
                           width: int) -> tuple[Tensor, Tensor]:
-    """The same for beams in groups, one after the other: a piece costs a group what earlier groups have taken of it."""
+    """The same for beams in groups, one after the other: a piece costs a group what earlier groups have taken of it.
+
+    What a group finds beyond its free slots is not taken, though it is returned.
+    """
     size = options.beam_size // options.beam_groups
     taken_NV = torch.zeros_like(log_probs_NKV[:, 0])
     totals, places = [], []
-    for first in range(0, options.beam_size, size):
+    for group, first in enumerate(range(0, options.beam_size, size)):
         scores_Nk, log_probs_NkV = scores_NK[:, first:first + size], log_probs_NKV[:, first:first + size]
         _, place_Nk = best_continuations(scores_Nk, log_probs_NkV - options.diversity * taken_NV[:, None], size)
         parents_Nk, tokens_Nk = place_Nk // width, (place_Nk % width).clamp_(max=log_probs_NKV.size(2) - 1)
         total_Nk = scores_Nk.gather(1, parents_Nk) + log_probs_NkV.flatten(1).gather(
             1, parents_Nk * log_probs_NKV.size(2) + tokens_Nk)
-        taken_NV.scatter_add_(1, tokens_Nk, (total_Nk > NEVER).float())
+        free_Nk = torch.arange(size, device=free_NG.device) < free_NG[:, group, None]
+        taken_NV.scatter_add_(1, tokens_Nk, (free_Nk & (total_Nk > NEVER)).float())
         totals.append(total_Nk)
         places.append(place_Nk + first * width)
     return torch.cat(totals, dim=1), torch.cat(places, dim=1)
@@ -145,11 +150,12 @@ class Beams:
         self.free_NG = torch.full((n_sentences, options.beam_groups), group_size, device=device)
         self.worst_N = torch.full((n_sentences,), NEVER, device=device)
         # Of all sentences: what each slot took at each step, and what the model gave for it; and the best finished
-        # hypotheses as (step × K + slot).
+        # hypotheses as (step × K + slot): all of them where groups may have found the same.
+        self.kept = options.n_best if options.beam_groups == 1 else options.beam_size
         self.taken_TBK = torch.zeros((longest, *shape), dtype=torch.int64, device=device)
         self.gains_TBK = torch.zeros((longest, *shape), device=device)
-        self.best_BF = torch.full((n_sentences, options.n_best), NEVER, device=device)
-        self.origin_BF = torch.zeros((n_sentences, options.n_best), dtype=torch.int64, device=device)
+        self.best_BF = torch.full((n_sentences, self.kept), NEVER, device=device)
+        self.origin_BF = torch.zeros((n_sentences, self.kept), dtype=torch.int64, device=device)
         self.slots_K = torch.arange(options.beam_size, device=device)
         self.group_K, self.place_in_group_K = self.slots_K // group_size, self.slots_K % group_size
 
@@ -161,7 +167,7 @@ class Beams:
             rules.append(RepetitionPenalty(options.repetition_penalty, *history))
         if any(prefixes) and options.prefix_bias < 1:
             rules.append(Prefix(prefixes, options.prefix_bias, options.beam_size, device))
-        rules.append(Never(options.min_length, device))
+        rules.append(Never(min([options.min_length, *self.limits]), device))
         if options.no_repeat_ngram:
             rules.append(NoRepeatedNgrams(options.no_repeat_ngram, *history))
         if self.phrases:
@@ -200,7 +206,8 @@ class Beams:
     def choose(self, ruled_NKV: Tensor) -> tuple[Tensor, Tensor]:
         """For each slot that is free its score and its place; −inf for the others."""
         if self.options.beam_groups > 1:
-            totals_NK, taken_NK = diverse_continuations(self.scores_NK, ruled_NKV, self.options, self.width)
+            totals_NK, taken_NK = diverse_continuations(
+                self.scores_NK, ruled_NKV, self.free_NG, self.options, self.width)
         else:
             totals_NK, taken_NK = best_continuations(self.scores_NK, ruled_NKV, self.options.beam_size)
         if self.phrases:
@@ -215,7 +222,7 @@ class Beams:
         origin_NK = (self.steps * self.options.beam_size + self.slots_K).expand_as(score_NK)
         both = torch.cat([self.best_BF[self.sentences_N], score_NK], dim=1)
         origins = torch.cat([self.origin_BF[self.sentences_N], origin_NK], dim=1)
-        best_NF, index_NF = both.topk(self.options.n_best)
+        best_NF, index_NF = both.topk(self.kept)
         self.best_BF[self.sentences_N] = best_NF
         self.origin_BF[self.sentences_N] = origins.gather(1, index_NF)
         self.worst_N = best_NF[:, -1]
@@ -243,13 +250,18 @@ class Beams:
     def hypotheses(self) -> list[list[Hypothesis]]:
         """The finished hypotheses of all sentences, best first."""
         if self.best_BF.isnan().any() or (self.best_BF[:, :1] == NEVER).any():
-            raise ValueError("the settings leave no translation" if self.gains_TBK[:self.steps].isfinite().all() else
-                             "the model's logits are not numbers: its weights are damaged, or its training diverged")
+            raise ValueError("the model's logits are not numbers: its weights are damaged, or its training diverged"
+                             if self.gains_TBK[:self.steps].isnan().any() else "the settings leave no translation")
         taken = self.taken_TBK[:self.steps].transpose(0, 1).tolist()
         gains = self.gains_TBK[:self.steps].transpose(0, 1).tolist()
         ranked = zip(self.best_BF.tolist(), self.origin_BF.tolist(), strict=True)
-        return [[self.trace(taken[i], gains[i], origin, score, self.limits[i])
-                 for score, origin in zip(*best, strict=True) if score > NEVER] for i, best in enumerate(ranked)]
+        found = []
+        for i, best in enumerate(ranked):
+            traced = [self.trace(taken[i], gains[i], origin, score, self.limits[i])
+                      for score, origin in zip(*best, strict=True) if score > NEVER]
+            distinct = {tuple(one.ids): one for one in reversed(traced)}  # of equal ones the best, which comes last
+            found.append([one for one in traced if distinct[tuple(one.ids)] is one][:self.options.n_best])
+        return found
 
     def trace(self, taken: list[list[int]], gains: list[list[float]], origin: int, score: float,
               limit: int) -> Hypothesis:

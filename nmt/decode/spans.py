@@ -6,8 +6,9 @@ characters.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -23,6 +24,9 @@ SENTENCE_END = re.compile("[.!?…][\"'”’»)\\]]*(?=▁)|[。！？][”’�
 CONTINUATION_BYTE = re.compile("<0x[89AB][0-9A-F]>")
 
 
+Sentence = TypeVar("Sentence")
+
+
 @dataclass(frozen=True)
 class Span:
     """A part of a line, as ids without EOS, and what its translation must be like."""
@@ -31,6 +35,13 @@ class Span:
     prefix: tuple[int, ...] = ()
     must: tuple[tuple[str, ...], ...] = ()
     must_not: tuple[str, ...] = ()
+
+    @property
+    def demanding(self) -> bool:
+        return bool(self.prefix or self.must or self.must_not)
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
 
 def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:
@@ -62,15 +73,24 @@ def last_break(pieces: list[str], start: int, stop: int) -> int:
     return stop
 
 
-def make_batches(spans: Iterable[Span], batch_size: int) -> Iterator[list[Span]]:
-    """Spans of like length together, longest first; at most `batch_size`, and bounded in pieces."""
-    batch: list[Span] = []
-    for span in sorted(spans, key=lambda span: len(span.ids), reverse=True):
-        longest = len(batch[0].ids) if batch else 0
+def place_of(phrase: str, texts: Sequence[str]) -> int:
+    """The first text that has the phrase as words, or else at all; 0 if none has it. Case is ignored."""
+    whole = re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE)
+    places = ([i for i, text in enumerate(texts) if whole.search(text)]
+              or [i for i, text in enumerate(texts) if phrase.casefold() in text.casefold()])
+    return places[0] if places else 0
+
+
+def make_batches(sentences: Iterable[Sentence], batch_size: int,
+                 length: Callable[[Sentence], int]) -> Iterator[list[Sentence]]:
+    """Sentences of like length, in pieces, together, longest first; at most `batch_size`, and bounded in pieces."""
+    batch: list[Sentence] = []
+    for sentence in sorted(sentences, key=length, reverse=True):
+        longest = length(batch[0]) if batch else 0
         if len(batch) == batch_size or (len(batch) + 1) * longest > batch_size * BATCH_PIECES_PER_SENTENCE:
             yield batch
             batch = []
-        batch.append(span)
+        batch.append(sentence)
     if batch:
         yield batch
 

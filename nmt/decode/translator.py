@@ -1,14 +1,14 @@
 """Text in, text out: the one path from lines to translations, for every command, for validation and for servers.
 
 Lines are tidied as training text was, and become pieces; over-long ones are cut into spans; spans of like length are
-searched together; what is found is joined to text again, in the order of the lines; and what then looks wrong is tried
-again in other ways, and marked.
+searched together; what is found is joined to text again, in the order of the lines; and what then looks wrong is given
+to `nmt.decode.repair`.
 """
 
 import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -23,14 +23,14 @@ from nmt.decode.alignment import attention, n_words, word_links
 from nmt.decode.constraints import Automaton, Surfaces
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.folder import load_model
-from nmt.decode.guard import Flag, suspicions
-from nmt.decode.hypothesis import Decoder, Demands, Hypothesis, length_divisor, longest_output
+from nmt.decode.hypothesis import UNK, Decoder, Demands, Hypothesis, demanded, length_divisor, longest_output
 from nmt.decode.mbr import expected_utilities
 from nmt.decode.parallel import map_batches
-from nmt.decode.restore import lift, restore
+from nmt.decode.repair import repair
 from nmt.decode.sampling import sample
 from nmt.decode.search import force_score, search
-from nmt.decode.spans import Span, cut_points, make_batches, pad
+from nmt.decode.spans import Span, cut_points, make_batches, pad, place_of
+from nmt.decode.translation import Part, Request, Translation
 from nmt.model.device import choose_device, keep_freed_memory
 from nmt.model.incremental import IncrementalDecoder
 from nmt.model.precision import with_precision
@@ -38,80 +38,14 @@ from nmt.model.transformer import Transformer
 
 # Lines that `stream` reads ahead, for each of `batch_size`: enough to batch lines of like length.
 BATCHES_AHEAD = 16
-# The most that a beam is widened by to hold phrases half-written.
-MOST_STAGES = 40
-# The guard's second look is not in spans shorter than this.
+# A beam is widened in such steps, and by this at most, to hold phrases half-written.
+STAGES, MOST_STAGES = 4, 40
+# Most pieces that may be demanded of a translation: there is room for them besides the usual, in a whole batch.
+MOST_DEMANDED = 500
+# Halved spans are no shorter than this.
 SHORTEST_SPAN = 8
-
-
-@dataclass(frozen=True)
-class Term:
-    """Words or phrases of which a translation must hold one (see `nmt.decode.constraints` for how they match)."""
-
-    targets: tuple[str, ...]
-    source: str = ""
-    """What it translates: of a line in several spans, the one that has this must hold the term; empty: the first."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """A line, and what its translation must be like."""
-
-    text: str
-    prefix: str = ""
-    """The translation begins with this (see `DecodingConfig.prefix_bias`)."""
-    must: tuple[Term, ...] = ()
-    must_not: tuple[str, ...] = ()
-    """Words and phrases that must not occur."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """What was found for one span of a line."""
-
-    source: tuple[int, ...]
-    hypothesis: Hypothesis
-
-
-@dataclass(frozen=True)
-class Translation:
-    """One translation of a line."""
-
-    text: str
-    """Without line breaks; empty for a blank line."""
-
-    score: float
-    """Length-normalised log-probability (see `nmt.decode.search`); of a line cut into spans, their mean; 0 if blank."""
-
-    parts: tuple[Part, ...]
-    """One for each span that the line was cut into; none if it is blank."""
-
-    flags: tuple[Flag, ...] = ()
-    """What looks wrong with it (see `nmt.decode.guard`), after all that was tried."""
-
-    fallback: str = ""
-    """How it was found, if the first translation looked wrong."""
-
-    @property
-    def log_prob(self) -> float:
-        """Natural logarithm of the probability of its pieces."""
-        return math.fsum(part.hypothesis.log_prob for part in self.parts)
-
-    @property
-    def token_log_probs(self) -> list[float]:
-        """Of each piece, and of the EOS of each part."""
-        return [log_prob for part in self.parts for log_prob in part.hypothesis.token_log_probs]
-
-    @property
-    def confidence(self) -> float:
-        """Geometric mean of the probabilities of its pieces: 1 is certain; of a blank line 1."""
-        log_probs = self.token_log_probs
-        return math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else 1.0
-
-    @property
-    def finished(self) -> bool:
-        """False: some part is as long as was allowed, and probably incomplete or a loop."""
-        return all(part.hypothesis.finished for part in self.parts)
+# Longest sentence, in pieces, that is scored as it is: attention takes memory by the square of it.
+LONGEST_SCORED = 4000
 
 
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
@@ -207,14 +141,16 @@ class Translator:
         return [best[0].text for best in self.translate_n_best(lines)]
 
     def translate_n_best(self, lines: Sequence[str | Request]) -> list[list[Translation]]:
-        """The `decoding.n_best` best translations of each line, best first; of a blank line, as many empty ones.
+        """The up to `decoding.n_best` best translations of each line, best first; of a blank line a single, empty one.
+
+        Fewer are there if the settings leave fewer, or the groups of a beam find the same.
 
         Raises:
-            ValueError: phrases that are demanded are empty, can't be spelled, or contradict one another.
+            ValueError: what is demanded can't be had (see `problem`).
         """
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
         found = self.attempt(requests, self.decoding)
-        return self.repair(requests, found) if self.decoding.guard else found
+        return repair(self.attempt, self.align, self.decoding, requests, found) if self.decoding.guard else found
 
     def stream(self, lines: Iterable[str]) -> Iterator[str]:
         """The best translation of each line, in order, reading only some batches ahead."""
@@ -222,65 +158,94 @@ class Translator:
         while chunk := list(islice(rest, self.decoding.batch_size * BATCHES_AHEAD)):
             yield from self.translate(chunk)
 
-    def attempt(self, requests: Sequence[Request], decoding: DecodingConfig) -> list[list[Translation]]:
-        """Translations as they are found, whatever they look like."""
+    def attempt(self, requests: Sequence[Request], decoding: DecodingConfig, *,
+                halved: bool = False) -> list[list[Translation]]:
+        """Translations as they are found, whatever they look like; of lines cut into shorter spans, if `halved`."""
         all_ids = self.tokenizer.encode_source([tidy(request.text)[0] for request in requests])
-        spans_of = [self.spans(ids, request, decoding) for ids, request in zip(all_ids, requests, strict=True)]
-        found: dict[Span, list[Hypothesis]] = {}
+        spans_of = [self.spans(ids, request, decoding, halved) for ids, request in zip(all_ids, requests, strict=True)]
         # A dict, not a set, so that batches are the same in every process; a repeated span is searched once.
         distinct = dict.fromkeys(span for spans in spans_of for span in spans)
-        kinds = [span for span in distinct if not span.must], [span for span in distinct if span.must]
-        batches = [batch for kind in kinds for batch in make_batches(kind, decoding.batch_size)]
-        for batch, hypotheses in zip(batches, map_batches(partial(self.find, decoding), batches, self.device),
-                                     strict=True):
+        demands = {span: self.demands(span, decoding) for span in distinct if span.demanding}
+        # The spans that are searched in beams of one width: what a span demands changes nothing for the others.
+        kinds: dict[DecodingConfig, list[Span]] = {}
+        for span in distinct:
+            kinds.setdefault(self.settings(decoding, demands.get(span)), []).append(span)
+        batches = [(settings, batch) for settings, spans in kinds.items()
+                   for batch in make_batches(spans, settings.batch_size, len)]
+        found: dict[Span, list[Hypothesis]] = {}
+        for (_, batch), hypotheses in zip(batches, map_batches(partial(self.find, demands), batches, self.device),
+                                          strict=True):
             found.update(zip(batch, hypotheses, strict=True))
         return [self.join(request.text, spans, [found[span] for span in spans], decoding)
                 for request, spans in zip(requests, spans_of, strict=True)]
 
-    def spans(self, ids: list[int], request: Request, decoding: DecodingConfig) -> list[Span]:
+    def spans(self, ids: list[int], request: Request, decoding: DecodingConfig, halved: bool = False) -> list[Span]:
         """The parts that a source is translated in; none if it is blank."""
         if not ids:
             return []
         limit = min(decoding.span_pieces, (self.decoder.max_positions or decoding.span_pieces + 1) - 1)
         ends = [len(ids)]
-        if len(ids) > min(limit, decoding.split_above):
-            ends = cut_points(self.tokenizer.source_pieces(ids), limit, decoding.split_above)
+        if halved or len(ids) > min(limit, decoding.split_above):
+            pieces = self.tokenizer.source_pieces(ids)
+            ends = cut_points(pieces, limit, decoding.split_above)
+            if halved:
+                longest = max(end - start for start, end in zip([0, *ends], ends, strict=False))
+                ends = cut_points(pieces, min(limit, max(SHORTEST_SPAN, longest // 2)), split_above=1)
         parts = [tuple(ids[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
-        if not (request.prefix or request.must or request.must_not):
+        if not request.demanding:
             return [Span(part) for part in parts]
         texts = self.tokenizer.decode_source(parts)
         must: list[list[tuple[str, ...]]] = [[] for _ in parts]
         for term in request.must:
-            must[next((i for i, text in enumerate(texts) if term.source in text), 0)].append(term.targets)
-        prefix = tuple(self.tokenizer.encode_target([tidy(request.prefix)[0]])[0])
+            must[place_of(term.source, texts)].append(term.targets)
+        prefix = self.prefix(request)
         return [Span(part, () if i else prefix, tuple(must[i]), request.must_not) for i, part in enumerate(parts)]
 
-    def find(self, decoding: DecodingConfig, batch: list[Span]) -> list[list[Hypothesis]]:
-        """Hypotheses for each span, as many as there is to choose from."""
-        src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
-        if decoding.samples:
-            return sample(self.decoder, src_BS, src_mask_BS, decoding)
-        decoding = replace(decoding, n_best=self.n_candidates(decoding))
-        demands = [self.demands(span) for span in batch]
-        # A beam has to hold hypotheses at every stage of writing what is demanded.
-        if stages := max(demand.phrases.distance(demand.phrases.start) if demand.phrases else 0 for demand in demands):
-            decoding = replace(decoding, beam_size=decoding.beam_size + min(stages, MOST_STAGES), beam_groups=1)
-        return search(self.decoder, src_BS, src_mask_BS, decoding, demands)
+    def prefix(self, request: Request) -> tuple[int, ...]:
+        return tuple(self.tokenizer.encode_target([tidy(request.prefix)[0]])[0])
 
-    def demands(self, span: Span) -> Demands:
+    def settings(self, decoding: DecodingConfig, demands: Demands | None) -> DecodingConfig:
+        """What a span is searched with: how many there are to choose from, and how wide a beam brings its phrases."""
+        decoding = replace(decoding, n_best=self.n_candidates(decoding))
+        if demands is None or demands.phrases is None:
+            return decoding
+        # A beam has to hold hypotheses at every stage of writing what is demanded.
+        stages = math.ceil(demands.phrases.distance(demands.phrases.start) / STAGES) * STAGES
+        width = decoding.beam_size + min(stages, MOST_STAGES)
+        return replace(decoding, beam_size=width, beam_groups=1,
+                       batch_size=max(1, decoding.batch_size * decoding.beam_size // width))
+
+    def find(self, demands: dict[Span, Demands], work: tuple[DecodingConfig, list[Span]]) -> list[list[Hypothesis]]:
+        """Hypotheses for each span of a batch, as many as there is to choose from."""
+        settings, batch = work
+        src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
+        if settings.samples:
+            return sample(self.decoder, src_BS, src_mask_BS, settings)
+        return search(self.decoder, src_BS, src_mask_BS, settings, [demands.get(span, Demands()) for span in batch])
+
+    def demands(self, span: Span, decoding: DecodingConfig) -> Demands:
+        """Raises ValueError, for the user, if they can't be met."""
+        require(not decoding.samples, "prefixes and phrases are searched for: they don't go with decoding.samples")
         phrases = Automaton(self.surfaces, span.must, span.must_not) if span.must or span.must_not else None
-        return Demands(span.prefix, phrases)
+        demands = Demands(span.prefix, phrases)
+        require(demanded(demands) <= MOST_DEMANDED,
+                f"what the translation must contain takes {demanded(demands)} pieces: {MOST_DEMANDED} are the most")
+        require(UNK not in span.prefix, "the prefix has characters that no pieces of the vocabulary spell")
+        if phrases and decoding.prefix_bias == 1:
+            state = phrases.start
+            for piece in span.prefix:
+                state = int(phrases.row(state)[piece])
+                require(state >= 0, "the prefix contains, or leads to, what must_not forbids")
+        longest_output(len(span.ids), decoding, self.decoder.max_positions, demands)
+        return demands
 
     def problem(self, request: Request) -> str:
         """Why what a request demands can't be had, for the user; empty if it can."""
-        if not (request.prefix or request.must or request.must_not):
+        if not request.demanding:
             return ""
-        prefix = tuple(self.tokenizer.encode_target([tidy(request.prefix)[0]])[0])
-        span = Span((), prefix, tuple(term.targets for term in request.must), request.must_not)
-        if self.decoding.samples:
-            return "prefixes and phrases are searched for: they don't go with decoding.samples"
+        must = tuple(term.targets for term in request.must)
         try:
-            longest_output(0, self.decoding, self.decoder.max_positions, self.demands(span))
+            self.demands(Span((), self.prefix(request), must, request.must_not), self.decoding)
         except ValueError as error:
             return str(error)
         return ""
@@ -297,7 +262,7 @@ class Translator:
              decoding: DecodingConfig) -> list[Translation]:
         """The n_best translations of a line from the hypotheses of its spans."""
         if not found:
-            return [Translation("", 0.0, ())] * decoding.n_best
+            return [Translation("", 0.0, ())]
         if decoding.samples:  # in the order drawn
             joined = [list(chosen) for chosen in zip(*found, strict=True)]
         else:
@@ -318,51 +283,17 @@ class Translator:
             score=sum(h.score for h in chosen) / len(chosen),
             parts=tuple(Part(span.ids, h) for span, h in zip(spans, chosen, strict=True)))
 
-    def repair(self, requests: list[Request], found: list[list[Translation]]) -> list[list[Translation]]:
-        """Translate again, in other ways, what looks wrong; what looks less wrong then is taken, and marked.
-
-        First without the items that got lost, which are put back; then without repeated n-grams, in a beam; then in
-        shorter spans.
-        """
-        texts = [tidy(request.text)[0] for request in requests]
-        flags = [suspicions(text, answers[0].text, finished=answers[0].finished)
-                 for text, answers in zip(texts, found, strict=True)]
-        loses = ["items" in wrong for wrong in flags]
-        beam = max(5, self.decoding.beam_size, self.decoding.n_best)
-        strict = replace(self.decoding, beam_size=beam, beam_groups=1, samples=0, mbr="none", no_repeat_ngram=3,
-                         min_length=max(1, self.decoding.min_length))
-        longest = max((len(part.source) for answers in found for part in answers[0].parts), default=0)
-        shorter = replace(strict, split_above=1, span_pieces=max(SHORTEST_SPAN, longest // 2))
-        for name, decoding in (("items", self.decoding), ("no repeats", strict), ("shorter spans", shorter)):
-            wrong = [i for i in range(len(found)) if flags[i] and (name != "items" or loses[i])]
-            if not wrong:
-                continue
-            lifted = [lift(texts[i]) if loses[i] else (texts[i], []) for i in wrong]
-            again = self.attempt([replace(requests[i], text=text) for i, (text, _) in zip(wrong, lifted, strict=True)],
-                                 decoding)
-            for i, (text, items), answers in zip(wrong, lifted, again, strict=True):
-                if items:
-                    answers = [replace(answer, text=restore(answer.text, items, self.align(answer), len(text.split())))
-                               for answer in answers]
-                still = suspicions(texts[i], answers[0].text, finished=answers[0].finished)
-                if len(still) < len(flags[i]):
-                    flags[i], found[i] = still, [replace(answer, fallback=name) for answer in answers]
-        return [[replace(answer, flags=tuple(wrong)) for answer in answers] if wrong else answers
-                for answers, wrong in zip(found, flags, strict=True)]
-
     @torch.inference_mode()
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
-        """Given translations (source, translation), with what the model gives them. Each is read whole, however long.
+        """Given translations (source, translation), with what the model gives them. Each is read whole.
 
         Raises:
-            ValueError: a sentence is longer than the model's positions.
+            ValueError: a sentence is too long (see `too_long`).
         """
-        sources = self.tokenizer.encode_source([tidy(source)[0] for source, _ in pairs])
-        targets = self.tokenizer.encode_target([tidy(target)[0] for _, target in pairs])
+        sources, targets = self.encode_pairs(pairs)
         scored: list[Translation | None] = [None] * len(pairs)
-        order = sorted(range(len(pairs)), key=lambda i: -len(sources[i]) - len(targets[i]))
-        for start in range(0, len(order), self.decoding.batch_size):
-            rows = order[start:start + self.decoding.batch_size]
+        for rows in make_batches(range(len(pairs)), self.decoding.batch_size,
+                                 lambda i: max(len(sources[i]), len(targets[i]))):
             log_probs_BT = self.forced([sources[i] for i in rows], [targets[i] for i in rows])
             for i, log_probs in zip(rows, log_probs_BT.tolist(), strict=True):
                 length = len(targets[i]) + 1
@@ -372,9 +303,21 @@ class Translator:
                 scored[i] = Translation(tidy(pairs[i][1])[0], score, (Part(tuple(sources[i]), found),))
         return [one for one in scored if one is not None]
 
+    def too_long(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        """Which pairs have a sentence that is too long to be scored as it is."""
+        limit = min(LONGEST_SCORED, (self.decoder.max_positions or LONGEST_SCORED + 1) - 1)
+        return [max(len(source), len(target)) > limit
+                for source, target in zip(*self.encode_pairs(pairs), strict=True)]
+
+    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], list[list[int]]]:
+        return (self.tokenizer.encode_source([tidy(source)[0] for source, _ in pairs]),
+                self.tokenizer.encode_target([tidy(target)[0] for _, target in pairs]))
+
     @torch.inference_mode()
     def align(self, translation: Translation) -> list[tuple[int, int]]:
         """Which source word each word was written from, as (source, target) places from 0; by cross-attention."""
+        if translation.links is not None:
+            return list(translation.links)
         links: list[tuple[int, int]] = []
         n_source = n_target = 0
         for part in translation.parts:
