@@ -392,6 +392,11 @@ class DecodingConfig:
     """Longest source, in pieces, that is ever given to the model; what is longer even as a sentence is cut at spaces.
     """
 
+    shortlist: int = 0
+    """Output pieces that each source piece of a batch stands for: nothing else is written but frequent pieces; 0: all
+    may be. 32, of 48 at most, makes search faster by a quarter or more and costs 0.1 BLEU on Multi30k; a line's
+    translation then depends a little on its batch. For lines without demands, and not for samples."""
+
     guard: bool = True
     """Translate again, in other ways, what looks wrong (loops, copies, lost placeholders …), and mark what still does.
     """
@@ -407,7 +412,7 @@ class DecodingConfig:
                 f"decoding.beam_size is {self.beam_size}: it must be at least 1 (1 is greedy search)")
         require(self.beam_groups >= 1 and self.beam_size % self.beam_groups == 0,
                 f"decoding.beam_groups is {self.beam_groups}: it must divide decoding.beam_size, {self.beam_size}")
-        for name in ("min_length", "max_length", "no_repeat_ngram", "samples", "top_k"):
+        for name in ("min_length", "max_length", "no_repeat_ngram", "samples", "top_k", "shortlist"):
             require(getattr(self, name) >= 0, f"decoding.{name} is {getattr(self, name)}: it can't be negative")
         # The bounds are far beyond all use; what is computed with them stays a number.
         for name, least, most in (("diversity", 0, 1000), ("length_penalty", 0, 10), ("coverage_penalty", 0, 1000),

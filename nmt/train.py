@@ -156,6 +156,7 @@ class Run:
         import torch
 
         from nmt.decode.folder import ModelInfo, save_model
+        from nmt.decode.shortlist import learn_shortlist
         from nmt.training.loop import Stopped, TrainingData, make_trainer
         from nmt.training.monitor import Monitor
         from nmt.training.selection import choose_weights
@@ -183,10 +184,13 @@ class Run:
                                     f"with --resume goes on.") from stopped
         if processes.first:
             languages = self.config.data
-            longest = int(data.of_epoch(seed=0, epoch=0).source.lengths_N.max())
+            pairs = data.of_epoch(seed=0, epoch=0)
+            longest = int(pairs.source.lengths_N.max())
             decoding = replace(self.config.decoding, split_above=min(longest, self.config.decoding.split_above))
             info = ModelInfo(languages.source, languages.target, prepared.corpus, self.config.model, decoding)
-            save_model(self.folder / "model", weights, prepared.tokenizer, info, self.card(prepared, parameters))
+            tokenizer = prepared.tokenizer
+            shortlist = learn_shortlist(pairs, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+            save_model(self.folder / "model", weights, tokenizer, info, self.card(prepared, parameters), shortlist)
 
     def card(self, prepared: "Prepared", parameters: int) -> str:
         """The model folder's README."""

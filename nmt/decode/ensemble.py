@@ -41,6 +41,9 @@ class Ensemble:
         limits = [model.max_positions for model in models if model.max_positions is not None]
         self.max_positions = min(limits, default=None)
 
+    def restricted(self, pieces_L: Tensor) -> "Ensemble":
+        return Ensemble([model.restricted(pieces_L) for model in self.models])
+
     def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> EnsembleCache:
         return EnsembleCache([model.start(src_BS, src_mask_BS, max_length, width) for model in self.models])
 

@@ -1,7 +1,7 @@
 """The model folder: a translator on disk, whole and movable. JSON and safetensors, nothing that runs when it is read.
 
-config.json (settings, languages, vocabulary sizes), model.safetensors, the SentencePiece model(s), README.md (the model
-card), and SHA256SUMS.
+config.json (settings, languages, vocabulary sizes), model.safetensors, shortlist.safetensors (perhaps), the
+SentencePiece model(s), README.md (the model card), and SHA256SUMS.
 """
 
 import json
@@ -17,8 +17,11 @@ from torch import Tensor, nn
 from nmt import __version__
 from nmt.config import DecodingConfig, ModelConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.shortlist import Shortlist
 from nmt.files import SUMS, check_sums, whole_folder
 from nmt.model.transformer import Transformer
+
+SHORTLIST = "shortlist.safetensors"
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,16 @@ class ModelInfo:
     version: str = __version__
 
 
-def save_model(folder: Path, weights: Mapping[str, Tensor], tokenizer: Tokenizer, info: ModelInfo, card: str) -> None:
+def save_model(folder: Path, weights: Mapping[str, Tensor], tokenizer: Tokenizer, info: ModelInfo, card: str,
+               shortlist: Shortlist | None = None) -> None:
     """Write a model folder, whole or not at all; OSError if the disk is full or may not be written to."""
     sizes = {"src_vocab_size": tokenizer.src_vocab_size, "tgt_vocab_size": tokenizer.tgt_vocab_size}
     config = json.dumps({**asdict(info), **sizes}, indent=2, ensure_ascii=False)
     with whole_folder(folder) as draft:
         (draft / "config.json").write_text(config + "\n", encoding="utf8")
         write_tensors(draft / "model.safetensors", {name: tensor.float() for name, tensor in weights.items()})
+        if shortlist:
+            write_tensors(draft / SHORTLIST, asdict(shortlist))
         tokenizer.save(draft)
         (draft / "README.md").write_text(card, encoding="utf8")
 
@@ -63,6 +69,16 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Transf
         raise ValueError(f"{folder / 'config.json'} is not one that nmt {__version__} knows: {error}") from error
     set_weights(model, read_tensors(folder / "model.safetensors"), folder)
     return model.to(device).eval(), Tokenizer.load(folder), info
+
+
+def load_shortlist(folder: Path) -> Shortlist | None:
+    """That of a model folder, if it has one. Raises ValueError if it is damaged."""
+    if not (folder / SHORTLIST).is_file():
+        return None
+    try:
+        return Shortlist(**read_tensors(folder / SHORTLIST))
+    except TypeError as error:
+        raise ValueError(f"{folder / SHORTLIST} is not one that nmt {__version__} knows: {error}") from error
 
 
 def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:

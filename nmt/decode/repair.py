@@ -37,7 +37,7 @@ def repair(attempt: Attempt, align: Align, decoding: DecodingConfig, requests: S
     loses = ["items" in wrong for wrong in flags]
     strict = replace(decoding, beam_size=max(BEAM, decoding.beam_size, decoding.n_best), beam_groups=1, samples=0,
                      mbr="none", no_repeat_ngram=min(NGRAM, decoding.no_repeat_ngram or NGRAM),
-                     min_length=max(1, decoding.min_length))
+                     min_length=max(1, decoding.min_length), shortlist=0)
     for name, settings in (("items", decoding), ("no repeats", strict), ("shorter spans", strict)):
         wrong = [i for i in range(len(found)) if flags[i] and (name != "items" or loses[i])]
         if not wrong:

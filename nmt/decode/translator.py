@@ -22,13 +22,14 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.alignment import attention, n_words, word_links
 from nmt.decode.constraints import Automaton, Surfaces
 from nmt.decode.ensemble import Ensemble
-from nmt.decode.folder import load_model
+from nmt.decode.folder import load_model, load_shortlist
 from nmt.decode.hypothesis import UNK, Decoder, Demands, Hypothesis, demanded, length_divisor, longest_output
 from nmt.decode.mbr import expected_utilities
 from nmt.decode.parallel import map_batches
 from nmt.decode.repair import repair
 from nmt.decode.sampling import sample
 from nmt.decode.search import force_score, search
+from nmt.decode.shortlist import Shortlist
 from nmt.decode.spans import Span, cut_points, make_batches, pad, place_of
 from nmt.decode.translation import Part, Request, Translation
 from nmt.model.device import choose_device, keep_freed_memory
@@ -101,6 +102,8 @@ class Translator:
         self.decoder: Decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
         self.tokenizer = tokenizer
         self.decoding = decoding or DecodingConfig()
+        self.shortlist: Shortlist | None = None
+        """What `DecodingConfig.shortlist` needs."""
         self.reranker: Reranker | None = None
         """If set, orders the hypotheses of the beam, or the samples, of each line."""
 
@@ -120,7 +123,9 @@ class Translator:
         for other, (_, others, _) in zip(folders, loaded, strict=True):
             require(tokenizer.same_as(others), f"{other} has another tokenizer than {folders[0]}: models translate "
                                                "together only if they were trained with the same")
-        return cls([model for model, _, _ in loaded], tokenizer, decoding or info.decoding, precision)
+        translator = cls([model for model, _, _ in loaded], tokenizer, decoding or info.decoding, precision)
+        translator.shortlist = load_shortlist(folders[0])
+        return translator
 
     @property
     def model(self) -> Transformer:
@@ -130,7 +135,8 @@ class Translator:
     def describe(self) -> str:
         """Where and how precisely it computes."""
         threads = f", {torch.get_num_threads()} threads" if self.device.type == "cpu" else ""
-        return f"{self.precision} on {self.device}{threads}"
+        listed = f", shortlist {self.decoding.shortlist}" if self.decoding.shortlist else ""
+        return f"{self.precision} on {self.device}{threads}{listed}"
 
     @property
     def device(self) -> torch.device:
@@ -205,8 +211,10 @@ class Translator:
         return tuple(self.tokenizer.encode_target([tidy(request.prefix)[0]])[0])
 
     def settings(self, decoding: DecodingConfig, demands: Demands | None) -> DecodingConfig:
-        """What a span is searched with: how many there are to choose from, and how wide a beam brings its phrases."""
-        decoding = replace(decoding, n_best=self.n_candidates(decoding))
+        """What a span is searched with: how many there are to choose from; how wide a beam brings what is demanded, and
+        that it may be any piece.
+        """
+        decoding = replace(decoding, n_best=self.n_candidates(decoding), shortlist=0 if demands else decoding.shortlist)
         if demands is None or demands.phrases is None:
             return decoding
         # A beam has to hold hypotheses at every stage of writing what is demanded.
@@ -221,7 +229,19 @@ class Translator:
         src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
         if settings.samples:
             return sample(self.decoder, src_BS, src_mask_BS, settings)
+        if settings.shortlist:
+            return self.find_listed(src_BS, src_mask_BS, settings)
         return search(self.decoder, src_BS, src_mask_BS, settings, [demands.get(span, Demands()) for span in batch])
+
+    def find_listed(self, src_BS: Tensor, src_mask_BS: Tensor, settings: DecodingConfig) -> list[list[Hypothesis]]:
+        """Hypotheses of listed pieces only."""
+        require(self.shortlist is not None, f"decoding.shortlist is {settings.shortlist}: this model has none, which "
+                                            "training writes into its folder as shortlist.safetensors")
+        assert self.shortlist is not None
+        pieces_L = self.shortlist.pieces(src_BS, settings.shortlist, own=self.tokenizer.joint)
+        found = search(self.decoder.restricted(pieces_L.to(self.device)), src_BS, src_mask_BS, settings)
+        pieces = pieces_L.tolist()
+        return [[replace(one, ids=[pieces[i] for i in one.ids]) for one in some] for some in found]
 
     def demands(self, span: Span, decoding: DecodingConfig) -> Demands:
         """Raises ValueError, for the user, if they can't be met."""

@@ -7,6 +7,7 @@ Shapes: B batch, S source length, N, W, K, L: see `cache`; G query heads for eac
 width, R rows (N × W), V target vocabulary.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from nmt.config import ModelConfig
 from nmt.model.attention import CrossAttention, SelfAttention
 from nmt.model.cache import DecoderCache
 from nmt.model.layers import DecoderBlock, Residual
-from nmt.model.precision import Int8Linear
+from nmt.model.precision import Int8Linear, some_outputs
 from nmt.model.transformer import Transformer
 
 Map = Callable[[Tensor], Tensor]
@@ -143,6 +144,14 @@ class IncrementalDecoder:
         self.blocks = [IncrementalBlock(model.config, b, i) for i, b in enumerate(model.decoder_blocks)]
         self.norm = norm(model.decoder_norm) if model.config.norm_position == "pre" else None
         self.output = linear(model.output)
+        self.pieces_L: Tensor | None = None
+
+    def restricted(self, pieces_L: Tensor) -> "IncrementalDecoder":
+        """The same with a smaller vocabulary, whose piece i is piece `pieces_L[i]` (int64) of the model's."""
+        other = copy.copy(self)
+        other.pieces_L, other.vocab_size = pieces_L, pieces_L.size(0)
+        other.output = linear(some_outputs(self.model.output, pieces_L))
+        return other
 
     def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache:
         """Read the sources, and make an empty cache for `max_length` target positions of `width` rows of each.
@@ -165,7 +174,8 @@ class IncrementalDecoder:
         """
         position, rows = cache.length, tokens_NW.size(1)
         step = Step(cache, rows, cache.grow(rows), cross_weights)
-        x_RM = F.embedding(tokens_NW.flatten(), self.model.tgt_embedding.weight)
+        tokens_R = tokens_NW.flatten() if self.pieces_L is None else self.pieces_L[tokens_NW.flatten()]
+        x_RM = F.embedding(tokens_R, self.model.tgt_embedding.weight)
         x_RM = self.model.tgt_positions((x_RM * self.model.scale)[:, None], position)[:, 0]
         for block in self.blocks:
             x_RM = block.step(x_RM, step)

@@ -43,6 +43,18 @@ class Int8Linear(nn.Module):
         return torch.ops.quantized.linear_dynamic(x_XI, self.packed)
 
 
+def some_outputs(layer: nn.Module, outputs: Tensor) -> nn.Module:
+    """The layer with these of its outputs (int64) only."""
+    quantised = isinstance(layer, Int8Linear)
+    linear = layer.linear if isinstance(layer, Int8Linear) else layer
+    assert isinstance(linear, nn.Linear)
+    some = nn.Linear(linear.in_features, outputs.size(0), bias=linear.bias is not None, device="meta")
+    some.weight = nn.Parameter(linear.weight.detach()[outputs])
+    if linear.bias is not None:
+        some.bias = nn.Parameter(linear.bias.detach()[outputs])
+    return Int8Linear(some) if quantised else some
+
+
 def with_precision(model: Transformer, name: DecodingPrecision) -> tuple[Transformer, DecodingPrecision]:
     """The model to translate with, and its precision: fp32, bf16 or int8; auto: the fastest that the device has.
 
