@@ -401,6 +401,10 @@ class DecodingConfig:
     """Translate again, in other ways, what looks wrong (loops, copies, lost placeholders …), and mark what still does.
     """
 
+    least_confidence: float = 0.0
+    """A translation is marked unsure if the mean probability of its pieces (geometric) is below this. Training sets it:
+    1 in 200 of the validation text's translations is below."""
+
     n_best: int = 1
     """Translations returned for each sentence, best first; at most beam_size, or samples."""
 
@@ -424,6 +428,8 @@ class DecodingConfig:
                 f"decoding.min_length is {self.min_length}: it can't be above decoding.max_length, {self.max_length}")
         require(0 < self.prefix_bias <= 1, f"decoding.prefix_bias is {self.prefix_bias}: it must be above 0, up to 1")
         require(0 < self.top_p <= 1, f"decoding.top_p is {self.top_p}: it must be above 0, up to 1, which is all")
+        require(0 <= self.least_confidence < 1,
+                f"decoding.least_confidence is {self.least_confidence}: a probability, at least 0 and below 1")
         require(0 <= self.min_p < 1, f"decoding.min_p is {self.min_p}: it must be from 0 (all) to below 1")
         kind, choices = ("samples", self.samples) if self.samples else ("beam_size", self.beam_size)
         require(1 <= self.n_best <= choices,

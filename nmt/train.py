@@ -155,8 +155,7 @@ class Run:
         """Train, or go on training; then choose the weights and write the model folder."""
         import torch
 
-        from nmt.decode.folder import ModelInfo, save_model
-        from nmt.decode.shortlist import learn_shortlist
+        from nmt.training.delivery import deliver
         from nmt.training.loop import Stopped, TrainingData, make_trainer
         from nmt.training.monitor import Monitor
         from nmt.training.selection import choose_weights
@@ -183,14 +182,8 @@ class Run:
             raise KeyboardInterrupt(f"Stopped after step {trainer.progress.step:,}; all is saved. The same command "
                                     f"with --resume goes on.") from stopped
         if processes.first:
-            languages = self.config.data
-            pairs = data.of_epoch(seed=0, epoch=0)
-            longest = int(pairs.source.lengths_N.max())
-            decoding = replace(self.config.decoding, split_above=min(longest, self.config.decoding.split_above))
-            info = ModelInfo(languages.source, languages.target, prepared.corpus, self.config.model, decoding)
-            tokenizer = prepared.tokenizer
-            shortlist = learn_shortlist(pairs, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-            save_model(self.folder / "model", weights, tokenizer, info, self.card(prepared, parameters), shortlist)
+            deliver(self.folder / "model", weights, prepared.tokenizer, data, self.config, prepared.corpus,
+                    self.card(prepared, parameters), trainer.numerics.device)
 
     def card(self, prepared: "Prepared", parameters: int) -> str:
         """The model folder's README."""

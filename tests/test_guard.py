@@ -76,11 +76,15 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
     ("Hallo {name} 😀", "Hello {Name} 😀", ["items"]),
     ("Mail an info@x.de", "Mail to info@x.com", ["items"]),
     ("Schön 😀", "Nice", ["items"]),
+    ("Ein <b>Hut</b> hier", "A hat</b> <b>here", ["items"]),
+    ("<b>Ein</b> <i>Hut</i>", "<b>A <i>hat</b></i>", ["items"]),
+    ("<b>Ein</b> Hut", "<b></b> A hat", ["items"]),
+    ("12:30", "A New York team.", ["invented"]),
 ])
 def test_what_is_wrong_is_flagged(source: str, translation: str, flags: list[Flag]) -> None:
     assert suspicions(source, translation) == flags
-    assert suspicions(source, translation, finished=False) == [
-        flag for flag in get_args(Flag) if flag in flags or flag == "unfinished"]
+    assert suspicions(source, translation, finished=False, sure=False) == [
+        flag for flag in get_args(Flag) if flag in flags or flag in ("unfinished", "unsure")]
 
 
 @exactly

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,15 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
     assert {"nmt", "torch", "sacrebleu"} <= report["versions"].keys()
     assert report["bleu_signature"].startswith("BLEU|nrefs:1|case:mixed|")
     assert len((run / "translations" / "test_a.en").read_text().splitlines()) == 3
-    assert Translator.load(run / "model").translate(["das Haus ist rot .", ""])[1] == ""
+    translator = Translator.load(run / "model", "cpu", precision="fp32")
+    assert translator.translate(["das Haus ist rot .", ""])[1] == ""
+    assert translator.shortlist is not None
+    translator.decoding = replace(translator.decoding, guard=False)
+    found = [best for best, *_ in translator.translate_n_best([source for source, _ in SENTENCES[20:22]])]
+    lowest = min(found, key=lambda best: best.confidence)
+    assert translator.decoding.least_confidence == pytest.approx(lowest.confidence, abs=1e-4)
+    assert translator.decoding.split_above == max(
+        map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]])))
     said = capsys.readouterr().err
     assert f"-m nmt.translate --model {run / 'model'}" in said
     assert said.count("reference  the ") == 3, "the test set has three sentences to show"

@@ -164,6 +164,11 @@ def test_cuts_are_made_after_sentences_then_before_words_then_between_characters
     assert spans("a|b|<0xE2>|<0x82>|<0xAC>|c", 4) == ["ab", "<0xE2><0x82><0xAC>c"]
     assert spans("▁z|.|▁B|." + "|▁x" * 14, 16) == ["▁z.▁B." + "▁x" * 12, "▁x" * 2]
     assert spans("|".join("日本語日本語日本語日。日本"), 12) == ["日本語日本語日本語日。", "日本"]
+    assert spans("▁D|as|▁endet|.|▁E|r|▁geht|.|▁E|r|▁kommt|.", 11) == ["▁Das▁endet.", "▁Er▁geht.", "▁Er▁kommt."]
+    assert spans("▁D|as|▁ist|▁Prof|.|▁A|.|▁vgl|.|▁S", 9) == ["▁Das▁ist▁Prof.▁A.▁vgl.", "▁S"]
+    assert spans("▁D|as|▁ist|▁Prof|.|▁A|▁vgl|.|▁S|.", 9) == ["▁Das▁ist▁Prof.▁A▁vgl.", "▁S."]
+    assert spans("▁D|as|▁endet|.|▁oder|▁nicht|?|▁J|a|▁!", 9) == ["▁Das▁endet.▁oder▁nicht?", "▁Ja▁!"]
+    assert spans("▁N|ein|!|▁D|as|▁endet|.", 6) == ["▁Nein!▁Das", "▁endet."]
 
 
 @settings(max_examples=200, derandomize=True)
@@ -305,6 +310,23 @@ def test_the_second_look_is_at_spans_half_as_long_and_repeats_no_more_than_befor
     assert [span.ids for span in whole] == [tuple(ids)]
     assert max(map(len, halves)) <= len(ids) // 2
     assert [i for span in halves for i in span.ids] == ids
+
+
+def test_capitals_are_translated_as_small_letters_and_figures_copied(translator: Translator) -> None:
+    scripted = Scripted(translator, [LOOP, "A team", "Good."], [LOOP], ["A dog."])
+    shouted, figures, good = scripted.translate_n_best(["EIN HUND {x}.", "12:30!", "GUT."])
+    assert (shouted[0].text, shouted[0].fallback) == ("A DOG {x}.", "lower case")
+    assert [requests[0].text for requests, _ in scripted.asked[1:]] == ["EIN HUND.", "ein hund."]
+    assert (figures[0].text, figures[0].fallback, figures[0].flags) == ("12:30!", "copy", ())
+    assert (good[0].text, good[0].fallback) == ("Good.", "")
+
+
+def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator: Translator) -> None:
+    scripted = Scripted(translator, [LOOP, "Fine."], ["A dog runs."])
+    scripted.decoding = replace(scripted.decoding, least_confidence=0.7)
+    (looped,), (fine,) = scripted.translate_n_best(["Ein Hund läuft.", "Schön."])
+    assert (looped.text, looped.flags, looped.fallback) == ("A dog runs.", ("unsure",), "no repeats")
+    assert (fine.text, fine.flags, fine.fallback) == ("Fine.", ("unsure",), "")
 
 
 def test_lost_items_are_lifted_out_and_put_back(translator: Translator) -> None:

@@ -98,6 +98,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
         save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
     except SafetensorError as error:
         raise OSError(f"{path} can't be written: {error}") from error
+    path.chmod(path.parent.stat().st_mode & 0o666)  # safetensors leaves it to its owner alone
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.decode.protect import UNSPACED, check_items, find_items
+from nmt.decode.protect import UNSPACED, breaks_tags, check_items, find_items
 
 Ints = NDArray[np.intp]
 
-Flag = Literal["loop", "too_long", "too_short", "copy", "empty", "unfinished", "items"]
+Flag = Literal["loop", "too_long", "too_short", "copy", "empty", "invented", "unfinished", "items", "unsure"]
 
 # Longest unit whose repetition is looked for.
 LOOP_WORDS, LOOP_CHARACTERS = 8, 20
@@ -34,10 +34,11 @@ WORD = re.compile(r"[^\s!-/:-@\[-`{-~¡§«¶·»¿،؛؟।\u2010-\u205e\u3000-
 WIDE = re.compile(r"[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
                   r"\U00020000-\U0003ffff]")
 UNSPACED_LETTER = re.compile(rf"(?=[{UNSPACED}])[^\W\d_]")
+LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
-def suspicions(source: str, translation: str, *, finished: bool = True) -> list[Flag]:
+def suspicions(source: str, translation: str, *, finished: bool = True, sure: bool = True) -> list[Flag]:
     """What is suspicious about a translation, in the order of `Flag`; empty for a plausible one.
 
     - loop: see `loops`.
@@ -45,8 +46,10 @@ def suspicions(source: str, translation: str, *, finished: bool = True) -> list[
       2.5. An empty translation is not called too short.
     - copy: see `is_copy`.
     - empty: no letter or digit, though the source has some.
-    - unfinished: as it is said to be.
-    - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, see `nmt.decode.protect`.
+    - invented: letters, though the source has none.
+    - unfinished, unsure: as it is said to be.
+    - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, or pairs of tags are torn; see
+      `nmt.decode.protect`.
 
     Takes time in proportion to the length of the texts: milliseconds for 10,000 characters.
 
@@ -54,6 +57,7 @@ def suspicions(source: str, translation: str, *, finished: bool = True) -> list[
         source: one line.
         translation: of that line.
         finished: whether the search found the translation's end (`Translation.finished`).
+        sure: whether the model was as sure of it as it should be (`DecodingConfig.least_confidence`).
     """
     length, source_length = width(translation), width(source)
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
@@ -63,8 +67,10 @@ def suspicions(source: str, translation: str, *, finished: bool = True) -> list[
         "too_short": source_length > LENGTH_FACTOR * length + LENGTH_ALLOWANCE and not empty,
         "copy": is_copy(source, translation),
         "empty": empty,
+        "invented": bool(LETTER.search(translation)) and not LETTER.search(source),
         "unfinished": not finished,
         "items": loses_items(source, translation),
+        "unsure": not sure,
     }
     return [flag for flag, suspected in found.items() if suspected]
 
@@ -158,6 +164,6 @@ def prose(text: str) -> str:
 
 
 def loses_items(source: str, translation: str) -> bool:
-    """Whether items are missing or added. Numbers don't count: they may be written out, or be in other units."""
+    """Whether items are missing, added or torn. Numbers don't count: they may be written out, or be in other units."""
     check = check_items(source, translation)
-    return any(item.kind != "number" for item in (*check.missing, *check.added))
+    return any(item.kind != "number" for item in (*check.missing, *check.added)) or breaks_tags(source, translation)

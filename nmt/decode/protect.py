@@ -18,7 +18,7 @@ Source: Unicode Technical Standard 51, section 1.4.9, for the parts of an emoji.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -65,6 +65,7 @@ NUMBER = (rf"(?=[\d$¢£¥฿\u20a0-\u20cfEUGCJ])(?:{SIGN}{BLANK}?|(?<!{LETTER})
 PATTERN = re.compile(
     f"(?P<url>{URL})|(?P<email>{EMAIL})|(?P<tag>{TAG})|(?P<placeholder>{PLACEHOLDER})|(?P<emoji>{EMOJI})"
     f"|(?P<number>{NUMBER})")
+TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9_:.-]*|\d+)")
 TRAILING = ".,;:!?'*،؛؟([{"
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -122,6 +123,35 @@ def check_items(source: str, translation: str) -> ItemCheck:
     """
     in_source, in_translation = list(scan(source)), list(scan(translation))
     return ItemCheck(missing=unmatched(in_source, in_translation), added=unmatched(in_translation, in_source))
+
+
+def recase(text: str, change: Callable[[str], str]) -> str:
+    """The text with what stands between its items changed."""
+    result, position = "", 0
+    for item in find_items(text):
+        result, position = result + change(text[position:item.start]) + item.text, item.end
+    return result + change(text[position:])
+
+
+def tag_pairs(items: Sequence[Item]) -> list[tuple[int, int]]:
+    """The places, among the items of a text, of tags that open and close the same; pairs nest and don't cross."""
+    pairs: list[tuple[int, int]] = []
+    opened: list[tuple[str, int]] = []
+    for i, item in enumerate(items):
+        tag = TAG_NAME.match(item.text) if item.kind == "tag" and not item.text.endswith("/>") else None
+        if tag and not tag[1]:
+            opened.append((tag[2], i))
+        elif tag and tag[2] in (names := [name for name, _ in opened]):
+            opened = opened[:len(names) - names[::-1].index(tag[2])]
+            pairs.append((opened.pop()[1], i))
+    return pairs
+
+
+def breaks_tags(source: str, translation: str) -> bool:
+    """Whether fewer tags are paired in a translation than in its source, or fewer have something between them."""
+    pairs, others = (Counter(text[items[i].end:items[j].start].strip() != "" for i, j in tag_pairs(items))
+                     for text, items in ((source, find_items(source)), (translation, find_items(translation))))
+    return pairs.total() > others.total() or pairs[True] > others[True]
 
 
 def scan(text: str) -> Iterator[Item]:

@@ -1,7 +1,8 @@
 """The guard's second look: what looks wrong is translated again in other ways; what looks less wrong then is taken.
 
-First without the items that got lost, which are put back; then without repeated n-grams, in a beam; then in shorter
-spans. What looks wrong after all that is marked.
+First without the items that got lost, which are put back; in lower case, if the line shouts; as a copy, if it has no
+letters to translate; then without repeated n-grams, in a beam; then in shorter spans. What looks wrong after all that
+is marked. That the model is unsure is no reason to try the last two: they find what is less probable still.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,13 +11,15 @@ from typing import Protocol
 
 from nmt.config import DecodingConfig
 from nmt.data.cleaning import tidy
-from nmt.decode.guard import suspicions
+from nmt.decode.guard import Flag, prose, suspicions
+from nmt.decode.protect import recase
 from nmt.decode.restore import Lifted, lift, relink, restore
 from nmt.decode.translation import Request, Translation
 
 # The beam of second attempts, at least; and the n-grams that they don't repeat, at most.
 BEAM, NGRAM = 5, 3
 
+Recase = Callable[[str], str]
 Align = Callable[[Translation], list[tuple[int, int]]]
 
 
@@ -30,33 +33,71 @@ class Attempt(Protocol):
 def repair(attempt: Attempt, align: Align, decoding: DecodingConfig, requests: Sequence[Request],
            found: list[list[Translation]]) -> list[list[Translation]]:
     """The n-best lists that were found first, or better ones. Each line's depends on that line alone."""
-    texts = [tidy(request.text)[0] for request in requests]
-    found = list(found)
-    flags = [suspicions(text, answers[0].text, finished=answers[0].finished)
-             for text, answers in zip(texts, found, strict=True)]
-    loses = ["items" in wrong for wrong in flags]
+    lines = [Line(request, answers, decoding.least_confidence)
+             for request, answers in zip(requests, found, strict=True)]
     strict = replace(decoding, beam_size=max(BEAM, decoding.beam_size, decoding.n_best), beam_groups=1, samples=0,
                      mbr="none", no_repeat_ngram=min(NGRAM, decoding.no_repeat_ngram or NGRAM),
                      min_length=max(1, decoding.min_length), shortlist=0)
-    for name, settings in (("items", decoding), ("no repeats", strict), ("shorter spans", strict)):
-        wrong = [i for i in range(len(found)) if flags[i] and (name != "items" or loses[i])]
-        if not wrong:
-            continue
-        lifted = [lift(texts[i]) if loses[i] else (texts[i], []) for i in wrong]
-        again = attempt([replace(requests[i], text=text) for i, (text, _) in zip(wrong, lifted, strict=True)],
-                        settings, halved=name == "shorter spans")
-        for i, (bare, items), answers in zip(wrong, lifted, again, strict=True):
-            if items:
-                answers = [put_back(texts[i], bare, items, answer, align(answer)) for answer in answers]
-            still = suspicions(texts[i], answers[0].text, finished=answers[0].finished)
-            if len(still) < len(flags[i]):
-                flags[i], found[i] = still, [replace(answer, fallback=name) for answer in answers]
-    return [[replace(answer, flags=tuple(wrong)) for answer in answers] if wrong else answers
-            for answers, wrong in zip(found, flags, strict=True)]
+
+    def try_again(name: str, chosen: list[Line], settings: DecodingConfig, before: Recase = str, after: Recase = str,
+                  ) -> None:
+        if chosen:
+            requests = [replace(line.request, text=recase(line.bare, before)) for line in chosen]
+            for line, answers in zip(chosen, attempt(requests, settings, halved=name == "shorter spans"), strict=True):
+                recased = [replace(answer, text=recase(answer.text, after)) for answer in answers]
+                line.consider([line.put_back(answer, align) for answer in recased], name)
+
+    try_again("items", [line for line in lines if line.items], decoding)
+    try_again("lower case", [line for line in lines if line.flags and line.shouts], decoding, str.lower, str.upper)
+    for line in lines:
+        if "invented" in line.flags and not line.request.demanding:
+            line.consider([Translation(line.text, 0.0, ())], "copy")
+    try_again("no repeats", [line for line in lines if line.is_wrong], strict)
+    try_again("shorter spans", [line for line in lines if line.is_wrong], strict)
+    return [line.marked() for line in lines]
 
 
-def put_back(line: str, bare: str, items: Sequence[Lifted], answer: Translation,
-             links: list[tuple[int, int]]) -> Translation:
-    """The translation of a line without its items, with them."""
-    text = restore(answer.text, items, links, len(bare.split()))
-    return replace(answer, text=text, links=tuple(relink(links, (line, bare), (text, answer.text))))
+class Line:
+    """A line, its best translations so far, and what looks wrong with the first of them."""
+
+    def __init__(self, request: Request, answers: list[Translation], least_confidence: float) -> None:
+        self.request, self.answers, self.least_confidence = request, answers, least_confidence
+        self.text = tidy(request.text)[0]
+        self.flags = self.suspicions(answers)
+        self.bare, self.items = lift(self.text) if "items" in self.flags else (self.text, list[Lifted]())
+
+    def suspicions(self, answers: list[Translation]) -> list[Flag]:
+        best = answers[0]
+        return suspicions(self.text, best.text, finished=best.finished, sure=best.confidence >= self.least_confidence)
+
+    @property
+    def is_wrong(self) -> bool:
+        return any(flag != "unsure" for flag in self.flags)
+
+    @property
+    def shouts(self) -> bool:
+        """Whether it is in capitals, and so may its translation be."""
+        text = prose(self.text)
+        return text.upper() == text != text.lower() and len(text.split()) > 1 and not self.request.demanding
+
+    def put_back(self, answer: Translation, align: Align) -> Translation:
+        """The translation of the line without its items, with them."""
+        if not self.items:
+            return answer
+        links = align(answer)
+        text = restore(answer.text, self.items, links, len(self.bare.split()))
+        return replace(answer, text=text, links=tuple(relink(links, (self.text, self.bare), (text, answer.text))))
+
+    def consider(self, answers: list[Translation], name: str) -> None:
+        """Take other translations if less looks wrong with them."""
+        flags = self.suspicions(answers)
+        if gravity(flags) < gravity(self.flags):
+            self.flags, self.answers = flags, [replace(answer, fallback=name) for answer in answers]
+
+    def marked(self) -> list[Translation]:
+        return [replace(answer, flags=tuple(self.flags)) for answer in self.answers] if self.flags else self.answers
+
+
+def gravity(flags: list[Flag]) -> tuple[int, bool]:
+    """Low is good. What is wrong to the eye counts first."""
+    return len(flags) - ("unsure" in flags), "unsure" in flags

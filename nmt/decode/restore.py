@@ -1,15 +1,16 @@
 """Items lifted out of a line before it is translated, and put back where the words beside them went.
 
 For models that were never shown addresses, tags or placeholders: what they make of one spoils the whole sentence.
-Numbers stay, since their words agree with them. Word alignments say where an item belongs: one that touches the word
-after it (an opening tag) goes before that word's translation, any other after that of the word before it.
+Numbers stay, since their words agree with them. Word alignments say where an item belongs: a pair of tags around what
+the words between them became; one that touches the word after it before that word's translation; any other after that
+of the word before it.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from nmt.decode.protect import Item, find_items
+from nmt.decode.protect import Item, find_items, tag_pairs
 
 CLOSING_PUNCTUATION = re.compile(r"[.,;:!?…)\]}»”’\"']+$")
 
@@ -24,8 +25,15 @@ class Lifted:
     joins_left: bool
     """Whether it touches the word before it; or right."""
     joins_right: bool
+    joins_item: bool
+    """Whether it touches the item before it."""
     before_punctuation: bool
     """Whether punctuation touches it that the word before it has got now."""
+    opens: bool = False
+    """Whether it is the first, or the second, of a pair of tags with words between them."""
+    closes: bool = False
+    words: tuple[int, int] = (0, 0)
+    """Of a pair, the words of the line without items that stand between its tags."""
 
 
 def liftable(line: str) -> list[Item]:
@@ -35,19 +43,26 @@ def liftable(line: str) -> list[Item]:
 def lift(line: str) -> tuple[str, list[Lifted]]:
     """The line without its items, and these in order."""
     items = liftable(line)
-    text, lifted = "", []
+    text, lifted = "", list[Lifted]()
     for item, before, after in zip(items, [0, *(item.end for item in items)],
                                    [*(item.start for item in items[1:]), len(line)], strict=False):
         text += line[before:item.start]
         gap = line[item.end:after]
         joins_left = bool(text) and text[-1].isalnum() and item.start > before
+        joins_item = bool(lifted) and item.start == before
         joins_right = bool(gap) and gap[0].isalnum()
         punctuation = bool(re.match(r"[.,;:!?…)\]»”]", gap))
-        lifted.append(Lifted(item.text, len(text.split()), joins_left, joins_right and not joins_left, punctuation))
+        lifted.append(Lifted(item.text, len(text.split()), joins_left, joins_right and not joins_left,
+                             joins_item, punctuation))
         if punctuation or (text.endswith(" ") and gap.startswith(" ")):
             text = text.rstrip(" ")
         elif joins_left and joins_right:
             text += " "
+    for i, j in tag_pairs(items):
+        if lifted[i].after < lifted[j].after:
+            words = lifted[i].after, lifted[j].after
+            lifted[i] = replace(lifted[i], opens=True, words=words, joins_right=line[items[i].end] != " ")
+            lifted[j] = replace(lifted[j], closes=True, words=words, joins_left=line[items[j].start - 1] != " ")
     return (text + line[items[-1].end:] if items else line).strip(), lifted
 
 
@@ -59,16 +74,20 @@ def restore(translation: str, lifted: Sequence[Lifted], links: Sequence[tuple[in
         n_source_words: of the line without items.
     """
     words = translation.split()
-    slots: list[list[Lifted]] = [[] for _ in range(len(words) + 1)]
-    for item in lifted:
-        slots[min(place(item, links, n_source_words, len(words)), len(words))].append(item)
+    slots: list[list[int]] = [[] for _ in range(len(words) + 1)]
+    # In one place, tags that close what stands before come first, and tags that open what follows last.
+    for n in sorted(range(len(lifted)), key=lambda n: lifted[n].opens - lifted[n].closes):
+        slots[min(place(lifted[n], links, n_source_words, len(words)), len(words))].append(n)
     text, joined = "", True
     for j, slot in enumerate(slots):
         punctuation = ""
-        for n, item in enumerate(slot):
-            if n == 0 and (item.joins_left or item.before_punctuation) and (tail := CLOSING_PUNCTUATION.search(text)):
+        for n, before in zip(slot, [-1, *slot], strict=False):
+            item = lifted[n]
+            joined |= item.joins_left or (item.joins_item and before == n - 1)
+            tail = CLOSING_PUNCTUATION.search(text) if item.joins_left or item.before_punctuation else None
+            if tail and n == slot[0]:
                 text, punctuation = text[:tail.start()], tail[0]
-            text += ("" if joined or item.joins_left or not text else " ") + item.text
+            text += ("" if joined or not text else " ") + item.text
             joined = item.joins_right
         text += punctuation
         if j < len(words):
@@ -79,6 +98,9 @@ def restore(translation: str, lifted: Sequence[Lifted], links: Sequence[tuple[in
 
 def place(item: Lifted, links: Sequence[tuple[int, int]], n_source_words: int, n_words: int) -> int:
     """Before which target word an item goes; the number of words: at the end."""
+    between = [j for i, j in links if item.words[0] <= i < item.words[1]]
+    if between:
+        return max(between) + 1 if item.closes else min(between)
     if item.joins_right:
         for source in range(item.after, n_source_words):
             if targets := [j for i, j in links if i == source]:

@@ -1,8 +1,8 @@
 """From lines to what the model reads: spans of pieces, none too long, in batches of like length.
 
 A line of more pieces than `split_above` is cut at every sentence end that leaves a span of SHORT_SENTENCE pieces or
-more; what is longer than `limit` all the same, at the last space that fits; and text without spaces, between
-characters.
+more, or of SHORTEST_SENTENCE where it is no abbreviation; what is longer than `limit` all the same, at the last space
+that fits; and text without spaces, between characters.
 """
 
 import re
@@ -20,6 +20,11 @@ SHORT_SENTENCE = 10
 # A batch has at most this many source pieces for each of `batch_size` sentences, padding counted: memory stays bounded.
 BATCH_PIECES_PER_SENTENCE = 64
 
+# An end is certain after a mark other than the full stop, or after a word too long for an abbreviation; but not before
+# a small letter.
+SHORTEST_SENTENCE = 4
+CERTAIN_END = re.compile("(?:[!?…]|(?:(?<![^\\W_])[^\\W\\d_A-ZÄÖÜ]{4}|[^\\W\\d_]{5})[^\\W\\d_]*[.])[\"'”’»)\\]]*(?=▁)"
+                         "|[。！？][”’」』）]*")
 SENTENCE_END = re.compile("[.!?…][\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*")
 CONTINUATION_BYTE = re.compile("<0x[89AB][0-9A-F]>")
 
@@ -49,14 +54,17 @@ def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:
     if len(pieces) <= min(limit, split_above):
         return [len(pieces)]
     text, ends, start = "".join(pieces), [], 0
-    sentence_ends = {match.end() for match in SENTENCE_END.finditer(text)}
+    shortest = {match.end(): SHORT_SENTENCE for match in SENTENCE_END.finditer(text)}
+    for match in CERTAIN_END.finditer(text):
+        if not text[match.end():match.end() + 2].strip("▁").islower():
+            shortest[match.end()] = SHORTEST_SENTENCE
     position = 0
     for i, piece in enumerate(pieces):
         if i - start == limit:
             start = last_break(pieces, start, i)
             ends.append(start)
         position += len(piece)
-        if position in sentence_ends and i + 1 - start >= min(SHORT_SENTENCE, limit):
+        if position in shortest and i + 1 - start >= min(shortest[position], limit):
             start = i + 1
             ends.append(start)
     return ends if ends and ends[-1] == len(pieces) else [*ends, len(pieces)]

@@ -1,0 +1,45 @@
+"""A run's end: chosen weights flow in; a model folder flows out, with what translating has to know of the corpus."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from nmt.config import Config, DecodingConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.folder import ModelInfo, save_model, set_weights
+from nmt.decode.shortlist import learn_shortlist
+from nmt.decode.translator import Translator
+from nmt.model.transformer import Transformer
+from nmt.training.loop import TrainingData
+
+# Validation sentences that are translated to learn how confident translations are, at most; and which share of them may
+# be less confident than what is still called sure.
+CONFIDENCE_SENTENCES, UNSURE_SHARE = 1000, 1 / 200
+
+
+def deliver(folder: Path, weights: Mapping[str, Tensor], tokenizer: Tokenizer, data: TrainingData, config: Config,
+            corpus: str, card: str, device: torch.device) -> None:
+    """Write the model folder."""
+    pairs = data.of_epoch(seed=0, epoch=0)
+    model = Transformer(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    set_weights(model, weights, folder)
+    decoding = replace(config.decoding,
+                       split_above=min(int(pairs.source.lengths_N.max()), config.decoding.split_above))
+    sources = [source for source, _ in data.validation_text[:CONFIDENCE_SENTENCES]]
+    confidence = least_confidence(model.to(device), tokenizer, decoding, sources)
+    info = ModelInfo(config.data.source, config.data.target, corpus, config.model,
+                     replace(decoding, least_confidence=confidence))
+    shortlist = learn_shortlist(pairs, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    save_model(folder, weights, tokenizer, info, card, shortlist)
+
+
+def least_confidence(model: Transformer, tokenizer: Tokenizer, decoding: DecodingConfig,
+                     sources: Sequence[str]) -> float:
+    """What the confidence of UNSURE_SHARE of the translations is below."""
+    plain = replace(decoding, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)
+    found = Translator(model, tokenizer, plain).translate_n_best(sources)
+    confidences = sorted(best.confidence for best, *_ in found)
+    return round(confidences[int(len(confidences) * UNSURE_SHARE)], 4)
