@@ -7,9 +7,13 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol
 
+from PIL import Image
+
 from nmt.decode.glossary import Glossary
+from nmt.decode.pictures import attention_picture
 from nmt.decode.translation import Request, Term, Translation
 from nmt.decode.translator import Translator
 
@@ -234,8 +238,11 @@ class Job(Protocol):
 class Translating:
     """Translates."""
 
-    def __init__(self, translator: Translator, form: Format, demands: Demands) -> None:
-        self.translator, self.form, self.demands = translator, form, demands
+    def __init__(self, translator: Translator, form: Format, demands: Demands, pictures: Path | None = None) -> None:
+        """`pictures`: a folder for the attention of each line's best translation, LINE.png; of further parts LINE-2.png
+        and so on.
+        """
+        self.translator, self.form, self.demands, self.pictures = translator, form, demands, pictures
         self.lines, self.seconds = 0, 0.0
         self.remarks = Remarks()
 
@@ -249,6 +256,8 @@ class Translating:
             output += self.form.write(self.lines, record, answers)
             self.lines += 1
             self.remark(record, [best for best, *_ in answers])
+            if self.pictures:
+                self.draw(self.pictures / f"{self.lines:06}", [best for best, *_ in answers])
         self.seconds += time.perf_counter() - started
         return as_bytes(output)
 
@@ -268,6 +277,11 @@ class Translating:
                 self.remarks.add(self.lines, ", ".join(answer.flags))
             if self.demands.glossary:
                 self.demands.glossary.count(request.text, answer.text)
+
+    def draw(self, path: Path, answers: Sequence[Translation]) -> None:
+        maps = [one for answer in answers for one in self.translator.attention(answer) if one[1] and one[2]]
+        for i, one in enumerate(maps):
+            Image.fromarray(attention_picture(*one)).save(f"{path}{f'-{i + 1}' if i else ''}.png")
 
     def report(self, *, verbose: bool) -> Iterator[str]:
         yield from self.remarks.report()

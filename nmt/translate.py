@@ -60,6 +60,8 @@ def make_parser() -> Any:
                         help="Write score TAB text: the log-probability divided by length ** length penalty.")
     parser.add_argument("--alignments", action="store_true",
                         help="Write text ||| 0-0 1-2 …: the word, from 0, of the source that each word comes from.")
+    parser.add_argument("--pictures", default=SUPPRESS, metavar="DIR",
+                        help="Draw where the model looked for each piece of each line, into DIR/LINE.png.")
     parser.add_argument("--glossary", default=SUPPRESS, metavar="FILE",
                         help="Lines of source TAB target: what must become what (see the README). Tells what was met.")
     parser.add_argument("--prefix", default="", metavar="TEXT", help="What each translation begins with.")
@@ -129,11 +131,15 @@ def make_job(options: Any) -> "Job":
     glossary = Glossary.load(Path(options.glossary)) if "glossary" in options else None
     translator = load_translator(options)
     if options.force_decode:
+        require("pictures" not in options, "--pictures is of what is translated: it doesn't go with --force-decode")
         return Scoring(translator, options.format)
     form = (Json(translator, options.alignments) if options.format == "jsonl" else Columns()
             if options.format == "tsv" else Text(translator, "n_best" in options, options.scores, options.alignments))
     must = tuple(tuple(phrases.split("|")) for phrases in options.must)
-    return Translating(translator, form, Demands(options.prefix, must, tuple(options.must_not), glossary))
+    pictures = Path(options.pictures) if "pictures" in options else None
+    if pictures:
+        pictures.mkdir(parents=True, exist_ok=True)
+    return Translating(translator, form, Demands(options.prefix, must, tuple(options.must_not), glossary), pictures)
 
 
 def load_translator(options: Any) -> "Translator":

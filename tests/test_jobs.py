@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
@@ -273,6 +274,21 @@ def test_the_command_knows_all_of_it(folder: Path, tmp_path: Path, capfd: pytest
     assert len(capfd.readouterr().out.splitlines()) == 8
     assert main([*common, "--model", str(folder), "--force-decode"]) == 0
     assert [float(line) < 0 for line in capfd.readouterr().out.split()] == [True, True]
+
+
+def test_pictures_are_drawn_of_each_part_of_each_line(
+        folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text(f"Hund\n\n{PAIRS[0][0]} {PAIRS[0][0]}\n")
+    common = [str(tmp_path / "in"), "--model", str(folder), "--pictures", str(tmp_path / "a" / "b")]
+    assert main([*common, "--split-above", "12"]) == 0
+    names = [path.name for path in sorted((tmp_path / "a" / "b").iterdir())]
+    assert names[0] == "000001.png"
+    assert {"000003.png", "000003-2.png"} <= set(names)
+    assert not any(name.startswith("000002") for name in names)
+    with Image.open(tmp_path / "a" / "b" / "000001.png") as picture:
+        assert min(picture.size) > 26
+    assert main([*common, "--force-decode"]) == 2
+    assert "--force-decode" in capfd.readouterr().err
 
 
 def test_words_are_linked_by_the_attention_of_their_pieces() -> None:

@@ -2,7 +2,7 @@
 
 import torch
 
-from nmt.training.pictures import CELL, attention_picture
+from nmt.decode.pictures import CELL, attention_picture
 
 
 def test_each_weight_has_its_cell_and_more_is_darker() -> None:

@@ -333,21 +333,25 @@ class Translator:
         return (self.tokenizer.encode_source([tidy(source)[0] for source, _ in pairs]),
                 self.tokenizer.encode_target([tidy(target)[0] for _, target in pairs]))
 
-    @torch.inference_mode()
     def align(self, translation: Translation) -> list[tuple[int, int]]:
         """Which source word each word was written from, as (source, target) places from 0; by cross-attention."""
         if translation.links is not None:
             return list(translation.links)
         links: list[tuple[int, int]] = []
         n_source = n_target = 0
-        for part in translation.parts:
-            source = self.tokenizer.source_pieces(part.source)
-            target = self.tokenizer.target_pieces(part.hypothesis.ids)
+        for weights_TS, source, target in self.attention(translation):
             if target:
-                weights_TS = attention(self.model, part.source, part.hypothesis.ids)
                 links += [(n_source + i, n_target + j) for i, j in word_links(weights_TS, source, target)]
             n_source, n_target = n_source + n_words(source), n_target + n_words(target)
         return links
+
+    @torch.inference_mode()
+    def attention(self, translation: Translation) -> Iterator[tuple[Tensor, list[str], list[str]]]:
+        """Of each part the cross-attention (T, S) of its pieces on those of its source, and the pieces of both."""
+        for part in translation.parts:
+            source, target = part.source, part.hypothesis.ids
+            yield (attention(self.model, source, target), self.tokenizer.source_pieces(source),
+                   self.tokenizer.target_pieces(target))
 
     def forced(self, sources: list[list[int]], targets: list[list[int]]) -> Tensor:
         """Log-probabilities (B, T) of given ids; of an ensemble, of its mean probabilities."""

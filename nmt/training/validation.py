@@ -8,6 +8,7 @@ from torch import Tensor
 from nmt.config import DecodingConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.pictures import attention_picture
 from nmt.decode.translator import Translator
 from nmt.model.device import Numerics
 from nmt.model.transformer import Transformer
@@ -15,7 +16,6 @@ from nmt.scoring.metrics import score
 from nmt.training.distributed import Processes
 from nmt.training.loss import batch_loss
 from nmt.training.monitor import Monitor
-from nmt.training.pictures import attention_picture
 
 # Validation sentences shown in TensorBoard, and those of them whose attention is drawn.
 SAMPLES, PICTURES = 8, 3

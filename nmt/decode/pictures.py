@@ -1,4 +1,4 @@
-"""Cross-attention as a picture for TensorBoard: where the model looked for each piece that it wrote."""
+"""Cross-attention as a picture: where the model looked for each piece that it wrote."""
 
 import numpy as np
 from numpy.typing import NDArray
