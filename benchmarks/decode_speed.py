@@ -50,7 +50,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=Help)
     parser.add_argument("--model", type=Path, required=True, help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
-    parser.add_argument("--dtype", action="append", default=[], help="of nmt: fp32, bf16, int8 or auto; repeatable")
+    parser.add_argument("--dtype", action="append", default=[],
+                        help="of nmt: fp32, bf16, int8 or auto; with a shortlist as int8:32; repeatable")
     parser.add_argument("--setting", action="append", default=[], metavar="BEAMxBATCH",
                         help=f"beam and batch size; repeatable; otherwise {' '.join(SETTINGS)}")
     parser.add_argument("--sentences", type=int, default=0, help="of the test set, the first; 0: all")
@@ -137,8 +138,9 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
     if args.threads:
         torch.set_num_threads(args.threads)
     beam, batch = map(int, args.setting[0].split("x"))
-    translator = Translator.load(find_model(str(args.model)), precision=args.dtype[0],
-                                 decoding=DecodingConfig(beam_size=beam, batch_size=batch))
+    precision, _, shortlist = args.dtype[0].partition(":")
+    decoding = DecodingConfig(beam_size=beam, batch_size=batch, shortlist=int(shortlist or 0))
+    translator = Translator.load(find_model(str(args.model)), precision=precision, decoding=decoding)
     sources, references = ((args.files / name).read_text(encoding="utf8").splitlines()
                            for name in ("source", "reference"))
     if args.profile:
@@ -150,8 +152,8 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
         best = min(best, time.perf_counter() - started)
     tokens = sum(map(len, translator.tokenizer.encode_target(output)))
     (bleu,) = score(output, references, metrics=["bleu"])
-    return {"dtype": translator.precision, "sentences_per_second": len(sources) / best,
-            "tokens_per_second": tokens / best, "bleu": bleu.value}
+    return {"dtype": translator.precision + (f":{shortlist}" if shortlist else ""),
+            "sentences_per_second": len(sources) / best, "tokens_per_second": tokens / best, "bleu": bleu.value}
 
 
 def show_profile(translator: "Translator", sources: list[str]) -> None:

@@ -127,13 +127,15 @@ def main() -> int:
     parser.add_argument("--model", type=Path, required=True, help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
     parser.add_argument("--lines", type=int, default=100, help="of each kind, but of long words a twentieth")
+    parser.add_argument("--kind", action="append", choices=KINDS, metavar="KIND", help="only this; repeatable")
     parser.add_argument("--seed", type=int, default=1, help="of what is made up")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, with every line")
     args = parser.parse_args()
     translator, pairs = load(args)
     translator.translate([source for source, _ in pairs[:20]])  # the first call is slower
     rows = []
-    for kind, make in KINDS.items():
+    for kind in args.kind or KINDS:
+        make = KINDS[kind]
         rng, count = Random(f"{args.seed} {kind}"), -(-args.lines // 20) if make is long_word else args.lines
         rows.append(measure(translator, kind, [make(rng, pairs) for _ in range(count)]))
         print(f"{kind}: {rows[-1].guarded_seconds:.0f} s", file=sys.stderr, flush=True)

@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 
 from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.data.batches import encode_pairs
 from nmt.data.tokenizer import train_tokenizer
 from nmt.decode.folder import ModelInfo, save_model
+from nmt.decode.shortlist import learn_shortlist
 from nmt.model.transformer import Transformer
 
 ROOT = Path(__file__).parent.parent
@@ -44,26 +47,48 @@ def test_train_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
     assert " to " in result.stdout, "the ratio's range"
 
 
-def test_decode_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "corpus")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
     tokenizer = train_tokenizer(NOUNS, TokenizerConfig(vocab_size=290), tmp_path / "tokenizer", "de", "en")
     config = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32)
     torch.manual_seed(1)
-    model = Transformer(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    random = Transformer(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     info = ModelInfo("de", "en", "nouns", config, DecodingConfig())
-    save_model(tmp_path / "model", dict(model.named_parameters()), tokenizer, info, "A test.\n")
+    shortlist = learn_shortlist(encode_pairs(tokenizer, NOUNS), tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    save_model(tmp_path / "model", dict(random.named_parameters()), tokenizer, info, "A test.\n", shortlist)
+    return tmp_path / "model"
+
+
+def test_decode_speed_sets_nmt_beside_a_peer(model: Path, corpus: Path, tmp_path: Path) -> None:
     peer = tmp_path / "python"
     peer.write_text("""#!/bin/sh\necho '{"sentences_per_second": 2.0, "tokens_per_second": 20.0, "bleu": 1.5}'\n""")
     peer.chmod(0o755)
     result = subprocess.run(
-        [sys.executable, "benchmarks/decode_speed.py", "--model", str(tmp_path / "model"), "--corpus", str(corpus),
-         "--dtype", "fp32", "--dtype", "int8", "--setting", "2x4", "--threads", "1", "--repeats", "1", "--rounds", "2",
-         "--peer", "ctranslate2-int8", "--peer-python", str(peer), "--json", str(tmp_path / "rows.json")],
+        [sys.executable, "benchmarks/decode_speed.py", "--model", str(model), "--corpus", str(corpus),
+         "--dtype", "fp32", "--dtype", "int8:9", "--setting", "2x4", "--threads", "1", "--repeats", "1",
+         "--rounds", "2", "--peer", "ctranslate2-int8", "--peer-python", str(peer),
+         "--json", str(tmp_path / "rows.json")],
         cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [(row["system"], row["dtype"]) for row in rows] == [
-        ("nmt", "fp32"), ("nmt", "int8"), ("ctranslate2", "int8")] * 2, "in turn"
+        ("nmt", "fp32"), ("nmt", "int8:9"), ("ctranslate2", "int8")] * 2, "in turn"
     assert all((row["beam"], row["batch"]) == (2, 4) and row["sentences_per_second"] > 0 for row in rows)
     assert rows[2]["tokens_per_second"] == 20
     assert "fp32" in result.stdout
+
+
+def test_hard_input_is_translated_without_the_guard_and_with_it(model: Path, corpus: Path, tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "benchmarks/hard_input.py", "--model", str(model), "--corpus", str(corpus), "--lines", "2",
+         "--kind", "ALL CAPITALS", "--kind", "stray bytes", "--json", str(tmp_path / "rows.json")], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert [(row["kind"], len(row["answers"])) for row in rows] == [("ALL CAPITALS", 2), ("stray bytes", 2)]
+    assert all(answer["line"].isupper() for answer in rows[0]["answers"])
+    assert any(answer["plain_flags"] for row in rows for answer in row["answers"])
