@@ -86,7 +86,8 @@ def test_decode_speed_sets_nmt_beside_a_peer(model: Path, corpus: Path, tmp_path
 def test_hard_input_is_translated_without_the_guard_and_with_it(model: Path, corpus: Path, tmp_path: Path) -> None:
     result = subprocess.run(
         [sys.executable, "benchmarks/hard_input.py", "--model", str(model), "--corpus", str(corpus), "--lines", "2",
-         "--kind", "ALL CAPITALS", "--kind", "stray bytes", "--json", str(tmp_path / "rows.json")], cwd=ROOT, capture_output=True, text=True, check=False)
+         "--kind", "ALL CAPITALS", "--kind", "stray bytes", "--json", str(tmp_path / "rows.json")],
+        cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [(row["kind"], len(row["answers"])) for row in rows] == [("ALL CAPITALS", 2), ("stray bytes", 2)]

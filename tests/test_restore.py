@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.decode.restore import lift, restore
+from nmt.decode.restore import lift, relink, restore
 
 
 @pytest.mark.parametrize(("line", "without", "translation", "links", "expected"), [
@@ -49,3 +49,21 @@ def test_every_item_comes_back_whatever_the_alignment(line: str, words: list[str
     for item in lifted:
         restored = restored.replace(item.text, " ", 1)
     assert "".join(restored.split()) == "".join(words)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(line=st.lists(pieces, max_size=12).map("".join), links=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5))),
+       words=st.lists(st.sampled_from(["dog", "runs", "it.", "a\u2003b"]), max_size=6))
+def test_links_with_items_are_between_words_that_are_there(
+        line: str, words: list[str], links: list[tuple[int, int]]) -> None:
+    text, lifted = lift(line)
+    translation = " ".join(words)
+    restored = restore(translation, lifted, links, len(text.split()))
+    found = relink(links, (line, text), (restored, translation))
+    assert all(i < len(line.split()) and j < len(restored.split()) for i, j in found)
+
+
+def test_links_are_those_of_the_visible_words() -> None:
+    found = relink([(0, 0), (1, 2), (2, 1)], ("Ein {x} roter Hut 😀", "Ein roter Hut"),
+                   ("A hat {x} red 😀", "A hat red"))
+    assert found == [(0, 0), (3, 1), (1, 2), (2, 3), (4, 4)]

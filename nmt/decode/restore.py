@@ -121,7 +121,9 @@ def relink(links: Sequence[tuple[int, int]], source: tuple[str, str], target: tu
         source, target: each the text with items, and without.
     """
     source_places, target_places = word_places(*source), word_places(*target)
-    linked = {(source_places[i], target_places[j]) for i, j in links}
+    # To the model other blanks than the space are part of a word: it may have counted fewer, or more.
+    linked = {(source_places[i], target_places[j]) for i, j in links
+              if i < len(source_places) and j < len(target_places)}
     rest = [(item.text, n) for item, n in item_places(target[0])]
     for item, i in item_places(source[0]):
         if match := next((one for one in rest if one[0] == item.text), None):
