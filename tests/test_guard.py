@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.decode.guard import Flag, suspicions
+from nmt.decode.guard import LOOP_CHARACTERS, LOOP_WORDS, WORD, Flag, chance, encode, has_row, repeats_more, suspicions
 
 exactly = settings(derandomize=True, deadline=None, max_examples=50)
 
@@ -108,6 +108,16 @@ def test_a_phrase_said_again_and_again_is_a_loop_unless_the_source_does_so_too(
     looped = f"{start}, {', '.join([phrase] * times)}"
     assert "loop" in suspicions(SOURCE, looped)
     assert "loop" not in suspicions("Hut, " * times, looped)
+
+
+@settings(derandomize=True, deadline=None, max_examples=500)
+@given(unit=st.text(alphabet="ab c", min_size=1, max_size=24), times=st.integers(1, 15), rest=texts)
+def test_texts_that_are_read_once_only_have_no_rows(unit: str, times: int, rest: str) -> None:
+    text = unit * times + rest
+    words, characters = encode(WORD.findall(text)), encode(text)
+    assert repeats_more(text, 1, 1) == (
+        any(has_row(words, n, max(chance(n), 2)) for n in range(1, LOOP_WORDS + 1))
+        or any(has_row(characters, n, max(3, 12 // n)) for n in range(1, LOOP_CHARACTERS + 1)))
 
 
 @exactly

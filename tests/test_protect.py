@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.decode.protect import check_items, find_items
+from nmt.decode.protect import PATTERN, SIGN_OF_ITEM, check_items, find_items
 
 exactly = settings(derandomize=True, deadline=None, max_examples=50)
 
@@ -74,6 +74,12 @@ def test_items_and_the_gaps_between_them_make_up_the_text(text: str) -> None:
         rebuilt += text[position:item.start] + item.text
         position = item.end
     assert rebuilt + text[position:] == text
+
+
+@settings(derandomize=True, deadline=None, max_examples=500)
+@given(texts)
+def test_a_text_with_an_item_has_a_sign_of_one(text: str) -> None:
+    assert SIGN_OF_ITEM.search(text) or not PATTERN.search(text)
 
 
 @exactly

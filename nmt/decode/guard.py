@@ -6,6 +6,7 @@ of people's own translations (Multi30k and Tatoeba; Czech, English, French and G
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -93,9 +94,17 @@ def loops(source: str, translation: str) -> bool:
 
 def repeats_more(text: str, word_cause: int, character_cause: int) -> bool:
     """Whether words or characters stand in a row more often than `loops` allows them with these causes."""
+    # Then some word is there three times, or some four characters four times: most texts are done with that.
+    if most(WORD.findall(text)) < 3 and most([text[i:i + 4] for i in range(len(text) - 3)]) < 4:
+        return False
     words, characters = encode(WORD.findall(text)), encode(text)
     return (any(has_row(words, n, max(chance(n), 2 * word_cause)) for n in range(1, LOOP_WORDS + 1))
             or any(has_row(characters, n, max(3, 12 // n, 2 * character_cause)) for n in range(1, LOOP_CHARACTERS + 1)))
+
+
+def most(units: Sequence[str]) -> int:
+    """How often the most frequent unit is there."""
+    return max(Counter(units).values(), default=0)
 
 
 def has_row(codes: Ints, n: int, times: int) -> bool:

@@ -65,6 +65,8 @@ NUMBER = (rf"(?=[\d$¢£¥฿\u20a0-\u20cfEUGCJ])(?:{SIGN}{BLANK}?|(?<!{LETTER})
 PATTERN = re.compile(
     f"(?P<url>{URL})|(?P<email>{EMAIL})|(?P<tag>{TAG})|(?P<placeholder>{PLACEHOLDER})|(?P<emoji>{EMOJI})"
     f"|(?P<number>{NUMBER})")
+# Each item has one of these: what has none, as most sentences, is read once instead of searched.
+SIGN_OF_ITEM = re.compile(r"[@<&{$%\d\u00a9\u00ae\u2000-\U0010ffff]|://|(?i:www)\.|__")
 TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9_:.-]*|\d+)")
 TRAILING = ".,;:!?'*،؛؟([{"
 CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -149,6 +151,8 @@ def tag_pairs(items: Sequence[Item]) -> list[tuple[int, int]]:
 
 def breaks_tags(source: str, translation: str) -> bool:
     """Whether fewer tags are paired in a translation than in its source, or fewer have something between them."""
+    if "</" not in source:
+        return False
     pairs, others = (Counter(text[items[i].end:items[j].start].strip() != "" for i, j in tag_pairs(items))
                      for text, items in ((source, find_items(source)), (translation, find_items(translation))))
     return pairs.total() > others.total() or pairs[True] > others[True]
@@ -156,7 +160,7 @@ def breaks_tags(source: str, translation: str) -> bool:
 
 def scan(text: str) -> Iterator[Item]:
     """The items of a text, bare single digits among them."""
-    position = 0
+    position = 0 if SIGN_OF_ITEM.search(text) else len(text)
     while match := PATTERN.search(text, position):
         start, position = match.span()
         if match.lastgroup == "url":
