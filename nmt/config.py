@@ -242,7 +242,8 @@ class TrainingConfig:
 
     word_dropout: float = 0.0
     """Probability of each piece that encoder and decoder read to be hidden (read as unknown) in training. Makes the
-    decoder look at the source rather than go on from its own words; for small corpora."""
+    decoder look at the source rather than go on from its own words; for small corpora. With r_drop each pass hides
+    others."""
 
     r_drop: float = 0.0
     """Above 0, each batch passes through the model twice, and this weighs how far the two dropouts may disagree (alpha

@@ -107,3 +107,14 @@ def test_word_dropout_hides_pieces_that_are_read_and_no_mark(seed: int, probabil
         assert ((after == before) | (after == UNK)).all()
         share = float((after[~marks] == UNK).float().mean())
         assert abs(share - probability) < 0.3
+
+
+def test_the_passes_of_r_drop_hide_different_pieces() -> None:
+    torch.manual_seed(1)
+    ids = [list(range(4, 64))]
+    twice = hide_pieces(make_batch(Pairs(Sequences.of(ids), Sequences.of(ids)), torch.arange(1)).repeated(2), 0.5)
+    one, other = twice.src_BS == UNK
+    assert not one.equal(other)
+    assert one.any()
+    assert other.any()
+    assert twice.tgt_out_BT[0].equal(twice.tgt_out_BT[1])

@@ -91,6 +91,10 @@ class Batch:
     """Target pieces, then EOS: what it must say at each position."""
     tgt_mask_BT: Tensor
 
+    def repeated(self, times: int) -> "Batch":
+        """The batch, so many times one below the other."""
+        return Batch(*(t.repeat(times, 1) for t in vars(self).values())) if times > 1 else self
+
     def to(self, device: torch.device) -> "Batch":
         return Batch(*(t.to(device, non_blocking=True) for t in vars(self).values()))
 
@@ -157,6 +161,9 @@ def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
 def hide_pieces(batch: Batch, probability: float) -> Batch:
     """The batch with some of the pieces that the model reads replaced by unk, at random: not EOS, BOS or padding, and
     not the targets (word dropout, Gal and Ghahramani 2016, section 4.2; here each occurrence by itself)."""
+    if not probability:
+        return batch
+
     def hidden(ids: Tensor) -> Tensor:
         chosen = (torch.rand(ids.shape) < probability) & (ids != BOS) & (ids != EOS) & (ids != PAD)
         return ids.masked_fill(chosen, UNK)

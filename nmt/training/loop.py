@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from nmt.config import Config, TrainingConfig, require
-from nmt.data.batches import Batch, Pairs, PlannedBatch, encode_pairs, hide_pieces, plan_batches
+from nmt.data.batches import Batch, Pairs, PlannedBatch, encode_pairs, plan_batches
 from nmt.data.sampling import SampledPairs
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.folder import set_weights
@@ -286,8 +286,6 @@ class Trainer:
         `alone`: another batch of this process follows, so the processes needn't exchange gradients yet.
         """
         torch.manual_seed(planned.seed(self.config.seed))
-        if self.config.word_dropout:
-            batch = hide_pieces(batch, self.config.word_dropout)
         exchanging = self.sharded
         try:
             with local_gradients(self.learner, alone):

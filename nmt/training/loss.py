@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import TrainingConfig
-from nmt.data.batches import Batch
+from nmt.data.batches import Batch, hide_pieces
 from nmt.model.device import Numerics
 from nmt.model.transformer import Transformer
 
@@ -41,22 +41,21 @@ def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, labe
 
 
 def batch_loss(model: Transformer, batch: Batch, label_smoothing: float, numerics: Numerics,
-               r_drop: float = 0.0) -> Loss:
+               r_drop: float = 0.0, word_dropout: float = 0.0) -> Loss:
     """The model's loss summed over a batch's real target tokens; the output layer runs at those alone.
 
-    With `r_drop` the batch passes through the model twice, with different dropout, and the passes are to agree.
+    With `r_drop` the batch passes through the model twice, with different dropout (of words too), and the passes are to
+    agree.
     """
     passes = 2 if r_drop else 1
     # Found before the batch goes to a GPU, which would have to be waited for.
     targets_N = batch.tgt_out_BT[batch.tgt_mask_BT].to(numerics.device, non_blocking=True)
-    real_N = batch.tgt_mask_BT.repeat(passes, 1).flatten().nonzero().squeeze(1).to(numerics.device, non_blocking=True)
+    batch = hide_pieces(batch.repeated(passes), word_dropout)
+    real_N = batch.tgt_mask_BT.flatten().nonzero().squeeze(1).to(numerics.device, non_blocking=True)
     batch = batch.to(numerics.device)
-    src_BS, src_mask_BS, tgt_in_BT, tgt_mask_BT = (
-        t.repeat(passes, 1) if r_drop else t
-        for t in (batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT))
     with numerics.autocast():
-        memory = model.encode(src_BS, src_mask_BS)
-        states_BTM = model.decode_states(tgt_in_BT, memory, tgt_mask_BT)
+        memory = model.encode(batch.src_BS, batch.src_mask_BS)
+        states_BTM = model.decode_states(batch.tgt_in_BT, memory, batch.tgt_mask_BT)
         states_PNM = states_BTM.flatten(0, 1).index_select(0, real_N).unflatten(0, (passes, -1))
         return cross_entropy(states_PNM, model.output.weight, targets_N, label_smoothing, r_drop)
 
@@ -69,7 +68,8 @@ class Learner(nn.Module):
         self.model, self.config, self.numerics = model, config, numerics
 
     def forward(self, batch: Batch) -> Loss:
-        return batch_loss(self.model, batch, self.config.label_smoothing, self.numerics, self.config.r_drop)
+        return batch_loss(self.model, batch, self.config.label_smoothing, self.numerics, self.config.r_drop,
+                          self.config.word_dropout)
 
 
 class LinearCrossEntropy(torch.autograd.Function):
