@@ -5,6 +5,7 @@ docstrings are what `--help` prints. Nothing here imports torch, so that help is
 """
 
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,6 +17,14 @@ def require(condition: bool, message: str) -> None:
     """Raise ValueError(message), which every command prints as one line, unless the condition holds."""
     if not condition:
         raise ValueError(message)
+
+
+def require_from(section: str, settings: object, least: float, names: str, up_to: float = sys.float_info.max) -> None:
+    """Raise ValueError for one of these settings (parted by spaces) that is below, above `up_to`, or no number."""
+    for name in names.split():
+        value = getattr(settings, name)
+        bounds = f"from {least} to {up_to}" if up_to < sys.float_info.max else f"at least {least}"
+        require(least <= value <= up_to, f"{section}.{name} is {value}: it must be {bounds}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +63,7 @@ class DataConfig:
             require(re.fullmatch(r"[\w-]+", getattr(self, name)) is not None,
                     f"data.{name} is {getattr(self, name)!r}: it must be a language code such as de, pt-BR or zh_Hans")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
-        require(self.max_characters > 0, f"data.max_characters is {self.max_characters}: it must be positive")
-        require(self.max_pieces > 0, f"data.max_pieces is {self.max_pieces}: it must be positive")
-        require(self.max_ratio >= 1, f"data.max_ratio is {self.max_ratio}: it must be at least 1")
+        require_from("data", self, 1, "max_characters max_pieces max_ratio")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,8 +161,7 @@ class ModelConfig:
     """Inside the feed-forward layer, after the activation."""
 
     def __post_init__(self) -> None:
-        for name in ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_positions"):
-            require(getattr(self, name) > 0, f"model.{name} is {getattr(self, name)}: it must be positive")
+        require_from("model", self, 1, "d_model n_heads encoder_layers decoder_layers d_ff max_positions")
         require(self.d_model % self.n_heads == 0,
                 f"model.d_model is {self.d_model}: it must be a multiple of model.n_heads, {self.n_heads}")
         require(self.positions != "rotary" or self.d_head % 2 == 0,
@@ -297,11 +303,9 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         require(self.batch_tokens == "auto" or self.batch_tokens > 0,
                 f"training.batch_tokens is {self.batch_tokens}: it must be positive, or auto")
-        for name in ("accumulate", "log_every", "validate_every", "keep_checkpoints", "average"):
-            require(getattr(self, name) > 0, f"training.{name} is {getattr(self, name)}: it must be positive")
-        for name in ("max_steps", "warmup_steps", "clip_norm", "weight_decay", "patience", "validation_sentences",
-                     "threads", "min_learning_rate", "stop_at"):
-            require(getattr(self, name) >= 0, f"training.{name} is {getattr(self, name)}: it can't be negative")
+        require_from("training", self, 1, "accumulate log_every validate_every keep_checkpoints average")
+        require_from("training", self, 0, "max_steps warmup_steps clip_norm weight_decay patience validation_sentences "
+                                          "threads min_learning_rate stop_at r_drop")
         require(self.muon_rate > 0, f"training.muon_rate is {self.muon_rate}: it must be positive")
         require(not (self.shard and self.optimizer == "muon"),
                 "training.optimizer is muon, which needs whole matrices: with training.shard take adamw")
@@ -312,7 +316,6 @@ class TrainingConfig:
                 "training.freeze names all three parts of the model: nothing is left to learn")
         require(0 <= self.word_dropout < 1,
                 f"training.word_dropout is {self.word_dropout}: a probability, at least 0 and below 1")
-        require(self.r_drop >= 0, f"training.r_drop is {self.r_drop}: it can't be negative")
         require(0 <= self.ema < 1, f"training.ema is {self.ema}: a decay, at least 0 and below 1")
         require(0 <= self.subword_sampling <= 1,
                 f"training.subword_sampling is {self.subword_sampling}: it must be from 0 (none) to 1")
@@ -417,14 +420,14 @@ class DecodingConfig:
                 f"decoding.beam_size is {self.beam_size}: it must be at least 1 (1 is greedy search)")
         require(self.beam_groups >= 1 and self.beam_size % self.beam_groups == 0,
                 f"decoding.beam_groups is {self.beam_groups}: it must divide decoding.beam_size, {self.beam_size}")
-        for name in ("min_length", "max_length", "no_repeat_ngram", "samples", "top_k", "shortlist"):
-            require(getattr(self, name) >= 0, f"decoding.{name} is {getattr(self, name)}: it can't be negative")
-        # The bounds are far beyond all use; what is computed with them stays a number.
-        for name, least, most in (("diversity", 0, 1000), ("length_penalty", 0, 10), ("coverage_penalty", 0, 1000),
-                                  ("max_length_ratio", 0.01, 100), ("repetition_penalty", 1, 100),
-                                  ("temperature", 0.001, 1000)):
-            require(least <= getattr(self, name) <= most,
-                    f"decoding.{name} is {getattr(self, name)}: it must be from {least} to {most}")
+        require_from("decoding", self, 1, "split_above span_pieces batch_size")
+        require_from("decoding", self, 0, "min_length max_length no_repeat_ngram samples top_k shortlist")
+        # These bounds are far beyond all use; what is computed with them stays a number.
+        require_from("decoding", self, 0, "length_penalty", up_to=10)
+        require_from("decoding", self, 0, "diversity coverage_penalty", up_to=1000)
+        require_from("decoding", self, 0.01, "max_length_ratio", up_to=100)
+        require_from("decoding", self, 1, "repetition_penalty", up_to=100)
+        require_from("decoding", self, 0.001, "temperature", up_to=1000)
         require(not 0 < self.max_length < self.min_length,
                 f"decoding.min_length is {self.min_length}: it can't be above decoding.max_length, {self.max_length}")
         require(0 < self.prefix_bias <= 1, f"decoding.prefix_bias is {self.prefix_bias}: it must be above 0, up to 1")
@@ -435,9 +438,6 @@ class DecodingConfig:
         kind, choices = ("samples", self.samples) if self.samples else ("beam_size", self.beam_size)
         require(1 <= self.n_best <= choices,
                 f"decoding.n_best is {self.n_best}: it must be from 1 to decoding.{kind}, {choices}")
-        for name in ("split_above", "span_pieces"):
-            require(getattr(self, name) >= 1, f"decoding.{name} is {getattr(self, name)}: it must be at least 1")
-        require(self.batch_size >= 1, f"decoding.batch_size is {self.batch_size}: it must be at least 1")
 
 
 @dataclass(frozen=True, kw_only=True)
