@@ -51,7 +51,7 @@ def main() -> int:
     parser.add_argument("--model", type=Path, required=True, help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
     parser.add_argument("--dtype", action="append", default=[],
-                        help="of nmt: fp32, bf16, int8 or auto; with a shortlist as int8:32; repeatable")
+                        help="of nmt: fp32, bf16, int8 or auto; with a shortlist as int8:8; repeatable")
     parser.add_argument("--setting", action="append", default=[], metavar="BEAMxBATCH",
                         help=f"beam and batch size; repeatable; otherwise {' '.join(SETTINGS)}")
     parser.add_argument("--sentences", type=int, default=0, help="of the test set, the first; 0: all")

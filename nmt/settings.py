@@ -36,7 +36,7 @@ DECODING_HELP = {
     "mbr": "Of the beam, or of the samples, take what is most like the others, by this measure.",
     "split_above": "A line of more pieces than this is translated sentence by sentence.",
     "span_pieces": "Longest source that is given to the model; longer sentences are cut at spaces.",
-    "shortlist": "Write only what source pieces usually become, the N likeliest of each; 0: all. 32 is faster.",
+    "shortlist": "Write only what source pieces usually become, the N likeliest of each; 0: all. 8 is faster.",
     "guard": "Try again, in other ways, what looks wrong, and tell on stderr what still does: true or false.",
     "n_best": "Write up to N, best first, a line each: index of the input line (from 0) ||| text ||| score.",
     "batch_size": "Sentences translated together.",

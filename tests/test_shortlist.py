@@ -151,6 +151,6 @@ def test_it_goes_into_the_model_folder_and_is_asked_for_by_name(translator: Tran
     assert loaded.shortlist is not None
     assert loaded.shortlist.candidates_UC.equal(found.candidates_UC)
     assert loaded.translate(["Hund"])[0]
-    assert "shortlist 48" in loaded.describe()
+    assert "shortlist 16" in loaded.describe()
     with pytest.raises(ValueError, match="this model has none"):
         Translator.load(tmp_path / "without", "cpu").translate(["Hund"])
