@@ -12,6 +12,7 @@ from torch import Tensor
 from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
 from nmt.data.batches import Pairs, Sequences
 from nmt.data.tokenizer import train_tokenizer
+from nmt.decode import shortlist
 from nmt.decode.ensemble import Ensemble, EnsembleCache
 from nmt.decode.folder import ModelInfo, save_model
 from nmt.decode.hypothesis import Decoder
@@ -60,7 +61,7 @@ def plain_model_1(sentences: list[tuple[list[int], list[int]]]) -> dict[tuple[in
 
 def test_translations_are_those_of_ibm_model_1() -> None:
     sentences = [([4, 5], [7, 6, 7]), ([5, 6, 4], [8]), ([6], [9, 8]), ([], [4]), ([5], []), ([5, 5], [6])]
-    source, target, probability = model_1(pairs(*sentences), 10)
+    source, target, probability = model_1(pairs(*sentences), 10, 10)
     found = dict(zip(zip(source.tolist(), target.tolist(), strict=True), probability.tolist(), strict=True))
     assert found == pytest.approx(plain_model_1([(s, t) for s, t in sentences if s and t]))
 
@@ -74,6 +75,17 @@ def test_what_always_occurs_together_comes_first() -> None:
         torch.tensor(sources).flatten().neg() + 33, minlength=30).argsort(descending=True, stable=True)[:26].tolist()
 
 
+def test_of_a_large_corpus_the_pairs_with_rare_words_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = pairs(*[([4, 5], [6])] * 50, ([4, 8], [7]), ([], [7]), *[([4, 5], [6])] * 5, ([9, 5, 5], [6]))
+    assert len(shortlist.choose_pairs(corpus, 10)) == 57
+    monkeypatch.setattr(shortlist, "MOST_CELLS", 30)
+    assert shortlist.choose_pairs(corpus, 10) == [*range(10), 50, 57], "ten times where there is room"
+    monkeypatch.setattr(shortlist, "MOST_CELLS", 8)
+    assert shortlist.choose_pairs(corpus, 10) == [0, 50, 57]
+    monkeypatch.setattr(shortlist, "MOST_CELLS", 3)
+    assert shortlist.choose_pairs(corpus, 10) == [0]
+
+
 def test_a_corpus_without_words_has_an_empty_shortlist() -> None:
     assert not learn_shortlist(pairs(([], [])), 9, 9).candidates_UC.any()
 
@@ -82,10 +94,10 @@ def test_the_list_has_control_pieces_candidates_frequent_ones_and_perhaps_the_so
     candidates = torch.zeros(9, 3, dtype=torch.int32)
     candidates[5] = torch.tensor([20, 30, 40])
     candidates[6] = torch.tensor([30, 31, 32])
-    shortlist = Shortlist(candidates, torch.tensor([12, 11], dtype=torch.int32))
+    listed = Shortlist(candidates, torch.tensor([12, 11], dtype=torch.int32))
     sources = torch.tensor([[5, 6, 2], [6, 2, 3]])
-    assert shortlist.pieces(sources, 2, own=False).tolist() == [0, 1, 2, 3, 11, 12, 20, 30, 31]
-    assert shortlist.pieces(sources, 1, own=True).tolist() == [0, 1, 2, 3, 5, 6, 11, 12, 20, 30]
+    assert listed.pieces(sources, 2, own=False).tolist() == [0, 1, 2, 3, 11, 12, 20, 30, 31]
+    assert listed.pieces(sources, 1, own=True).tolist() == [0, 1, 2, 3, 5, 6, 11, 12, 20, 30]
 
 
 @pytest.mark.parametrize("kind", ["fp32", "int8", "tied"])

@@ -26,8 +26,9 @@ Ints = NDArray[np.int64]
 # pieces and 8 candidates each holds all pieces of 98% of translations (Multi30k, batches of 64, 8,000 pieces), one as
 # long of 256 and 48 those of 94%.
 CANDIDATES, FREQUENT = 16, 2000
-# Word pairs that translations are learned from, at most: evenly spread over the corpus, half a minute of work.
-MOST_CELLS = 20_000_000
+# Translations are learned from the pairs, in the order of the corpus, that have a source piece not seen so often yet
+# (the first number that there is room for); cells (see `model_1`) are so many at most, for a minute and two gigabytes.
+ENOUGH, MOST_CELLS = (100, 30, 10, 3, 1), 40_000_000
 ROUNDS = 5
 CONTROLS = (UNK, BOS, EOS, PAD)
 
@@ -59,7 +60,7 @@ def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> S
     """Of a corpus in pieces."""
     frequency_V = torch.bincount(pairs.target.flat[:-1].long(), minlength=tgt_vocab_size)
     frequent_F = frequency_V.argsort(descending=True, stable=True)[:FREQUENT]
-    source, target, probability = model_1(pairs, tgt_vocab_size)
+    source, target, probability = model_1(pairs, src_vocab_size, tgt_vocab_size)
     order = np.lexsort((-probability, source))
     source, target = source[order], target[order]
     rank = np.arange(len(source)) - np.searchsorted(source, source)
@@ -69,12 +70,12 @@ def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> S
     return Shortlist(torch.from_numpy(candidates_UC), frequent_F.int())
 
 
-def model_1(pairs: Pairs, tgt_vocab_size: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
+def model_1(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
     """Source pieces, target pieces, and the probability that the first become the second, of all that occur together.
 
     Expectation maximisation from equal probabilities. A cell is a source and a target position of one pair.
     """
-    keys, widths = cells(pairs, tgt_vocab_size)
+    keys, widths = cells(pairs, choose_pairs(pairs, src_vocab_size), tgt_vocab_size)
     distinct, place = np.unique(keys, return_inverse=True)
     source, target = np.divmod(distinct, tgt_vocab_size)
     starts = np.cumsum(widths) - widths
@@ -87,16 +88,32 @@ def model_1(pairs: Pairs, tgt_vocab_size: int) -> tuple[Ints, Ints, NDArray[np.f
     return source, target, probability
 
 
-def cells(pairs: Pairs, tgt_vocab_size: int) -> tuple[Ints, Ints]:
+def choose_pairs(pairs: Pairs, src_vocab_size: int) -> list[int]:
+    """Enough pairs to learn from: all source pieces as often as may be, in MOST_CELLS."""
+    sizes = (pairs.source.lengths_N * pairs.target.lengths_N).tolist()
+    chosen: list[int] = []
+    for enough in ENOUGH:
+        chosen, left, seen_U = [], MOST_CELLS, np.zeros(src_vocab_size, dtype=np.int64)
+        for n, size in enumerate(sizes):
+            source = ids_of(pairs.source, n)
+            if size and seen_U[source].min() < enough:
+                left -= size
+                if left < 0:
+                    break
+                chosen.append(n)
+                seen_U[source] += 1
+        else:
+            break
+    return chosen
+
+
+def cells(pairs: Pairs, chosen: list[int], tgt_vocab_size: int) -> tuple[Ints, Ints]:
     """For each cell source × V + target, and how many there are for each target position, which follow one another."""
-    sizes_N = pairs.source.lengths_N * pairs.target.lengths_N
-    step = 1 + int(sizes_N.sum()) // MOST_CELLS
     keys, widths = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for n in range(0, len(sizes_N), step):
+    for n in chosen:
         source, target = ids_of(pairs.source, n), ids_of(pairs.target, n)
-        if len(source) and len(target):
-            keys.append((target[:, None] + source * tgt_vocab_size).ravel())
-            widths.append(np.full(len(target), len(source)))
+        keys.append((target[:, None] + source * tgt_vocab_size).ravel())
+        widths.append(np.full(len(target), len(source)))
     return np.concatenate(keys), np.concatenate(widths)
 
 
