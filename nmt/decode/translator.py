@@ -173,9 +173,11 @@ class Translator:
         distinct = dict.fromkeys(span for spans in spans_of for span in spans)
         demands = {span: self.demands(span, decoding) for span in distinct if span.demanding}
         # The spans that are searched in beams of one width: what a span demands changes nothing for the others.
+        plain = self.settings(decoding, None)
         kinds: dict[DecodingConfig, list[Span]] = {}
         for span in distinct:
-            kinds.setdefault(self.settings(decoding, demands.get(span)), []).append(span)
+            settings = self.settings(decoding, demands[span]) if span in demands else plain
+            kinds.setdefault(settings, []).append(span)
         batches = [(settings, batch) for settings, spans in kinds.items()
                    for batch in make_batches(spans, settings.batch_size, len)]
         found: dict[Span, list[Hypothesis]] = {}
