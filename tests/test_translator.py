@@ -16,7 +16,9 @@ import nmt
 from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.decode.folder import ModelInfo, save_model
+from nmt.decode.guard import Flag
 from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.repair import gravity
 from nmt.decode.spans import Span, cut_points, make_batches
 from nmt.decode.translation import Part, Request, Translation
 from nmt.decode.translator import Translator, best_joins, find_model
@@ -327,6 +329,14 @@ def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator:
     (looped,), (fine,) = scripted.translate_n_best(["Ein Hund läuft.", "Schön."])
     assert (looped.text, looped.flags, looped.fallback) == ("A dog runs.", ("unsure",), "no repeats")
     assert (fine.text, fine.flags, fine.fallback) == ("Fine.", ("unsure",), "")
+
+
+def test_what_is_wrong_to_the_eye_is_worse_than_being_unsure(translator: Translator) -> None:
+    rising: list[list[Flag]] = [[], ["unsure"], ["items"], ["items", "unsure"], ["loop", "copy"]]
+    assert sorted(reversed(rising), key=gravity) == rising
+    scripted = Scripted(translator, [LOOP], [LOOP], [LOOP])
+    scripted.translate_n_best(["NATO"])
+    assert [requests[0].text for requests, _ in scripted.asked] == ["NATO"] * 3, "one word may be a name"
 
 
 def test_lost_items_are_lifted_out_and_put_back(translator: Translator) -> None:
