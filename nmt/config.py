@@ -7,7 +7,7 @@ docstrings are what `--help` prints. Nothing here imports torch, so that help is
 import re
 import sys
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 Precision = Literal["auto", "fp32", "bf16"]
 DecodingPrecision = Literal["auto", "fp32", "bf16", "int8"]
@@ -25,6 +25,29 @@ def require_from(section: str, settings: object, least: float, names: str, up_to
         value = getattr(settings, name)
         bounds = f"from {least} to {up_to}" if up_to < sys.float_info.max else f"at least {least}"
         require(least <= value <= up_to, f"{section}.{name} is {value}: it must be {bounds}")
+
+
+Settings = TypeVar("Settings")
+
+
+def from_json(kind: type[Settings], values: Any) -> Settings:
+    """A dataclass from what JSON says of it. Raises ValueError for values of other types, TypeError for other names."""
+    require(isinstance(values, dict), f"{values!r} stands where settings should")
+    hints = get_type_hints(kind)
+    for name, value in values.items():
+        require(name not in hints or has_type(value, hints[name]), f"{name} is {value!r}, which it can't be")
+    return kind(**values)
+
+
+def has_type(value: object, hint: Any) -> bool:
+    """Whether a value is what a field's annotation says."""
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_args(hint):
+        return any(has_type(value, one) for one in get_args(hint))
+    if hint in (int, float):
+        return isinstance(value, (int, hint)) and not isinstance(value, bool)
+    return isinstance(value, hint)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -416,13 +439,14 @@ class DecodingConfig:
     """Sentences translated together."""
 
     def __post_init__(self) -> None:
-        require(self.beam_size >= 1,
-                f"decoding.beam_size is {self.beam_size}: it must be at least 1 (1 is greedy search)")
         require(self.beam_groups >= 1 and self.beam_size % self.beam_groups == 0,
                 f"decoding.beam_groups is {self.beam_groups}: it must divide decoding.beam_size, {self.beam_size}")
-        require_from("decoding", self, 1, "split_above span_pieces batch_size")
-        require_from("decoding", self, 0, "min_length max_length no_repeat_ngram samples top_k shortlist")
-        # These bounds are far beyond all use; what is computed with them stays a number.
+        require_from("decoding", self, 1, "split_above span_pieces")
+        require_from("decoding", self, 0, "max_length no_repeat_ngram top_k shortlist")
+        # These bounds are far beyond all use; memory stays bounded, and what is computed with them a number.
+        require_from("decoding", self, 1, "beam_size", up_to=200)
+        require_from("decoding", self, 1, "batch_size", up_to=10_000)
+        require_from("decoding", self, 0, "min_length samples", up_to=1000)
         require_from("decoding", self, 0, "length_penalty", up_to=10)
         require_from("decoding", self, 0, "diversity coverage_penalty", up_to=1000)
         require_from("decoding", self, 0.01, "max_length_ratio", up_to=100)

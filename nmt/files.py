@@ -66,10 +66,13 @@ def whole_folder(target: Path) -> Iterator[Path]:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def check_sums(folder: Path) -> None:
-    """Raise ValueError unless every file in SHA256SUMS is there, unaltered."""
-    for line in (folder / SUMS).read_text(encoding="utf8").splitlines():
-        digest, _, name = line.partition("  ")
+def check_sums(folder: Path, *needed: str) -> None:
+    """Raise ValueError unless every file in SHA256SUMS is there, unaltered, and those needed are among them."""
+    sums = [line.partition("  ") for line in (folder / SUMS).read_text("utf8", "replace").splitlines()]
+    for name in needed:
+        if name not in [other for _, _, other in sums]:
+            raise ValueError(f"{folder / SUMS} is damaged: it doesn't list {name}")
+    for digest, _, name in sums:
         if not (folder / name).is_file():
             raise ValueError(f"{folder} is incomplete: {name} is missing")
         if sha256(folder / name) != digest:

@@ -159,9 +159,10 @@ class Json:
         """Of one way to translate all lines of a text."""
         pieces = self.translator.tokenizer.target_pieces
         parts = [part.hypothesis for line in lines for part in line.parts]
+        scores = [line.score for line in lines if line.parts] or [0.0]
         result: dict[str, Any] = {
             "translation": "\n".join(line.text for line in lines),
-            "score": round(sum(line.score for line in lines) / len(lines), 4),
+            "score": round(sum(scores) / len(scores), 4),
             "confidence": round(min(line.confidence for line in lines), 4),
             "tokens": [piece for part in parts for piece in (*pieces(part.ids), "</s>")],
             "token_log_probs": [round(log_prob, 4) for part in parts for log_prob in part.token_log_probs],

@@ -69,7 +69,7 @@ def make_parser() -> Any:
                         help="What must occur in each translation; alternatives are parted by |, * stands for any end. "
                              "Repeatable.")
     parser.add_argument("--must-not", action="append", default=[], metavar="PHRASE",
-                        help="What must not occur. Repeatable.")
+                        help="What must not occur, in the same way. Case counts. Repeatable.")
     parser.add_argument("--verbose", action="store_true", help="Tell model, device, precision and speed on stderr.")
     add_device_options(parser, precision="auto")
     add_decoding_options(parser, *DECODING_HELP)
@@ -125,21 +125,27 @@ def open_output(name: str | None, inputs: list[str]) -> IO[bytes]:
 def make_job(options: Any) -> "Job":
     """What the options ask for."""
     from nmt.decode.glossary import Glossary
+    from nmt.decode.translation import Request, Term
     from nmt.jobs import Columns, Demands, Json, Scoring, Text, Translating
 
     require(not (options.format == "tsv" and options.alignments), "--alignments goes with --format text or jsonl")
     glossary = Glossary.load(Path(options.glossary)) if "glossary" in options else None
     translator = load_translator(options)
+    must = tuple(tuple(phrases.split("|")) for phrases in options.must)
+    must_not = tuple(phrase for phrases in options.must_not for phrase in phrases.split("|"))
     if options.force_decode:
-        require("pictures" not in options, "--pictures is of what is translated: it doesn't go with --force-decode")
+        for name in ("pictures", "glossary", "prefix", "must", "must_not", "alignments", "n_best", "samples"):
+            require(not options.get(name), f"--{name.replace('_', '-')} is for what is translated: it doesn't go with "
+                                           "--force-decode")
         return Scoring(translator, options.format)
     form = (Json(translator, options.alignments) if options.format == "jsonl" else Columns()
             if options.format == "tsv" else Text(translator, "n_best" in options, options.scores, options.alignments))
-    must = tuple(tuple(phrases.split("|")) for phrases in options.must)
+    problem = translator.problem(Request("", options.prefix, tuple(map(Term, must)), must_not))
+    require(not problem, f"what is asked of every line can't be had: {problem}")
     pictures = Path(options.pictures) if "pictures" in options else None
     if pictures:
         pictures.mkdir(parents=True, exist_ok=True)
-    return Translating(translator, form, Demands(options.prefix, must, tuple(options.must_not), glossary), pictures)
+    return Translating(translator, form, Demands(options.prefix, must, must_not, glossary), pictures)
 
 
 def load_translator(options: Any) -> "Translator":

@@ -56,11 +56,17 @@ def test_a_file_has_comments_alternatives_and_any_line_ends(tmp_path: Path) -> N
     assert Glossary.load(tmp_path / "g.tsv").entries == [Entry("Hund", ("dog", "dogs")), Entry("Katze", ("cat",))]
 
 
-@pytest.mark.parametrize("line", ["Hund", "Hund\t", "\tdog", "*\tdog", "* *\tdog", "Hund\t*", "Hund\t* *", "Hund\t|"])
+@pytest.mark.parametrize("line", [
+    "Hund", "Hund\t", "\tdog", "*\tdog", "* *\tdog", "Hund\t*", "Hund\t* *", "Hund\tdog\tx", "Hund\t|", "Hund\t\ufffd"])
 def test_what_is_no_entry_is_named_with_its_line(line: str, tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_text(f"Katze\tcat\n{line}\n")
     with pytest.raises(ValueError, match=r"g.tsv, line 2: .* is no entry"):
         Glossary.load(tmp_path / "g.tsv")
+
+
+def test_targets_on_lines_of_their_own_are_alternatives(tmp_path: Path) -> None:
+    (tmp_path / "g.tsv").write_text("Hund\tdog\nKatze\tcat\nHund\tdogs|dog\n")
+    assert Glossary.load(tmp_path / "g.tsv").entries == [Entry("Hund", ("dog", "dogs")), Entry("Katze", ("cat",))]
 
 
 def test_an_empty_file_is_no_glossary(tmp_path: Path) -> None:

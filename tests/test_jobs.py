@@ -235,6 +235,34 @@ def test_samples_and_minimum_bayes_risk_choose_among_what_was_drawn(translator: 
     assert set(translations(beam_size=6, mbr="bleu")) <= set(translations(beam_size=6, n_best=6))
 
 
+@pytest.mark.parametrize("options", [{"samples": 3, "mbr": "chrf"}, {"samples": 2, "beam_size": 1, "mbr": "bleu"}])
+def test_fewer_samples_than_the_beam_has_hypotheses_will_do(translator: Translator, options: dict[str, Any]) -> None:
+    other = Translator(translator.model, translator.tokenizer, DecodingConfig(guard=False, **options))
+    assert len(other.translate(["Hund"])) == 1
+
+
+def test_what_is_demanded_and_not_there_in_the_end_is_said(translator: Translator) -> None:
+    guarded = Translator(translator.model, translator.tokenizer, replace(SHORT, guard=True))
+    for line, must, must_not in (("Hund {x}", [], ["{x}"]), ("{x}", ["dog"], [])):
+        request = json.dumps({"text": line, "must": must, "must_not": must_not})
+        (answer,) = answers(guarded, Json(guarded), request)
+        assert {"demands", "items"} & set(json.loads(answer)["flags"])
+    assert guarded.meets(Request("Hund", "A", (Term(("dog",)),), ("cat",)), "A dog.")
+    for text in ("The dog.", "A hound.", "A dog and a cat", "A dogged one", ""):
+        assert not guarded.meets(Request("Hund", "A", (Term(("dog",)),), ("cat",)), text)
+
+
+def test_blank_lines_don_t_count_in_the_score_of_a_text(translator: Translator) -> None:
+    lines = answers(translator, Json(translator), json.dumps("Hund"), json.dumps("\nHund\n\n"))
+    one, two = (json.loads(line)["score"] for line in lines)
+    assert one == two
+
+
+def test_a_string_is_no_list_of_lines(translator: Translator) -> None:
+    with pytest.raises(TypeError, match="give a list of strings"):
+        translator.translate("Hund")
+
+
 def test_any_scorer_can_order_what_was_found(translator: Translator) -> None:
     other = Translator(translator.model, translator.tokenizer, DecodingConfig(beam_size=4, n_best=4, guard=False))
     (found,) = other.translate_n_best(["Hund"])

@@ -14,7 +14,7 @@ from nmt.data.batches import Pairs, Sequences
 from nmt.data.tokenizer import train_tokenizer
 from nmt.decode import shortlist
 from nmt.decode.ensemble import Ensemble, EnsembleCache
-from nmt.decode.folder import ModelInfo, save_model
+from nmt.decode.folder import ModelInfo, load_shortlist, save_model, write_tensors
 from nmt.decode.hypothesis import Decoder
 from nmt.decode.shortlist import CANDIDATES, ROUNDS, Shortlist, learn_shortlist, model_1
 from nmt.decode.spans import pad
@@ -166,3 +166,19 @@ def test_it_goes_into_the_model_folder_and_is_asked_for_by_name(translator: Tran
     assert "shortlist 16" in loaded.describe()
     with pytest.raises(ValueError, match="this model has none"):
         Translator.load(tmp_path / "without", "cpu").translate(["Hund"])
+
+
+@pytest.mark.parametrize(("name", "tensor"), [
+    ("candidates_UC", torch.zeros(5, 3, dtype=torch.int32)), ("candidates_UC", torch.zeros(400, dtype=torch.int32)),
+    ("frequent_F", torch.tensor([9000], dtype=torch.int32)), ("frequent_F", torch.tensor([-1], dtype=torch.int32)),
+    ("frequent_F", torch.tensor([1.0])), ("frequent_F", torch.zeros(0, dtype=torch.int32)), ("other", torch.zeros(1)),
+])
+def test_a_shortlist_of_another_model_is_refused(translator: Translator, tmp_path: Path, name: str,
+                                                 tensor: Tensor) -> None:
+    size = translator.tokenizer.src_vocab_size
+    tensors = {"candidates_UC": torch.zeros(size, 3, dtype=torch.int32), "frequent_F": torch.tensor([5]).int()}
+    write_tensors(tmp_path / "shortlist.safetensors", tensors)
+    assert load_shortlist(tmp_path, translator.tokenizer) is not None
+    write_tensors(tmp_path / "shortlist.safetensors", tensors | {name: tensor})
+    with pytest.raises(ValueError, match="doesn't fit the model"):
+        load_shortlist(tmp_path, translator.tokenizer)

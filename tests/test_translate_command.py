@@ -157,6 +157,12 @@ def test_without_a_model_the_newest_finished_run_is_taken_and_named(
     (["nowhere.txt"], "nowhere.txt"),
     (["--model", "nowhere"], "nowhere is not a model folder"),
     (["--output", "in"], "is also an input"),
+    (["--must", "cat", "--must-not", "cat|dog"], "can't be had: must has 'cat'"),
+    (["--must", "|"], "empty"),
+    (["--samples", "4", "--prefix", "The"], "don't go with decoding.samples"),
+    (["--force-decode", "--must", "cat"], "--must is for what is translated"),
+    (["--batch-size", "1000000000"], "decoding.batch_size is 1000000000: it must be from 1 to 10000"),
+    (["--samples", "100000"], "it must be from 0 to 1000"),
 ])
 def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
         arguments: list[str], message: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

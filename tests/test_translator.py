@@ -332,8 +332,8 @@ def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator:
 
 
 def test_what_is_wrong_to_the_eye_is_worse_than_being_unsure(translator: Translator) -> None:
-    rising: list[list[Flag]] = [[], ["unsure"], ["items"], ["items", "unsure"], ["loop", "copy"]]
-    assert sorted(reversed(rising), key=gravity) == rising
+    falling: list[list[Flag]] = [["loop", "copy"], ["items", "unsure"], ["items"], ["unsure"], []]
+    assert sorted(falling, key=gravity) == falling[::-1]
     scripted = Scripted(translator, [LOOP], [LOOP], [LOOP])
     scripted.translate_n_best(["NATO"])
     assert [requests[0].text for requests, _ in scripted.asked] == ["NATO"] * 3, "one word may be a name"

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nmt import __version__
-from nmt.config import DecodingConfig, ModelConfig
+from nmt.config import DecodingConfig, ModelConfig, from_json, require
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.shortlist import Shortlist
 from nmt.files import SUMS, check_sums, whole_folder
@@ -59,32 +59,44 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Transf
     if not (folder / SUMS).is_file():
         hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
         raise ValueError(f"{folder} is not a model folder: it has no {SUMS}{hint}")
-    check_sums(folder)
-    raw = json.loads((folder / "config.json").read_text(encoding="utf8"))
+    check_sums(folder, "config.json", "model.safetensors")
+    tokenizer = Tokenizer.load(folder)
+    sizes = {"src_vocab_size": tokenizer.src_vocab_size, "tgt_vocab_size": tokenizer.tgt_vocab_size}
     try:
-        info = ModelInfo(**{f.name: raw[f.name] for f in fields(ModelInfo)}
-                         | {"model": ModelConfig(**raw["model"]), "decoding": DecodingConfig(**raw["decoding"])})
-        model = Transformer(info.model, raw["src_vocab_size"], raw["tgt_vocab_size"])
-    except (KeyError, TypeError) as error:
+        raw = json.loads((folder / "config.json").read_text(encoding="utf8"))
+        settings = {"model": from_json(ModelConfig, raw["model"]),
+                    "decoding": from_json(DecodingConfig, raw["decoding"])}
+        info = from_json(ModelInfo, {f.name: raw[f.name] for f in fields(ModelInfo)} | settings)
+        for name, size in sizes.items():
+            require(raw[name] == size, f"{name} is {raw[name]}, and the tokenizer has {size} pieces")
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / 'config.json'} is not one that nmt {__version__} knows: {error}") from error
+    model = Transformer(info.model, **sizes)
     set_weights(model, read_tensors(folder / "model.safetensors"), folder)
-    return model.to(device).eval(), Tokenizer.load(folder), info
+    require(all(bool(weight.isfinite().all()) for weight in model.parameters()),
+            f"the weights in {folder} are not all numbers: they are damaged, or training diverged")
+    return model.to(device).eval(), tokenizer, info
 
 
-def load_shortlist(folder: Path) -> Shortlist | None:
+def load_shortlist(folder: Path, tokenizer: Tokenizer) -> Shortlist | None:
     """That of a model folder, if it has one. Raises ValueError if it is damaged."""
     if not (folder / SHORTLIST).is_file():
         return None
-    try:
-        return Shortlist(**read_tensors(folder / SHORTLIST))
-    except TypeError as error:
-        raise ValueError(f"{folder / SHORTLIST} is not one that nmt {__version__} knows: {error}") from error
+    tensors = read_tensors(folder / SHORTLIST)
+    dims = {f.name: dim for f, dim in zip(fields(Shortlist), (2, 1), strict=True)}
+    good = {name: tensor.dim() for name, tensor in tensors.items()} == dims and all(
+        tensor.dtype == torch.int32 and tensor.numel() and tensor.min() >= 0 and tensor.max() < tokenizer.tgt_vocab_size
+        for tensor in tensors.values())
+    require(good and len(tensors["candidates_UC"]) == tokenizer.src_vocab_size,
+            f"{folder / SHORTLIST} doesn't fit the model: it is damaged, or another model's")
+    return Shortlist(**tensors)
 
 
 def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
     """Copy weights by name. Raises ValueError, naming one that differs, unless names and shapes are the model's own."""
     own = dict(model.named_parameters())
-    wrong = sorted(own.keys() ^ tensors.keys()) or [n for n in own if own[n].shape != tensors[n].shape]
+    wrong = sorted(own.keys() ^ tensors.keys()) or [
+        n for n in own if own[n].shape != tensors[n].shape or not tensors[n].is_floating_point()]
     if wrong:
         raise ValueError(f"the weights in {origin} don't fit the model's settings: see {wrong[0]}")
     with torch.no_grad():

@@ -1,9 +1,9 @@
 """A glossary: which word or phrase of the source must become which in the translation.
 
-A file has an entry a line: source TAB target. Several targets (inflections, synonyms) are parted by "|"; one of them
-must occur. Both sides match as `nmt.decode.constraints` says: whole words, with * for any ending (or beginning). A
-source in lower case matches any case; where entries overlap in a line, the longest counts. Blank lines and lines that
-begin with # are comments.
+A file has an entry a line: source TAB target. Several targets (inflections, synonyms) are parted by "|", or stand on
+lines of their own; one of them must occur. Both sides match as `nmt.decode.constraints` says: whole words, with * for
+any ending (or beginning). A source in lower case matches any case; where entries overlap in a line, the longest counts.
+Blank lines and lines that begin with # are comments.
 """
 
 import codecs
@@ -60,16 +60,18 @@ class Glossary:
     @classmethod
     def load(cls, path: Path) -> "Glossary":
         """Read a file. Raises ValueError, with its line, for what is no entry; OSError if it can't be read."""
-        entries = {}
+        entries: dict[str, Entry] = {}
         for number, raw in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
-            line = raw.decode("utf-8", "surrogateescape")
+            line = raw.decode("utf-8", "replace")
             if not line.strip() or line.startswith("#"):
                 continue
             source, tab, target = line.partition("\t")
             source, targets = tidy(source)[0], tuple(filter(None, (tidy(one)[0] for one in target.split("|"))))
-            require(bool(tab and targets) and all(one.strip("* ") for one in (source, *targets)),
+            good = tab and targets and "\t" not in target and "\ufffd" not in source + target
+            require(bool(good) and all(one.strip("* ") for one in (source, *targets)),
                     f"{path}, line {number}: {line[:60]!r} is no entry: write source TAB target, or target|target")
-            entries[source] = Entry(source, targets)
+            before = entries[source].targets if source in entries else ()
+            entries[source] = Entry(source, tuple(dict.fromkeys((*before, *targets))))
         require(bool(entries), f"{path} holds no entries: write source TAB target on each line")
         return cls(list(entries.values()))
 

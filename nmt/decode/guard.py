@@ -17,7 +17,7 @@ from nmt.decode.protect import UNSPACED, breaks_tags, check_items, find_items
 
 Ints = NDArray[np.intp]
 
-Flag = Literal["loop", "too_long", "too_short", "copy", "empty", "invented", "unfinished", "items", "unsure"]
+Flag = Literal["loop", "too_long", "too_short", "copy", "empty", "invented", "unfinished", "items", "unsure", "demands"]
 
 # Longest unit whose repetition is looked for.
 LOOP_WORDS, LOOP_CHARACTERS = 8, 20
@@ -40,7 +40,8 @@ LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def suspicions(source: str, translation: str, *, finished: bool = True, sure: bool = True) -> list[Flag]:
-    """What is suspicious about a translation, in the order of `Flag`; empty for a plausible one.
+    """What is suspicious about a translation, in the order of `Flag`; empty for a plausible one. ("demands", that it
+    lacks what was demanded of it, is for `nmt.decode.repair` to say.)
 
     - loop: see `loops`.
     - too_long, too_short: one text has more than twice the characters of the other, and 20; those of East Asia count as

@@ -20,20 +20,23 @@ from nmt.decode.translation import Request, Translation
 BEAM, NGRAM = 5, 3
 
 Recase = Callable[[str], str]
-Align = Callable[[Translation], list[tuple[int, int]]]
 
 
-class Attempt(Protocol):
-    """`Translator.attempt`."""
+class Translates(Protocol):
+    """What `nmt.decode.translator.Translator` does."""
 
-    def __call__(self, requests: Sequence[Request], decoding: DecodingConfig, *,
-                 halved: bool = False) -> list[list[Translation]]: ...
+    def attempt(self, requests: Sequence[Request], decoding: DecodingConfig, *,
+                halved: bool = False) -> list[list[Translation]]: ...
+
+    def align(self, translation: Translation) -> list[tuple[int, int]]: ...
+
+    def meets(self, request: Request, text: str) -> bool: ...
 
 
-def repair(attempt: Attempt, align: Align, decoding: DecodingConfig, requests: Sequence[Request],
+def repair(translator: Translates, decoding: DecodingConfig, requests: Sequence[Request],
            found: list[list[Translation]]) -> list[list[Translation]]:
     """The n-best lists that were found first, or better ones. Each line's depends on that line alone."""
-    lines = [Line(request, answers, decoding.least_confidence)
+    lines = [Line(translator, request, answers, decoding.least_confidence)
              for request, answers in zip(requests, found, strict=True)]
     strict = replace(decoding, beam_size=max(BEAM, decoding.beam_size, decoding.n_best), beam_groups=1, samples=0,
                      mbr="none", no_repeat_ngram=min(NGRAM, decoding.no_repeat_ngram or NGRAM),
@@ -43,9 +46,10 @@ def repair(attempt: Attempt, align: Align, decoding: DecodingConfig, requests: S
                   ) -> None:
         if chosen:
             requests = [replace(line.request, text=recase(line.bare, before)) for line in chosen]
-            for line, answers in zip(chosen, attempt(requests, settings, halved=name == "shorter spans"), strict=True):
+            again = translator.attempt(requests, settings, halved=name == "shorter spans")
+            for line, answers in zip(chosen, again, strict=True):
                 recased = [replace(answer, text=recase(answer.text, after)) for answer in answers]
-                line.consider([line.put_back(answer, align) for answer in recased], name)
+                line.consider([line.put_back(answer) for answer in recased], name)
 
     try_again("items", [line for line in lines if line.items], decoding)
     try_again("lower case", [line for line in lines if line.flags and line.shouts], decoding, str.lower, str.upper)
@@ -60,15 +64,19 @@ def repair(attempt: Attempt, align: Align, decoding: DecodingConfig, requests: S
 class Line:
     """A line, its best translations so far, and what looks wrong with the first of them."""
 
-    def __init__(self, request: Request, answers: list[Translation], least_confidence: float) -> None:
-        self.request, self.answers, self.least_confidence = request, answers, least_confidence
+    def __init__(self, translator: Translates, request: Request, answers: list[Translation],
+                 least_confidence: float) -> None:
+        self.translator, self.request, self.answers = translator, request, answers
+        self.least_confidence = least_confidence
         self.text = tidy(request.text)[0]
         self.flags = self.suspicions(answers)
         self.bare, self.items = lift(self.text) if "items" in self.flags else (self.text, list[Lifted]())
 
     def suspicions(self, answers: list[Translation]) -> list[Flag]:
         best = answers[0]
-        return suspicions(self.text, best.text, finished=best.finished, sure=best.confidence >= self.least_confidence)
+        flags = suspicions(self.text, best.text, finished=best.finished, sure=best.confidence >= self.least_confidence)
+        broken = self.text and self.request.demanding and not self.translator.meets(self.request, best.text)
+        return [*flags, "demands"] if broken else flags
 
     @property
     def is_wrong(self) -> bool:
@@ -80,11 +88,11 @@ class Line:
         text = prose(self.text)
         return text.upper() == text != text.lower() and len(text.split()) > 1 and not self.request.demanding
 
-    def put_back(self, answer: Translation, align: Align) -> Translation:
+    def put_back(self, answer: Translation) -> Translation:
         """The translation of the line without its items, with them."""
         if not self.items:
             return answer
-        links = align(answer)
+        links = self.translator.align(answer)
         text = restore(answer.text, self.items, links, len(self.bare.split()))
         return replace(answer, text=text, links=tuple(relink(links, (self.text, self.bare), (text, answer.text))))
 

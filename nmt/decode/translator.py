@@ -20,7 +20,7 @@ from nmt.config import DecodingConfig, DecodingPrecision, require
 from nmt.data.cleaning import tidy
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.alignment import attention, n_words, word_links
-from nmt.decode.constraints import Automaton, Surfaces
+from nmt.decode.constraints import DEAD, Automaton, Surfaces
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.folder import load_model, load_shortlist
 from nmt.decode.hypothesis import UNK, Decoder, Demands, Hypothesis, demanded, length_divisor, longest_output
@@ -41,6 +41,8 @@ from nmt.model.transformer import Transformer
 BATCHES_AHEAD = 16
 # A beam is widened in such steps, and by this at most, to hold phrases half-written.
 STAGES, MOST_STAGES = 4, 40
+# Most hypotheses, or samples, that are searched for together: memory stays bounded.
+MOST_ROWS = 4096
 # Most pieces that may be demanded of a translation: there is room for them besides the usual, in a whole batch.
 MOST_DEMANDED = 500
 # Halved spans are no shorter than this.
@@ -124,7 +126,7 @@ class Translator:
             require(tokenizer.same_as(others), f"{other} has another tokenizer than {folders[0]}: models translate "
                                                "together only if they were trained with the same")
         translator = cls([model for model, _, _ in loaded], tokenizer, decoding or info.decoding, precision)
-        translator.shortlist = load_shortlist(folders[0])
+        translator.shortlist = load_shortlist(folders[0], tokenizer)
         return translator
 
     @property
@@ -154,9 +156,11 @@ class Translator:
         Raises:
             ValueError: what is demanded can't be had (see `problem`).
         """
+        if isinstance(lines, str):
+            raise TypeError(f"lines is the string {lines[:20]!r}: give a list of strings")
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
         found = self.attempt(requests, self.decoding)
-        return repair(self.attempt, self.align, self.decoding, requests, found) if self.decoding.guard else found
+        return repair(self, self.decoding, requests, found) if self.decoding.guard else found
 
     def stream(self, lines: Iterable[str]) -> Iterator[str]:
         """The best translation of each line, in order, reading only some batches ahead."""
@@ -179,7 +183,7 @@ class Translator:
             settings = self.settings(decoding, demands[span]) if span in demands else plain
             kinds.setdefault(settings, []).append(span)
         batches = [(settings, batch) for settings, spans in kinds.items()
-                   for batch in make_batches(spans, settings.batch_size, len)]
+                   for batch in make_batches(spans, self.batch_size(settings), len)]
         found: dict[Span, list[Hypothesis]] = {}
         for (_, batch), hypotheses in zip(batches, map_batches(partial(self.find, demands), batches, self.device),
                                           strict=True):
@@ -224,6 +228,10 @@ class Translator:
         width = decoding.beam_size + min(stages, MOST_STAGES)
         return replace(decoding, beam_size=width, beam_groups=1,
                        batch_size=max(1, decoding.batch_size * decoding.beam_size // width))
+
+    def batch_size(self, settings: DecodingConfig) -> int:
+        """Sentences of a batch: fewer if there are many rows of each."""
+        return min(settings.batch_size, max(1, MOST_ROWS // (settings.samples or settings.beam_size)))
 
     def find(self, demands: dict[Span, Demands], work: tuple[DecodingConfig, list[Span]]) -> list[list[Hypothesis]]:
         """Hypotheses for each span of a batch, as many as there is to choose from."""
@@ -272,13 +280,23 @@ class Translator:
             return str(error)
         return ""
 
+    def meets(self, request: Request, text: str) -> bool:
+        """Whether a translation has what is demanded of it: spans were searched apart, and items put back after."""
+        if request.must or request.must_not:
+            phrases = Automaton(self.surfaces, [term.targets for term in request.must], request.must_not)
+            state = phrases.reader.read(phrases.start, text.encode("utf-8", "replace"))
+            if state == DEAD or not phrases.may_end(state):
+                return False
+        return self.decoding.prefix_bias < 1 or text.startswith(" ".join(tidy(request.prefix)[0].split()))
+
     @cached_property
     def surfaces(self) -> Surfaces:
         return Surfaces(self.tokenizer.target_pieces(range(self.tokenizer.tgt_vocab_size)))
 
     def n_candidates(self, decoding: DecodingConfig) -> int:
         """How many translations of a line there are to choose from."""
-        return decoding.beam_size if decoding.mbr != "none" or self.reranker else decoding.n_best
+        found = decoding.samples or decoding.beam_size
+        return found if decoding.mbr != "none" or self.reranker else decoding.n_best
 
     def join(self, source: str, spans: list[Span], found: list[list[Hypothesis]],
              decoding: DecodingConfig) -> list[Translation]:
