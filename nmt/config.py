@@ -442,7 +442,8 @@ class DecodingConfig:
         require(self.beam_groups >= 1 and self.beam_size % self.beam_groups == 0,
                 f"decoding.beam_groups is {self.beam_groups}: it must divide decoding.beam_size, {self.beam_size}")
         require_from("decoding", self, 1, "split_above span_pieces")
-        require_from("decoding", self, 0, "max_length no_repeat_ngram top_k shortlist")
+        require_from("decoding", self, 0, "max_length no_repeat_ngram top_k")
+        require_from("decoding", self, 0, "shortlist", up_to=16)
         # These bounds are far beyond all use; memory stays bounded, and what is computed with them a number.
         require_from("decoding", self, 1, "beam_size", up_to=200)
         require_from("decoding", self, 1, "batch_size", up_to=10_000)

@@ -52,6 +52,9 @@ class Record:
     error: str = ""
     """Why it can't be translated, or not as was asked."""
 
+    note: str = ""
+    """What else to say of it."""
+
 
 class Format(Protocol):
     """How lines are read and answered."""
@@ -217,9 +220,9 @@ class Demands:
     glossary: Glossary | None = None
 
     def add_to(self, request: Request) -> Request:
-        request = replace(request, prefix=request.prefix or self.prefix, must_not=(*request.must_not, *self.must_not),
-                          must=(*request.must, *(Term(phrases) for phrases in self.must)))
-        return self.glossary.apply(request) if self.glossary else request
+        """The request with all of it, but for the glossary."""
+        return replace(request, prefix=request.prefix or self.prefix, must_not=(*request.must_not, *self.must_not),
+                       must=(*request.must, *(Term(phrases) for phrases in self.must)))
 
 
 class Job(Protocol):
@@ -266,13 +269,26 @@ class Translating:
         """With what is asked of every line. Of a line that can't be had so, nothing is asked; or it is an error."""
         requests = [self.demands.add_to(request) for request in record.requests]
         problem = next(filter(None, map(self.translator.problem, requests)), "")
+        if problem:
+            return self.form.refuse(record, problem)
+        both = [self.with_terms(request) for request in requests]
+        return replace(record, requests=[request for request, _ in both],
+                       note=next(filter(None, (note for _, note in both)), ""))
+
+    def with_terms(self, request: Request) -> tuple[Request, str]:
+        """The request with the terms of the glossary that it has, those of them that can be had; and what to note."""
+        whole = self.demands.glossary.apply(request) if self.demands.glossary else request
+        problem = self.translator.problem(whole) if whole.must != request.must else ""
         if not problem:
-            return replace(record, requests=requests)
-        return self.form.refuse(record, problem)
+            return whole, ""
+        for term in whole.must[len(request.must):]:
+            more = replace(request, must=(*request.must, term))
+            request = request if self.translator.problem(more) else more
+        return request, f"without some terms of the glossary: {problem}"
 
     def remark(self, record: Record, answers: Sequence[Translation]) -> None:
-        if record.error:
-            self.remarks.add(self.lines, record.error)
+        for remark in filter(None, (record.error, record.note)):
+            self.remarks.add(self.lines, remark)
         for request, answer in zip(record.requests, answers, strict=True):
             if answer.flags:
                 self.remarks.add(self.lines, ", ".join(answer.flags))

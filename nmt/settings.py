@@ -27,7 +27,8 @@ DECODING_HELP = {
     "beam_groups": "Parts of the beam that avoid one another's pieces, for n-best lists that differ.",
     "diversity": "How much they avoid them, in log-probability.",
     "prefix_bias": "1: a prefix is binding; below 1: hypotheses lean to it so much.",
-    "samples": "Draw so many translations of each sentence at random instead of searching.",
+    "samples": "Draw so many translations of each sentence at random instead of searching: beam, penalties and phrases "
+               "are for searching.",
     "temperature": "Of drawing: below 1 the probable becomes more probable.",
     "top_k": "Of drawing: from the so many most probable pieces; 0: all.",
     "top_p": "Of drawing: from the fewest pieces that have this probability together.",
@@ -36,7 +37,8 @@ DECODING_HELP = {
     "mbr": "Of the beam, or of the samples, take what is most like the others, by this measure.",
     "split_above": "A line of more pieces than this is translated sentence by sentence.",
     "span_pieces": "Longest source that is given to the model; longer sentences are cut at spaces.",
-    "shortlist": "Write only what source pieces usually become, the N likeliest of each; 0: all. 8 is faster.",
+    "shortlist": "Write only what source pieces usually become, the N (to 16) likeliest of each; 0: all. 8 is faster. "
+                 "Not for samples, nor for lines of which something is demanded.",
     "guard": "Try again, in other ways, what looks wrong, and tell on stderr what still does: true or false.",
     "n_best": "Write up to N, best first, a line each: index of the input line (from 0) ||| text ||| score.",
     "batch_size": "Sentences translated together.",

@@ -195,6 +195,17 @@ def test_demands_of_the_line_of_the_command_and_of_the_glossary_are_met(translat
     assert glossary.report().startswith("Glossary: 1 of 1 terms met")
 
 
+def test_terms_of_a_glossary_that_can_t_be_had_don_t_cost_the_others(translator: Translator) -> None:
+    glossary = Glossary([Entry("Hund", ("dog",)), Entry("Wiese", ("lawn",))])
+    job = Translating(translator, Text(translator), Demands(must_not=("dog",), glossary=glossary))
+    (line,) = job.answer([b"Der Hund auf der Wiese"]).decode().splitlines()
+    assert re.search(r"(?<![a-z])lawn(?![a-z])", line)
+    assert not re.search(r"(?<![a-z])dog(?![a-z])", line)
+    told, report, *_ = job.report(verbose=False)
+    assert told.startswith("line 1: without some terms of the glossary: must has 'dog'")
+    assert "1 of 2 terms met" in report
+
+
 def test_given_translations_get_the_score_that_they_were_found_with(translator: Translator) -> None:
     lines = [source for source, _ in PAIRS]
     found = [best for best, *_ in translator.translate_n_best(lines)]
