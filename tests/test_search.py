@@ -257,8 +257,8 @@ def test_fewer_best_are_the_first_of_more(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_beam_wide_enough_finds_the_best_of_all_sequences(seed: int) -> None:
     model, source = random_model(seed, vocab_size=6), [[4, 5, 5]]
-    options = DecodingConfig(beam_size=2**11, n_best=20, max_length_ratio=0.1)
-    every = [list(ids) for length in range(11) for ids in product((4, 5), repeat=length)]
+    options = DecodingConfig(beam_size=2**7, n_best=20, max_length=6)
+    every = [list(ids) for length in range(7) for ids in product((4, 5), repeat=length)]
     tgt_BT, tgt_mask_BT = batch(every)
     src_BS, src_mask_BS = (x.expand(len(every), -1) for x in batch(source))
     log_probs = force_score(model, src_BS, src_mask_BS, tgt_BT, tgt_mask_BT).sum(1).tolist()
