@@ -27,6 +27,9 @@ def require_from(section: str, settings: object, least: float, names: str, up_to
         require(least <= value <= up_to, f"{section}.{name} is {value}: it must be {bounds}")
 
 
+# Of a sentence, in a beam.
+MOST_HYPOTHESES = 200
+
 Settings = TypeVar("Settings")
 
 
@@ -445,7 +448,7 @@ class DecodingConfig:
         require_from("decoding", self, 0, "max_length no_repeat_ngram top_k")
         require_from("decoding", self, 0, "shortlist", up_to=16)
         # These bounds are far beyond all use; memory stays bounded, and what is computed with them a number.
-        require_from("decoding", self, 1, "beam_size", up_to=200)
+        require_from("decoding", self, 1, "beam_size", up_to=MOST_HYPOTHESES)
         require_from("decoding", self, 1, "batch_size", up_to=10_000)
         require_from("decoding", self, 0, "min_length samples", up_to=1000)
         require_from("decoding", self, 0, "length_penalty", up_to=10)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from PIL import Image
 
+from nmt.data.cleaning import tidy
 from nmt.decode.glossary import Glossary
 from nmt.decode.pictures import attention_picture
 from nmt.decode.translation import Request, Term, Translation
@@ -144,7 +145,7 @@ class Json:
             raise RequestError('"prefix" is no string')
         must_not = tuple(strings(value, "must_not"))
         requests = [Request(one, must_not=must_not) for one in lines]
-        first = next((i for i, one in enumerate(lines) if one.strip()), 0)
+        first = next((i for i, one in enumerate(lines) if tidy(one)[0]), 0)
         requests[first] = Request(lines[first], prefix, tuple(Term(tuple(one)) for one in must), must_not)
         return Record(requests, value)
 

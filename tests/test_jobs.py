@@ -136,7 +136,8 @@ def test_a_request_that_is_refused_keeps_its_own_members(translator: Translator)
 
 
 def test_the_first_line_with_text_takes_the_demands(translator: Translator) -> None:
-    (line,) = answers(translator, Json(translator), '{"text": "\\n \\nHund\\nWiese", "prefix": "Two", "must": ["men"]}')
+    request = {"text": "\n \u0007\nHund\nWiese", "prefix": "Two", "must": ["men"]}
+    (line,) = answers(translator, Json(translator), json.dumps(request))
     blank, _, first, second = json.loads(line)["translation"].split("\n")
     assert blank == ""
     assert first.startswith("Two")
@@ -261,6 +262,18 @@ def test_what_is_demanded_and_not_there_in_the_end_is_said(translator: Translato
     assert guarded.meets(Request("Hund", "A", (Term(("dog",)),), ("cat",)), "A dog.")
     for text in ("The dog.", "A hound.", "A dog and a cat", "A dogged one", ""):
         assert not guarded.meets(Request("Hund", "A", (Term(("dog",)),), ("cat",)), text)
+
+
+def test_the_widest_beams_and_the_most_samples_go_with_phrases_and_the_guard(translator: Translator) -> None:
+    wide = Translator(translator.model, translator.tokenizer, replace(SHORT, guard=True, beam_size=200, max_length=3))
+    assert "dog" in wide.translate([Request("Hund", must=(Term(("dog",)),))])[0]
+    many = Translator(translator.model, translator.tokenizer,
+                      DecodingConfig(samples=201, n_best=201, max_length=2, beam_size=1))
+    assert 1 <= len(many.translate_n_best(["Hund"])[0]) <= 201
+
+
+def test_prefixes_are_compared_whatever_their_blanks(translator: Translator) -> None:
+    assert translator.meets(Request("Hund", "A\u00a0 dog"), "A\u00a0dog runs")
 
 
 def test_blank_lines_don_t_count_in_the_score_of_a_text(translator: Translator) -> None:

@@ -18,6 +18,8 @@ from nmt.decode.restore import lift, relink, restore
      "Un <i>chapeau</i> <b>rouge</b>"),
     ("Er <a>steht <b>hier</b></a>.", "Er steht hier.", "Here he stands.", "2-0 0-1 1-2",
      "<a><b>Here</b> he stands</a>."),
+    ("Ein <b>roter</b> Mann geht.", "Ein roter Mann geht.", "A man walks.", "0-0 2-1 3-2", "A <b></b> man walks."),
+    ("😀Ja {x} geht.", "Ja geht.", "Walks.", "1-0", "😀 {x} Walks."),
     ("Ein<br/>Hut<b></b>", "Ein Hut", "A hat", "0-0 1-1", "A<br/> hat<b></b>"),
     ("😀", "", "", "", "😀"),
     ("{a} {b}", "", "", "", "{a} {b}"),

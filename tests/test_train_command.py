@@ -58,7 +58,7 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
     translator.decoding = replace(translator.decoding, guard=False)
     found = [best for best, *_ in translator.translate_n_best([source for source, _ in SENTENCES[20:22]])]
     lowest = min(found, key=lambda best: best.confidence)
-    assert translator.decoding.least_confidence == pytest.approx(lowest.confidence, abs=1e-4)
+    assert translator.decoding.least_confidence == pytest.approx(lowest.confidence, abs=3e-4)
     assert translator.decoding.split_above == max(
         map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]])))
     said = capsys.readouterr().err

@@ -139,13 +139,18 @@ def tag_pairs(items: Sequence[Item]) -> list[tuple[int, int]]:
     """The places, among the items of a text, of tags that open and close the same; pairs nest and don't cross."""
     pairs: list[tuple[int, int]] = []
     opened: list[tuple[str, int]] = []
+    names = Counter[str]()
     for i, item in enumerate(items):
         tag = TAG_NAME.match(item.text) if item.kind == "tag" and not item.text.endswith("/>") else None
         if tag and not tag[1]:
             opened.append((tag[2], i))
-        elif tag and tag[2] in (names := [name for name, _ in opened]):
-            opened = opened[:len(names) - names[::-1].index(tag[2])]
-            pairs.append((opened.pop()[1], i))
+            names[tag[2]] += 1
+        while tag and tag[1] and names[tag[2]]:
+            name, start = opened.pop()
+            names[name] -= 1
+            if name == tag[2]:
+                pairs.append((start, i))
+                break
     return pairs
 
 

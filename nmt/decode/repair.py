@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from nmt.config import DecodingConfig
+from nmt.config import MOST_HYPOTHESES, DecodingConfig
 from nmt.data.cleaning import tidy
 from nmt.decode.guard import Flag, prose, suspicions
 from nmt.decode.protect import recase
@@ -38,7 +38,8 @@ def repair(translator: Translates, decoding: DecodingConfig, requests: Sequence[
     """The n-best lists that were found first, or better ones. Each line's depends on that line alone."""
     lines = [Line(translator, request, answers, decoding.least_confidence)
              for request, answers in zip(requests, found, strict=True)]
-    strict = replace(decoding, beam_size=max(BEAM, decoding.beam_size, decoding.n_best), beam_groups=1, samples=0,
+    n_best = min(decoding.n_best, MOST_HYPOTHESES)
+    strict = replace(decoding, beam_size=max(BEAM, decoding.beam_size, n_best), n_best=n_best, beam_groups=1, samples=0,
                      mbr="none", no_repeat_ngram=min(NGRAM, decoding.no_repeat_ngram or NGRAM),
                      min_length=max(1, decoding.min_length), shortlist=0)
 

@@ -75,14 +75,25 @@ def restore(translation: str, lifted: Sequence[Lifted], links: Sequence[tuple[in
     """
     words = translation.split()
     slots: list[list[int]] = [[] for _ in range(len(words) + 1)]
-    # In one place, tags that close what stands before come first, and tags that open what follows last.
-    for n in sorted(range(len(lifted)), key=lambda n: lifted[n].opens - lifted[n].closes):
-        slots[min(place(lifted[n], links, n_source_words, len(words)), len(words))].append(n)
+    targets = targets_of(links)
+    around = [span(item, targets) for item in lifted]
+    # In one place, tags that close what stands before come first, and tags that open what follows last; but a pair
+    # around words that became nothing stays together.
+    for n in sorted(range(len(lifted)), key=lambda n: (lifted[n].opens - lifted[n].closes) if around[n] else 0):
+        item, between = lifted[n], around[n]
+        if between:
+            at = between[1] + 1 if item.closes else between[0]
+        else:
+            item = replace(item, after=item.words[0]) if item.closes else item
+            at = place(item, targets, n_source_words, len(words))
+        slots[min(at, len(words))].append(n)
     text, joined = "", True
     for j, slot in enumerate(slots):
         punctuation = ""
         for n, before in zip(slot, [-1, *slot], strict=False):
             item = lifted[n]
+            # What touched a word on its right doesn't touch an item there, but for tags that open one after the other.
+            joined = joined and (before == -1 or (lifted[before].opens and item.opens))
             joined |= item.joins_left or (item.joins_item and before == n - 1)
             tail = CLOSING_PUNCTUATION.search(text) if item.joins_left or item.before_punctuation else None
             if tail and n == slot[0]:
@@ -96,20 +107,32 @@ def restore(translation: str, lifted: Sequence[Lifted], links: Sequence[tuple[in
     return text
 
 
-def place(item: Lifted, links: Sequence[tuple[int, int]], n_source_words: int, n_words: int) -> int:
+def targets_of(links: Sequence[tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """For each source word that has any, the first and the last target word."""
+    found: dict[int, tuple[int, int]] = {}
+    for i, j in links:
+        first, last = found.get(i, (j, j))
+        found[i] = min(first, j), max(last, j)
+    return found
+
+
+def span(item: Lifted, targets: dict[int, tuple[int, int]]) -> tuple[int, int] | None:
+    """The first and the last target word of those between a pair of tags; None if there are none."""
+    found = [targets[i] for i in range(*item.words) if i in targets]
+    return (min(first for first, _ in found), max(last for _, last in found)) if found else None
+
+
+def place(item: Lifted, targets: dict[int, tuple[int, int]], n_source_words: int, n_words: int) -> int:
     """Before which target word an item goes; the number of words: at the end."""
-    between = [j for i, j in links if item.words[0] <= i < item.words[1]]
-    if between:
-        return max(between) + 1 if item.closes else min(between)
     if item.joins_right:
         for source in range(item.after, n_source_words):
-            if targets := [j for i, j in links if i == source]:
-                return min(targets)
+            if source in targets:
+                return targets[source][0]
     if item.after == n_source_words:
         return n_words
     for source in range(item.after - 1, -1, -1):
-        if targets := [j for i, j in links if i == source]:
-            return max(targets) + 1
+        if source in targets:
+            return targets[source][1] + 1
     return 0
 
 
@@ -134,7 +157,14 @@ def relink(links: Sequence[tuple[int, int]], source: tuple[str, str], target: tu
 
 def item_places(text: str) -> list[tuple[Item, int]]:
     """The items that are lifted, each with the number of the word that it stands in."""
-    return [(item, len(text[:item.start + 1].split()) - 1) for item in liftable(text)]
+    places, position, n_words = [], 0, 0
+    for item in liftable(text):
+        n_words += len(text[position:item.start + 1].split())
+        # A word that is cut in two is counted twice.
+        n_words -= position > 0 and not text[position - 1].isspace() and not text[position].isspace()
+        places.append((item, n_words - 1))
+        position = item.start + 1
+    return places
 
 
 def word_places(text: str, bare: str) -> list[int]:

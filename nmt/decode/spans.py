@@ -23,8 +23,8 @@ BATCH_PIECES_PER_SENTENCE = 64
 # An end is certain after a mark other than the full stop, or after a word too long for an abbreviation; but not before
 # a small letter.
 SHORTEST_SENTENCE = 4
-CERTAIN_END = re.compile("(?:[!?…]|(?:(?<![^\\W_])[^\\W\\d_A-ZÄÖÜ]{4}|[^\\W\\d_]{5})[^\\W\\d_]*[.])[\"'”’»)\\]]*(?=▁)"
-                         "|[。！？][”’」』）]*")
+CERTAIN_END = re.compile("(?:[!?…]|(?<![^\\W_])[^\\W\\d_A-ZÄÖÜ]{4}[^\\W\\d_]*+[.]|(?<![^\\W\\d_])[^\\W\\d_]{5,}+[.])"
+                         "[\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*")
 SENTENCE_END = re.compile("[.!?…][\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*")
 CONTINUATION_BYTE = re.compile("<0x[89AB][0-9A-F]>")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from nmt.config import DecodingConfig, DecodingPrecision, require
+from nmt.config import MOST_HYPOTHESES, DecodingConfig, DecodingPrecision, require
 from nmt.data.cleaning import tidy
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.alignment import attention, n_words, word_links
@@ -225,7 +225,7 @@ class Translator:
             return decoding
         # A beam has to hold hypotheses at every stage of writing what is demanded.
         stages = math.ceil(demands.phrases.distance(demands.phrases.start) / STAGES) * STAGES
-        width = decoding.beam_size + min(stages, MOST_STAGES)
+        width = min(MOST_HYPOTHESES, decoding.beam_size + min(stages, MOST_STAGES))
         return replace(decoding, beam_size=width, beam_groups=1,
                        batch_size=max(1, decoding.batch_size * decoding.beam_size // width))
 
@@ -287,7 +287,8 @@ class Translator:
             state = phrases.reader.read(phrases.start, text.encode("utf-8", "replace"))
             if state == DEAD or not phrases.may_end(state):
                 return False
-        return self.decoding.prefix_bias < 1 or text.startswith(" ".join(tidy(request.prefix)[0].split()))
+        text, prefix = (" ".join(one.split()) for one in (text, tidy(request.prefix)[0]))
+        return self.decoding.prefix_bias < 1 or text.startswith(prefix)
 
     @cached_property
     def surfaces(self) -> Surfaces:

@@ -1,5 +1,6 @@
 """A run's end: chosen weights flow in; a model folder flows out, with what translating has to know of the corpus."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -42,4 +43,5 @@ def least_confidence(model: Transformer, tokenizer: Tokenizer, decoding: Decodin
     plain = replace(decoding, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)
     found = Translator(model, tokenizer, plain).translate_n_best(sources)
     confidences = sorted(best.confidence for best, *_ in found)
-    return round(confidences[int(len(confidences) * UNSURE_SHARE)], 4)
+    lowest = confidences[int(len(confidences) * UNSURE_SHARE)]
+    return math.floor(lowest * 9999) / 10_000  # below 1 even if all are sure
