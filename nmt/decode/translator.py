@@ -326,10 +326,11 @@ class Translator:
 
     @torch.inference_mode()
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
-        """Given translations (source, translation), with what the model gives them. Each is read whole.
+        """Given translations (source, translation), with what the model gives them. Each is read whole, so that memory
+        grows with the square of its length: ask `too_long` first.
 
         Raises:
-            ValueError: a sentence is too long (see `too_long`).
+            ValueError: a sentence is longer than the model's positions.
         """
         sources, targets = self.encode_pairs(pairs)
         scored: list[Translation | None] = [None] * len(pairs)
