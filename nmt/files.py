@@ -96,5 +96,5 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ValueError(f"{folder} is in use by another process: let it end, or take --name NAME") from None
+            raise ValueError(f"{folder} is in use by another process: let it end, or choose another name") from None
         yield

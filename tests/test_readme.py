@@ -43,7 +43,7 @@ def as_python(make_command: str) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the README's commands expect: a corpus, input to translate, and a finished run."""
+    """A folder with what the README's commands expect: a corpus, input to translate, and finished runs."""
     folder = tmp_path_factory.mktemp("readme")
     write_pairs(folder / "my-corpus", ("fi", "sv"))
     write_pairs(folder / "corpus", ("de", "en"))
@@ -53,6 +53,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "glossary.tsv").write_text("Bahnhof\tstation|stations\n", encoding="utf8")
     (folder / "reference.en").write_text("Good morning!\n\nWhere is the station?\n", encoding="utf8")
     shell(as_python("make train-de-en CORPUS=corpus ARGS='--name de-en-phrasebook'"), folder)
+    for direction in ("fi-sv", "sv-fi"):
+        shell(as_python(f"make train-{direction} CORPUS=my-corpus"), folder)
     return folder
 
 

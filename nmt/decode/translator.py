@@ -104,6 +104,8 @@ class Translator:
         self.decoder: Decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
         self.tokenizer = tokenizer
         self.decoding = decoding or DecodingConfig()
+        self.languages = ("", "")
+        """From which to which it translates, as its model folder tells."""
         self.shortlist: Shortlist | None = None
         """What `DecodingConfig.shortlist` needs."""
         self.reranker: Reranker | None = None
@@ -126,6 +128,7 @@ class Translator:
             require(tokenizer.same_as(others), f"{other} has another tokenizer than {folders[0]}: models translate "
                                                "together only if they were trained with the same")
         translator = cls([model for model, _, _ in loaded], tokenizer, decoding or info.decoding, precision)
+        translator.languages = (info.source, info.target)
         translator.shortlist = load_shortlist(folders[0], tokenizer)
         return translator
 

@@ -1,0 +1,162 @@
+"""A corpus grows by what models make of it: exact pairs, untouched val and test text, nothing done twice or lost."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import nmt.augment
+from nmt.augment import add_pairs, main
+from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.data.tokenizer import train_tokenizer
+from nmt.decode.folder import ModelInfo, save_model
+from nmt.decode.translator import Translator
+from nmt.model.transformer import Transformer
+
+TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
+# So short that a random model's loops and lengths pass the guard.
+DECODING = DecodingConfig(beam_size=2, max_length=2, batch_size=8, guard=False)
+PAIRS = [("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
+         ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
+         ("Eine Frau liest.", "A woman reads."), ("Eine Frau liest.", "A woman is reading.")]
+SPLITS = {"train": PAIRS, "val": [("Ein Kind lacht.", "A child laughs.")],
+          "test_a": [("Ein Vogel singt.", "A bird sings."), ("Er geht.", "He goes.")]}
+
+
+def write(path: Path, lines: list[str]) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return str(path)
+
+
+def read(path: Path) -> list[str]:
+    return path.read_text("utf-8").split("\n")[:-1]
+
+
+def save_tiny(folder: Path, source: str, target: str, seed: int) -> None:
+    tokenizer = train_tokenizer(PAIRS * 5, TokenizerConfig(vocab_size=330), folder / "tokenizer", source, target)
+    torch.manual_seed(seed)
+    model = Transformer(TINY, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    info = ModelInfo(source, target, "three pairs", TINY, DECODING)
+    save_model(folder / "model", dict(model.named_parameters()), tokenizer, info, "A test.\n")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus and tiny random models for both directions."""
+    home = tmp_path_factory.mktemp("home")
+    for split, pairs in SPLITS.items():
+        write(home / "corpus" / f"{split}.de", [source for source, _ in pairs])
+        write(home / "corpus" / f"{split}.en", [target for _, target in pairs])
+    save_tiny(home / "forth", "de", "en", seed=1)
+    save_tiny(home / "back", "en", "de", seed=2)
+    return home
+
+
+def arguments(home: Path, output: Path, *more: str) -> list[str]:
+    return ["--data.corpus", str(home / "corpus"), "--device", "cpu", "--precision", "fp32", "--output", str(output),
+            *more]
+
+
+def both(home: Path) -> list[str]:
+    return ["--forward", str(home / "forth"), "--backward", str(home / "back" / "model")]
+
+
+def test_each_sentence_goes_with_its_translation(home: Path, tmp_path: Path) -> None:
+    more = write(tmp_path / "more.en", ["", " A cat sleeps. ", "Two men drink coffee."])
+    assert main(arguments(home, tmp_path / "out", *both(home), "--more-target", more)) == 0
+    pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
+    assert pairs[:4] == PAIRS
+    forth, back = (Translator.load(home / name / "model", "cpu", precision="fp32") for name in ("forth", "back"))
+    sources = [source for source, _ in PAIRS[:3]]
+    targets = [*(target for _, target in PAIRS), "A cat sleeps."]
+    expected = [*zip(sources, forth.translate(sources), strict=True),
+                *zip(back.translate(targets), targets, strict=True)]
+    assert pairs[4:] == [pair for pair in expected if all(pair)]
+    assert len(pairs) > 8
+    for split in ("val", "test_a"):
+        assert read(tmp_path / f"out/{split}.de") == [source for source, _ in SPLITS[split]]
+        assert read(tmp_path / f"out/{split}.en") == [target for _, target in SPLITS[split]]
+    assert not list(tmp_path.glob("out.*"))
+
+
+def test_an_interrupted_command_goes_on(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nmt.augment, "CHUNK", 2)
+    given: list[list[str]] = []
+    translate = Translator.translate_n_best
+
+    def fail_in_the_third(self: Translator, lines: list[str]) -> object:
+        given.append(lines)
+        if len(given) == 3:
+            raise KeyboardInterrupt
+        return translate(self, lines)
+
+    monkeypatch.setattr(Translator, "translate_n_best", fail_in_the_third)
+    assert main(arguments(home, tmp_path / "out", *both(home))) == 130
+    (one, *_), others = sorted(tmp_path.glob("out.translating/*.txt"), key=lambda p: -p.stat().st_size), given[:]
+    one.write_bytes(one.read_bytes() + b"cut of")  # as a kill would leave it
+    assert main(arguments(home, tmp_path / "out", *both(home))) == 0
+    assert given[3:] == [others[2], given[4]]  # nothing of the first model was translated again
+    monkeypatch.undo()
+    assert main(arguments(home, tmp_path / "whole", *both(home))) == 0
+    for file in ("train.de", "train.en"):
+        assert read(tmp_path / "out" / file) == read(tmp_path / "whole" / file)
+
+
+def test_other_settings_are_not_mixed_with_what_was_begun(home: Path, tmp_path: Path) -> None:
+    """What lies beside the output was made with other settings: it isn't taken."""
+    longer = ["--forward", str(home / "forth"), "--samples", "1", "--seed", "3"]
+    assert main(arguments(home, tmp_path / "expected", *longer)) == 0
+    work = tmp_path / "out.translating"
+    work.mkdir()
+    write(work / "0123.txt", ["wrong"] * 3)
+    assert main(arguments(home, tmp_path / "out", *longer)) == 0
+    assert read(tmp_path / "out/train.en") == read(tmp_path / "expected/train.en")
+
+
+def test_what_is_blank_or_known_is_dropped_and_counted() -> None:
+    known = dict.fromkeys(PAIRS)
+    ledger = add_pairs(known, [("a", ""), ("", "b"), PAIRS[0], ("a", "b"), ("a", "b")])
+    assert list(known) == [*PAIRS, ("a", "b")]
+    assert ledger.read == 5
+    assert ledger.dropped == {"blank or flagged translation": 2, "known already": 2}
+
+
+def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
+    """A random model loops; the guard sees it."""
+    assert main(arguments(home, tmp_path / "out", "--forward", str(home / "forth"), "--guard", "true")) == 0
+    forth = Translator.load(home / "forth" / "model", "cpu", precision="fp32")
+    forth.decoding = DecodingConfig(beam_size=2, max_length=2, batch_size=8)
+    sources = [source for source, _ in PAIRS[:3]]
+    kept = [(s, t.text) for s, (t, *_) in zip(sources, forth.translate_n_best(sources), strict=True) if not t.flags]
+    pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
+    assert len(kept) < 3
+    assert pairs == [*PAIRS, *kept]
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    ([], "name a model"),
+    (["--forward", "back"], "translates from en to de, not from de to en"),
+    (["--backward", "forth"], "translates from de to en, not from en to de"),
+    (["--forward", "corpus"], "is not a model folder"),
+    (["--forward", "forth", "--more-target", "x"], "--more-target needs a model that translates it: --backward DIR"),
+    (["--forward", "forth", "--more-source", "nothing"], "nothing: No such file"),
+    (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),
+    (["--forward", "forth", "--data.corups", "x"], "did you mean data.corpus"),
+])
+def test_mistakes_are_told_before_any_work(
+        given: list[str], told: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(home)
+    assert main(arguments(home, tmp_path / "out", *given)) == 2
+    assert told in capsys.readouterr().err
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_an_output_that_is_there_stays(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "out" / "mine", ["precious"])
+    assert main(arguments(home, tmp_path / "out", *both(home))) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert read(tmp_path / "out/mine") == ["precious"]
+    assert main(arguments(home, tmp_path / "out")[:-2]) == 2
+    assert "--output DIR is missing" in capsys.readouterr().err
