@@ -24,7 +24,8 @@ from nmt.config import Config
 from nmt.model.device import choose_device, choose_precision
 from nmt.prepare import Prepared, prepare_run
 from nmt.settings import load_config
-from nmt.training.loop import TrainingData, Window, make_trainer
+from nmt.training.data import TrainingData
+from nmt.training.loop import Window, make_trainer
 
 PRODUCTS = {torch.ops.aten.mm.default, torch.ops.aten.addmm.default, torch.ops.aten.bmm.default,
             torch.ops.aten.baddbmm.default}
@@ -70,7 +71,7 @@ def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespa
     training = replace(config.training, precision=dtype, threads=args.threads)
     data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = make_trainer(replace(config, training=training), prepared.tokenizer, data, Path(folder), print)
+        trainer = make_trainer(replace(config, training=training), data, Path(folder), print)
     emulated = dtype == "bf16" and choose_precision("auto", choose_device(training.device)) == "fp32"
     print(f"{dtype}{', rounded products' if emulated else ''}: {trainer.numerics}", file=sys.stderr)
     batches, found = trainer.batches(), {}

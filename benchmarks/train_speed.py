@@ -106,7 +106,8 @@ def time_training(args: argparse.Namespace) -> None:
 
     from nmt.config import Config, ModelConfig, TrainingConfig
     from nmt.prepare import Prepared
-    from nmt.training.loop import TrainingData, Window, make_trainer
+    from nmt.training.data import TrainingData
+    from nmt.training.loop import Window, make_trainer
 
     prepared = Prepared.load(args.run)
     model = ModelConfig(d_model=256, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=1024, norm_position="pre",
@@ -114,7 +115,7 @@ def time_training(args: argparse.Namespace) -> None:
     training = TrainingConfig(batch_tokens=args.batch_tokens, precision=args.dtype, threads=args.threads,
                               learning_rate=1e-3)
     data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
-    trainer = make_trainer(Config(model=model, training=training), prepared.tokenizer, data, args.run, print)
+    trainer = make_trainer(Config(model=model, training=training), data, args.run, print)
     batches = trainer.batches()
     for _ in range(args.warmup):
         trainer.step(batches, Window())

@@ -155,15 +155,14 @@ class Run:
         """Train, or go on training; then choose the weights and write the model folder."""
         import torch
 
+        from nmt.training.data import TrainingData
         from nmt.training.delivery import deliver
-        from nmt.training.loop import Stopped, TrainingData, make_trainer
+        from nmt.training.loop import Stopped, make_trainer
         from nmt.training.monitor import Monitor
         from nmt.training.selection import choose_weights
 
         data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, self.config.training)
-        trainer = make_trainer(self.config, prepared.tokenizer, data, self.folder, say, processes)
-        if trainer.resume():
-            say(f"Going on after step {trainer.progress.step:,}.")
+        trainer = make_trainer(self.config, data, self.folder, say, processes)
         parameters = sum(p.numel() for p in trainer.model.parameters())
         others = f", {processes.size} processes" if processes.size > 1 else ""
         say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.numerics}{others}; "
@@ -182,17 +181,7 @@ class Run:
             raise KeyboardInterrupt(f"Stopped after step {trainer.progress.step:,}; all is saved. The same command "
                                     f"with --resume goes on.") from stopped
         if processes.first:
-            deliver(self.folder / "model", weights, prepared.tokenizer, data, self.config, prepared.corpus,
-                    self.card(prepared, parameters), trainer.numerics.device)
-
-    def card(self, prepared: "Prepared", parameters: int) -> str:
-        """The model folder's README."""
-        data = self.config.data
-        return (f"# {data.source} → {data.target}, trained on {prepared.corpus}\n\n"
-                f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {len(prepared.train):,} "
-                f"sentence pairs of {prepared.corpus}. It translates single sentences of text like that.\n\n"
-                f"    python -m nmt.translate --model FOLDER < input.{data.source}\n\n"
-                f"It knows only what its corpus holds: check its terms before you share it or rely on it.\n")
+            deliver(self.folder / "model", weights, data, self.config, prepared.corpus, trainer.numerics.device)
 
     def evaluate(self, prepared: "Prepared") -> None:
         """Translate the test sets with the model folder as users load it, and write report.json."""

@@ -8,22 +8,29 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from nmt import __version__
 from nmt.config import Config, DecodingConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.folder import ModelInfo, save_model, set_weights
 from nmt.decode.shortlist import learn_shortlist
 from nmt.decode.translator import Translator
 from nmt.model.transformer import Transformer
-from nmt.training.loop import TrainingData
+from nmt.training.data import TrainingData
 
 # Validation sentences that are translated to learn how confident translations are, at most; and which share of them may
 # be less confident than what is still called sure.
 CONFIDENCE_SENTENCES, UNSURE_SHARE = 1000, 1 / 200
 
 
-def deliver(folder: Path, weights: Mapping[str, Tensor], tokenizer: Tokenizer, data: TrainingData, config: Config,
-            corpus: str, card: str, device: torch.device) -> None:
-    """Write the model folder."""
+def deliver(folder: Path, weights: Mapping[str, Tensor], data: TrainingData, config: Config, corpus: str,
+            device: torch.device) -> None:
+    """Write the model folder.
+
+    Args:
+        corpus: the name of what the weights were trained on.
+        device: where to translate meanwhile.
+    """
+    tokenizer = data.tokenizer
     pairs = data.of_epoch(seed=0, epoch=0)
     model = Transformer(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     set_weights(model, weights, folder)
@@ -34,7 +41,17 @@ def deliver(folder: Path, weights: Mapping[str, Tensor], tokenizer: Tokenizer, d
     info = ModelInfo(config.data.source, config.data.target, corpus, config.model,
                      replace(decoding, least_confidence=confidence))
     shortlist = learn_shortlist(pairs, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    save_model(folder, weights, tokenizer, info, card, shortlist)
+    parameters = sum(p.numel() for p in model.parameters())
+    save_model(folder, weights, tokenizer, info, card(info, parameters, len(pairs.source)), shortlist)
+
+
+def card(info: ModelInfo, parameters: int, pairs: int) -> str:
+    """The model folder's README."""
+    return (f"# {info.source} → {info.target}, trained on {info.corpus}\n\n"
+            f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} sentence pairs of "
+            f"{info.corpus}. It translates single sentences of text like that.\n\n"
+            f"    python -m nmt.translate --model FOLDER < input.{info.source}\n\n"
+            f"It knows only what its corpus holds: check its terms before you share it or rely on it.\n")
 
 
 def least_confidence(model: Transformer, tokenizer: Tokenizer, decoding: DecodingConfig,

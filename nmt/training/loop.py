@@ -15,9 +15,7 @@ import torch
 from torch import nn
 
 from nmt.config import Config, TrainingConfig, require
-from nmt.data.batches import Batch, Pairs, PlannedBatch, encode_pairs, plan_batches
-from nmt.data.sampling import SampledPairs
-from nmt.data.tokenizer import Tokenizer
+from nmt.data.batches import Batch, PlannedBatch, plan_batches
 from nmt.decode.folder import set_weights
 from nmt.files import write_lines
 from nmt.model.device import choose_numerics, keep_freed_memory
@@ -30,10 +28,11 @@ from nmt.training.checkpoint import (
     save_checkpoint,
     weights,
 )
+from nmt.training.data import TrainingData
 from nmt.training.distributed import Processes, local_gradients, shard, whole
 from nmt.training.finetuning import freeze, start_from
 from nmt.training.loss import Learner, Loss
-from nmt.training.memory import SMALLEST, find_batch_tokens, is_out_of_memory
+from nmt.training.memory import find_batch_tokens, is_out_of_memory
 from nmt.training.monitor import Monitor
 from nmt.training.optim import MovingAverage, learning_rate, make_optimizer
 from nmt.training.selection import prune
@@ -44,27 +43,6 @@ ALONE = Processes()
 
 class Stopped(Exception):  # noqa: N818 (it is no error)
     """Training was interrupted; its state is saved."""
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """What training reads: encoded pairs, and the validation text for BLEU."""
-
-    train: Pairs | SampledPairs
-    validation: Pairs
-    validation_text: list[tuple[str, str]]
-
-    @classmethod
-    def encode(cls, tokenizer: Tokenizer, train: list[tuple[str, str]], validation: list[tuple[str, str]],
-               config: TrainingConfig) -> "TrainingData":
-        alpha, budget = config.subword_sampling, config.batch_tokens
-        longest = (SMALLEST if budget == "auto" else budget) - 1
-        return cls(SampledPairs(tokenizer, train, alpha, longest) if alpha else encode_pairs(tokenizer, train),
-                   encode_pairs(tokenizer, validation), validation)
-
-    def of_epoch(self, seed: int, epoch: int) -> Pairs:
-        """The training pairs of an epoch: always the same, or segmented anew."""
-        return self.train if isinstance(self.train, Pairs) else self.train.draw(seed, epoch)
 
 
 @dataclass
@@ -114,9 +92,10 @@ class Window:
         }
 
 
-def make_trainer(config: Config, tokenizer: Tokenizer, data: TrainingData, folder: Path, say: Callable[[str], None],
+def make_trainer(config: Config, data: TrainingData, folder: Path, say: Callable[[str], None],
                  processes: Processes = ALONE) -> "Trainer":
-    """A trainer with a new model, or one that starts from another's weights. The seed decides all that is random.
+    """A trainer that goes on from the folder's newest undamaged checkpoint; or, if it has none, with a new model, or
+    from another's weights. The seed decides all that is random.
 
     Raises:
         ValueError: a step has too few batches for the processes, or the settings ask for what isn't there.
@@ -127,17 +106,21 @@ def make_trainer(config: Config, tokenizer: Tokenizer, data: TrainingData, folde
         torch.set_num_threads(training.threads or max(1, (os.cpu_count() or 1) // processes.local_size))
     keep_freed_memory()
     torch.manual_seed(training.seed)
-    model = Transformer(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    model = Transformer(config.model, data.tokenizer.src_vocab_size, data.tokenizer.tgt_vocab_size)
     freeze(model, training.freeze)
     found = newest_checkpoint(folder / "checkpoints", say) if processes.first else None
     checkpoint = processes.told(found)
     if training.start_from and not checkpoint:
-        say(start_from(model, tokenizer, Path(training.start_from)))
+        say(start_from(model, data.tokenizer, Path(training.start_from)))
     numerics = choose_numerics(processes.device(training.device), training.precision)
     learner = Learner(model.to(numerics.device), training, numerics)
     if training.batch_tokens == "auto":
         training = replace(training, batch_tokens=batch_tokens_of_run(learner, data, checkpoint, processes, say))
-    return Trainer(learner, tokenizer, data, training, folder, checkpoint, processes)
+    trainer = Trainer(learner, data, training, folder, processes)
+    if checkpoint:
+        trainer.load(checkpoint)
+        say(f"Going on after step {trainer.progress.step:,}.")
+    return trainer
 
 
 def require_batches_for_all(config: TrainingConfig, processes: Processes) -> None:
@@ -162,9 +145,8 @@ def batch_tokens_of_run(learner: Learner, data: TrainingData, checkpoint: Path |
 class Trainer:
     """One training run in `folder`."""
 
-    def __init__(self, learner: Learner, tokenizer: Tokenizer, data: TrainingData, config: TrainingConfig,
-                 folder: Path, checkpoint: Path | None, processes: Processes) -> None:
-        """`checkpoint`: where `resume` goes on, if there is one."""
+    def __init__(self, learner: Learner, data: TrainingData, config: TrainingConfig, folder: Path,
+                 processes: Processes) -> None:
         self.model, self.numerics = learner.model, learner.numerics
         self.data, self.config, self.folder, self.processes = data, config, folder, processes
         self.average = MovingAverage(self.model, config.ema) if config.ema else None
@@ -178,22 +160,18 @@ class Trainer:
                 shard(self.average.model, [*self.average.model.encoder, *self.average.model.decoder])
         self.learner = learner if self.sharded else processes.unite(learner)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16)
-        self.validator = Validator(inference, tokenizer, data.validation, data.validation_text, config, self.numerics,
-                                   processes)
-        self.checkpoints, self.checkpoint = folder / "checkpoints", checkpoint
+        self.validator = Validator(inference, data, config, self.numerics, processes)
+        self.checkpoints = folder / "checkpoints"
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
         self.saved_step = -1
         self.interrupted = False
 
-    def resume(self) -> bool:
-        """Go back to the newest undamaged checkpoint, if there is one."""
-        if not self.checkpoint:
-            return False
-        self.progress = load_checkpoint(self.checkpoint, self.model, self.optimizer,
+    def load(self, checkpoint: Path) -> None:
+        """Go back to where a checkpoint was made."""
+        self.progress = load_checkpoint(checkpoint, self.model, self.optimizer,
                                         self.average.model if self.average else None)
         self.progress.batch_tokens = int(self.config.batch_tokens)
         self.saved_step = self.progress.step
-        return True
 
     def finished(self) -> bool:
         patience, stop_at, best = self.config.patience, self.config.stop_at, self.progress.best_value

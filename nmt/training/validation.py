@@ -7,12 +7,12 @@ from torch import Tensor
 
 from nmt.config import DecodingConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches
-from nmt.data.tokenizer import Tokenizer
 from nmt.decode.pictures import attention_picture
 from nmt.decode.translator import Translator
 from nmt.model.device import Numerics
 from nmt.model.transformer import Transformer
 from nmt.scoring.metrics import score
+from nmt.training.data import TrainingData
 from nmt.training.distributed import Processes
 from nmt.training.loss import batch_loss
 from nmt.training.monitor import Monitor
@@ -24,13 +24,13 @@ BATCH_TOKENS = 4096
 
 
 class Validator:
-    """Measures a model on validation pairs, given as ids and as text; several processes share the work."""
+    """Measures a model on the validation pairs; several processes share the work."""
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, pairs: Pairs, text: list[tuple[str, str]],
-                 config: TrainingConfig, numerics: Numerics, processes: Processes) -> None:
-        self.model, self.tokenizer, self.pairs, self.text = model, tokenizer, pairs, text
-        self.config, self.numerics, self.processes = config, numerics, processes
-        self.translator = Translator(model, tokenizer, DecodingConfig(beam_size=1, guard=False))
+    def __init__(self, model: Transformer, data: TrainingData, config: TrainingConfig, numerics: Numerics,
+                 processes: Processes) -> None:
+        self.model, self.config, self.numerics, self.processes = model, config, numerics, processes
+        self.tokenizer, self.pairs, self.text = data.tokenizer, data.validation, data.validation_text
+        self.translator = Translator(model, data.tokenizer, DecodingConfig(beam_size=1, guard=False))
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
         """Figures by their TensorBoard tags, and the translations (greedy, for speed) that BLEU and chrF are of."""
