@@ -46,6 +46,9 @@ def has_type(value: object, hint: Any) -> bool:
     """Whether a value is what a field's annotation says."""
     if get_origin(hint) is Literal:
         return value in get_args(hint)
+    if get_origin(hint) is dict:
+        key, item = get_args(hint)
+        return isinstance(value, dict) and all(has_type(k, key) and has_type(v, item) for k, v in value.items())
     if get_args(hint):
         return any(has_type(value, one) for one in get_args(hint))
     if hint in (int, float):
@@ -233,7 +236,8 @@ class TrainingConfig:
 
     shard: bool = False
     """With several processes: share out parameters, gradients and optimizer state among them (FSDP2), for a model that
-    doesn't fit one device. Otherwise each process has the whole model (DDP), which is faster."""
+    one device can translate with but not train: each keeps a whole copy of the weights, to validate. Otherwise each
+    has all of it (DDP), which is faster."""
 
     learning_rate: float = 7e-4
     """Peak, reached at the end of the warm-up."""
@@ -332,6 +336,11 @@ class TrainingConfig:
         require_from("training", self, 1, "accumulate log_every validate_every keep_checkpoints average")
         require_from("training", self, 0, "max_steps warmup_steps clip_norm weight_decay patience validation_sentences "
                                           "threads min_learning_rate stop_at r_drop")
+        require(0 <= self.seed < 2 ** 32, f"training.seed is {self.seed}: it must be from 0 to {2 ** 32 - 1}")
+        for name in ("beta1", "beta2"):
+            require(0 <= getattr(self, name) < 1,
+                    f"training.{name} is {getattr(self, name)}: a decay, at least 0 and below 1")
+        require(self.epsilon > 0, f"training.epsilon is {self.epsilon}: it must be positive")
         require(self.muon_rate > 0, f"training.muon_rate is {self.muon_rate}: it must be positive")
         require(not (self.shard and self.optimizer == "muon"),
                 "training.optimizer is muon, which needs whole matrices: with training.shard take adamw")

@@ -29,8 +29,11 @@ def write_text(path: Path, text: str) -> None:
     """Write a file, in UTF-8 and with the text's own line ends, into a folder that may be new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".partial")
-    temporary.write_text(text, encoding="utf8", newline="")
-    flush_to_disk(temporary)
+    try:
+        temporary.write_text(text, encoding="utf8", newline="")
+        flush_to_disk(temporary)
+    except OSError as error:  # which names no file if the disk is full
+        raise OSError(error.errno, error.strerror, str(path)) from error
     temporary.replace(path)
 
 
@@ -47,6 +50,8 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 def whole_folder(target: Path) -> Iterator[Path]:
     """A draft to fill with files, which then takes the target's place; if filling it fails, nothing has changed."""
     draft, old = (target.with_name(f"{target.name}.{suffix}") for suffix in ("partial", "old"))
+    if old.exists() and not target.exists():  # a crash struck between the two renames below
+        old.replace(target)
     for leftover in (draft, old):
         shutil.rmtree(leftover, ignore_errors=True)
     draft.mkdir(parents=True)

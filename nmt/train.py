@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 RECIPES = Path(__file__).parent.parent / "recipes"
 # What may differ when a run goes on: nothing here alters what its steps so far have learned.
 MAY_CHANGE = {"training.max_steps", "training.log_every", "training.validate_every", "training.validation_sentences",
+              "training.learning_rate", "training.min_learning_rate", "training.clip_norm",
               "training.patience", "training.threads", "training.device", "training.keep_checkpoints",
               "training.average", "training.average_of", "training.shard", "training.stop_at", "runs"}
 EXAMPLES = 5
-# torchrun's number of this process; the first alone speaks.
-RANK = int(os.environ.get("RANK", 0))
+# torchrun's number of this process, as torchrun sets it; the first alone speaks.
+RANK = int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -67,6 +68,20 @@ def command(argv: list[str]) -> int:
     return 0
 
 
+@contextlib.contextmanager
+def enough_memory() -> Iterator[None]:
+    """Tell in a sentence if memory runs out within."""
+    from nmt.training.memory import is_out_of_memory
+
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ValueError(f"memory ran out, not over a batch but over the model, validation or the optimizer: take a "
+                         f"smaller model or, with several processes, training.shard ({error})") from error
+
+
 def say(line: str) -> None:
     """Tell the user, on stderr."""
     from nmt.training.monitor import console
@@ -97,7 +112,7 @@ class Run:
                 with locked(self.folder):
                     self.open_folder(resume)
                     prepared = self.timed("prepare", self.prepare)
-                    if not processes.told((self.folder / "model").exists()):
+                    if not processes.told((self.folder / "model").exists(), preparing=True):
                         self.timed("train", lambda: self.train(prepared, processes))
                     self.evaluate(prepared)
         if processes.first:
@@ -107,17 +122,18 @@ class Run:
         """What a process does that is not the first: wait for the data, and train."""
         from nmt.prepare import Prepared
 
-        if not processes.told(False):  # the first knows whether all is trained
+        if not processes.told(False, preparing=True):  # the first knows whether all is trained
             with contextlib.suppress(KeyboardInterrupt):  # and says that all stopped
                 self.train(Prepared.load(self.folder), processes)
 
     def open_folder(self, resume: bool) -> None:
         """Record the settings; those of a run that goes on must be the ones it began with.
 
-        A run whose corpus could not be prepared holds nothing to go on with: it begins anew, as the user now asks.
+        A run without a checkpoint holds nothing to go on with but its prepared data, which `prepare` compares with the
+        settings: it begins anew, as the user now asks.
         """
         file = self.folder / "config.yaml"
-        if file.exists() and any((self.folder / result).exists() for result in ("data", "checkpoints")):
+        if file.exists() and any((self.folder / "checkpoints").glob("step-*")):
             if not resume:
                 raise ValueError(f"{self.folder} holds a run that has not finished: --resume goes on with it, "
                                  f"--name NAME starts another")
@@ -131,12 +147,20 @@ class Run:
     def timed(self, stage: str, work: Callable[[], Any]) -> Any:
         """Do a stage, and add its seconds to seconds.json."""
         started = time.perf_counter()
-        try:
-            return work()
-        finally:
+
+        def note() -> None:
             seconds = self.seconds()
             seconds[stage] = round(seconds.get(stage, 0.0) + time.perf_counter() - started, 1)
             write_json(self.seconds_file, seconds)
+
+        try:
+            result = work()
+        except BaseException:
+            with contextlib.suppress(OSError):  # why the work failed is what the user should read
+                note()
+            raise
+        note()
+        return result
 
     def seconds(self) -> dict[str, float]:
         """Seconds spent in each stage so far, interrupted attempts included."""
@@ -153,8 +177,6 @@ class Run:
 
     def train(self, prepared: "Prepared", processes: "Processes") -> None:
         """Train, or go on training; then choose the weights and write the model folder."""
-        import torch
-
         from nmt.training.data import TrainingData
         from nmt.training.delivery import deliver
         from nmt.training.loop import Stopped, make_trainer
@@ -162,21 +184,19 @@ class Run:
         from nmt.training.selection import choose_weights
 
         data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, self.config.training)
-        trainer = make_trainer(self.config, data, self.folder, say, processes)
+        with enough_memory():
+            trainer = make_trainer(self.config, data, self.folder, say, processes)
         parameters = sum(p.numel() for p in trainer.model.parameters())
         others = f", {processes.size} processes" if processes.size > 1 else ""
         say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.numerics}{others}; "
             f"watch it with: make tensorboard")
         try:
-            with (Monitor(self.folder, trainer.progress.step, self.config.training.max_steps) if processes.first
-                  else contextlib.nullcontext()) as monitor:
+            with enough_memory(), (Monitor(self.folder, trainer.progress.step, self.config.training.max_steps)
+                                   if processes.first else contextlib.nullcontext()) as monitor:
                 trainer.train(monitor)
                 weights = choose_weights(trainer.checkpoints, trainer.progress, trainer.validator, say)
                 if monitor:
                     monitor.settings(flatten(self.config), {"best_validation": abs(trainer.progress.best_value or 0.0)})
-        except torch.OutOfMemoryError as error:
-            raise ValueError(f"memory ran out, not over a batch but in validation or the optimizer's step: take a "
-                             f"smaller model or, with several processes, training.shard ({error})") from error
         except Stopped as stopped:
             raise KeyboardInterrupt(f"Stopped after step {trainer.progress.step:,}; all is saved. The same command "
                                     f"with --resume goes on.") from stopped

@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,33 @@ def test_a_draft_that_fails_changes_nothing(tmp_path: Path) -> None:
     assert (target / "file").read_text() == "second"
     assert list(tmp_path.iterdir()) == [target]
     check_sums(target)
+
+
+def test_a_folder_is_there_after_a_crash_at_any_moment(tmp_path: Path) -> None:
+    """The process ends, without a word, before each system call that changes the disk; a next attempt may fail too."""
+    code = ("import os, sys; from pathlib import Path; import nmt.files as f\n"
+            "calls = [int(sys.argv[2])]\n"
+            "def dying(call):\n"
+            "    def die(*a, **k):\n"
+            "        calls[0] -= 1\n"
+            "        if not calls[0]: os._exit(9)\n"
+            "        return call(*a, **k)\n"
+            "    return die\n"
+            "for name in ('replace', 'write_text', 'mkdir'): setattr(Path, name, dying(getattr(Path, name)))\n"
+            "f.shutil.rmtree, f.flush_to_disk = dying(f.shutil.rmtree), dying(f.flush_to_disk)\n"
+            "with f.whole_folder(Path(sys.argv[1])) as draft: (draft / 'file').write_text('new')\n")
+    for crash in range(1, 100):
+        target = tmp_path / str(crash) / "whole"
+        with whole_folder(target) as draft:
+            (draft / "file").write_text("old")
+        ended = subprocess.run([sys.executable, "-c", code, str(target), str(crash)], check=False).returncode
+        with pytest.raises(OSError, match="full"), whole_folder(target):
+            raise OSError("full")
+        check_sums(target, "file")
+        assert (target / "file").read_text() in (("new",) if ended == 0 else ("old", "new"))
+        if ended == 0:
+            break
+    assert 8 < crash < 99
 
 
 @pytest.fixture

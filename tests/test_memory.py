@@ -1,6 +1,7 @@
 """The batch size that `training.batch_tokens: auto` finds, on machines that are made up and on this one."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from nmt.data.batches import Pairs, Plan, Sequences
 from nmt.model.device import choose_numerics
 from nmt.model.transformer import Transformer
 from nmt.training.loss import Learner
-from nmt.training.memory import find_batch_tokens, is_out_of_memory, tokens_per_second
+from nmt.training.memory import find_batch_tokens, is_out_of_memory, memory_available, tokens_per_second
 
 Speed = Callable[[int], float | None]
 
@@ -52,6 +53,17 @@ def test_a_machine_without_room_is_told_of(learner: Learner, monkeypatch: pytest
     monkeypatch.setattr("nmt.training.memory.tokens_per_second", lambda *arguments: None)
     with pytest.raises(ValueError, match="not even 1,024 positions fit"):
         find_batch_tokens(learner, some_pairs(20, 5))
+
+
+def test_a_containers_limit_counts(tmp_path: Path) -> None:
+    information = tmp_path / "meminfo"
+    assert memory_available(information, tmp_path) is None
+    information.write_text("MemTotal: 9000 kB\nMemAvailable:    5000 kB\n")
+    assert memory_available(information, tmp_path) == 5_120_000
+    (tmp_path / "memory.current").write_text("300000\n")
+    for limit, free in (("max", 5_120_000), ("1000000", 700_000), ("9000000", 5_120_000)):
+        (tmp_path / "memory.max").write_text(f"{limit}\n")
+        assert memory_available(information, tmp_path) == free
 
 
 def test_running_out_is_told_from_other_errors(learner: Learner, monkeypatch: pytest.MonkeyPatch) -> None:

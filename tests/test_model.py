@@ -238,6 +238,10 @@ def test_dropout_keeps_the_share_and_the_mean_it_should(p: float) -> None:
     assert both == pytest.approx(p * p, abs=0.003), "two masks are independent"
 
 
+def test_dropout_of_almost_all_is_finite() -> None:
+    assert dropout(torch.ones(100, 100), 1 - 1e-9).isfinite().all()
+
+
 def test_dropout_is_off_in_evaluation_and_on_everywhere_in_training() -> None:
     src, src_mask = sentences(1, [6])
     tgt, _ = sentences(2, [5])

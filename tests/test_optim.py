@@ -8,6 +8,7 @@ from torch import nn
 
 from nmt.config import ModelConfig, TrainingConfig
 from nmt.model.transformer import Transformer
+from nmt.training.finetuning import freeze
 from nmt.training.optim import Muon, make_optimizer, orthogonal
 
 MODEL = ModelConfig(d_model=16, n_heads=4, n_kv_heads=2, encoder_layers=1, decoder_layers=1, d_ff=24,
@@ -73,6 +74,15 @@ def test_every_learned_parameter_moves_once() -> None:
         assert moved == [p.requires_grad for p in model.parameters()]
         optimizer.zero_grad()
         assert all(p.grad is None for p in model.parameters())
+
+
+def test_muon_without_a_matrix_is_adamw() -> None:
+    model = Transformer(ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=16), 30, 30)
+    freeze(model, ("encoder", "decoder"))
+    optimizer = make_optimizer(model, TrainingConfig(optimizer="muon"))
+    assert isinstance(optimizer, torch.optim.AdamW)
+    learned = {id(p) for p in model.parameters() if p.requires_grad}
+    assert {id(p) for group in optimizer.param_groups for p in group["params"]} == learned != set()
 
 
 def test_muon_and_its_adamw_hold_one_state() -> None:

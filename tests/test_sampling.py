@@ -56,6 +56,17 @@ def test_a_large_alpha_and_long_lines_give_the_usual_segmentation(tokenizer: Tok
     assert draw(SampledText(tokenizer.source, LINES + ODD, alpha=0.3, longest=0), 1) == usual
 
 
+def test_the_largest_draw_stays_within_its_word(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many words, the largest number below 1 added to a word's number is rounded up to the next word's."""
+    text = SampledText(tokenizer.source, [f"w{i}" for i in range(5000)], alpha=0.3, longest=1000)
+
+    def largest(n: int, **settings: object) -> torch.Tensor:
+        return torch.full((n,), 1 - 2 ** -53, dtype=torch.float64)
+
+    monkeypatch.setattr(torch, "rand", largest)
+    assert tokenizer.decode_source(draw(text, 1)) == [f"w{i}" for i in range(5000)]
+
+
 def test_segmentations_are_drawn_in_proportion_to_their_probability_to_alpha(tokenizer: Tokenizer) -> None:
     word = "Schneehund"
     segmented = segmentations(tokenizer.source, [word], 32)[0]

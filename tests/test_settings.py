@@ -37,6 +37,9 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
     (["--decoding.length_penalty", "1000"], "decoding.length_penalty is 1000"),
     (["--decoding.temperature", "1e-39"], "decoding.temperature is 1e-39"),
     (["--decoding.repetition_penalty", ".nan"], "decoding.repetition_penalty is nan"),
+    (["--training.seed", "99999999999999"], "training.seed is 99999999999999"),
+    (["--training.beta2", "1.0"], "training.beta2 is 1.0: a decay"),
+    (["--training.epsilon", "0"], "training.epsilon is 0.0: it must be positive"),
     (["--tokenizer.joint", "false"], "three-way"),
     (["--config", "/no/such.yaml"], "/no/such.yaml"),
 ])

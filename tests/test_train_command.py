@@ -116,6 +116,39 @@ def test_an_unfinished_run_wants_resume_and_its_own_settings(corpus: Path, capsy
     assert (run / "report.json").exists()
 
 
+def test_a_run_without_a_step_begins_anew(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the error advises is taken, with and without --resume."""
+    for more in ([], ["--resume"]):
+        assert train(corpus, "--training.batch_tokens", "5", *more) == 2
+        assert "raise that" in capsys.readouterr().err
+    assert train(corpus, "--resume", "--training.batch_tokens", "90", "--training.seed", "2") == 0
+    assert train(corpus, "--name", "other", "--data.max_pieces", "2") == 2
+    assert "data.max_*" in capsys.readouterr().err
+    assert train(corpus, "--name", "other") == 0
+
+
+def test_a_folder_that_may_not_be_written_to_is_named(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Root may write anywhere: a file in the folder's place stops it too."""
+    runs = corpus.parent / "runs"
+    runs.mkdir()
+    (runs / "de-en-houses").write_text("in the way")
+    assert train(corpus) == 2
+    assert "runs/de-en-houses" in capsys.readouterr().err
+
+
+def test_a_model_that_memory_has_no_room_for_is_told(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(corpus, "--model.d_ff", "100000000000") == 2
+    assert "memory ran out" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_rank_that_torchrun_did_not_set_silences_nothing(corpus: Path) -> None:
+    command = [sys.executable, "-m", "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs")]
+    done = subprocess.run([*command, *SMALL, "--training.max_steps", "0"], cwd=ROOT, capture_output=True, text=True,
+                          env=os.environ | {"RANK": "x"}, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "BLEU" in done.stderr
+
+
 def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-m", "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"),
                *SMALL, "--training.max_steps", "100000", "--training.validate_every", "100000"]

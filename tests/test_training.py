@@ -16,19 +16,18 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from nmt.config import Config, DecodingConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.config import Config, ModelConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, PlannedBatch, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.decode.folder import ModelInfo, save_model
 from nmt.training.checkpoint import (
     Progress,
     average_weights,
     list_checkpoints,
     load_checkpoint,
+    load_progress,
     save_checkpoint,
     step_folder,
 )
-from nmt.training.checkpoint import weights as model_weights
 from nmt.training.data import TrainingData
 from nmt.training.loop import Stopped, Trainer, Window, make_trainer
 from nmt.training.loss import Learner, Loss, batch_loss
@@ -183,6 +182,73 @@ def test_a_gradient_that_is_not_finite_stops_before_the_step(data: TrainingData,
     with pytest.raises(FloatingPointError, match=r"loss is not finite at step 1, of batch 1 of epoch 1 \(lines \d+"):
         run(sick)
     assert torch.equal(sick.model.output.weight, before)
+    assert not list_checkpoints(sick.checkpoints), "nothing was learned yet"
+
+
+def test_steps_before_a_loss_that_is_not_finite_are_kept(data: TrainingData, tmp_path: Path) -> None:
+    whole = run(trainer(data, tmp_path / "whole"))
+    t = trainer(data, tmp_path / "parts")
+    step = t.step
+
+    def fall_ill(batches: Iterator[PlannedBatch], window: Window) -> None:
+        t.model.scale = math.inf if t.progress.step == 6 else t.model.scale
+        step(batches, window)
+
+    t.step = fall_ill  # type: ignore[method-assign]
+    with pytest.raises(FloatingPointError, match=r"step 7.*the state before it is kept"):
+        run(t)
+    again = trainer(data, tmp_path / "parts")
+    assert again.progress.step == 6
+    run(again)
+    for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_validation_that_fails_costs_no_step_and_is_made_up_for(
+        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(trainer(data, tmp_path / "whole"))
+    t = trainer(data, tmp_path / "parts")
+
+    def fail() -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(t.validator, "measure", fail)
+    with pytest.raises(OSError, match="disk full"):
+        run(t)
+    again = trainer(data, tmp_path / "parts")
+    assert again.progress.step == 4
+    run(again)
+    measured = [[{tag: value for tag, value in record.items() if "validation" in tag} for record in
+                 records(tmp_path / part)] for part in ("whole", "parts")]
+    assert [figures for figures in measured[0] if figures] == [figures for figures in measured[1] if figures]
+
+
+def test_the_first_validation_may_be_no_number(data: TrainingData, tmp_path: Path) -> None:
+    t = trainer(data, tmp_path)
+    t.note_best(math.nan)
+    assert (t.progress.best_value, t.progress.bad_validations) == (None, 1)
+    t.note_best(2.0)
+    assert (t.progress.best_value, t.progress.bad_validations) == (2.0, 0)
+
+
+@pytest.mark.parametrize(("part", "room"), [("training", 9), ("validation", 10)])
+def test_sentences_without_a_position_are_told_before_the_first_step(
+        tokenizer: Tokenizer, tmp_path: Path, part: str, room: int) -> None:
+    long = [("ab " * 12, "cd")]
+    data = TrainingData.encode(tokenizer, corpus(20, 1) + long * (part == "training"), corpus(5, 2) + long, SHORT)
+    few = replace(TINY, positions="learned", max_positions=room)
+    with pytest.raises(ValueError, match=rf"a {part} sentence takes \d+ positions, and model.max_positions is {room}"):
+        trainer(data, tmp_path, few)
+
+
+def test_every_step_is_logged_once_whenever_validation_is(data: TrainingData, tmp_path: Path) -> None:
+    """The loss that is logged is the mean since the last record, validation or not."""
+    run(trainer(data, tmp_path / "often", log_every=1))
+    run(trainer(data, tmp_path / "rarely", log_every=5, validate_every=3))
+    norms = [[r["train/gradient_norm"] for r in records(tmp_path / part) if "train/loss" in r]
+             for part in ("often", "rarely")]
+    means = [sum(part) / len(part) for part in (norms[0][:5], norms[0][5:10], norms[0][10:])]
+    assert norms[1] == pytest.approx(means)
 
 
 def test_of_several_batches_the_one_to_blame_is_named(
@@ -321,18 +387,65 @@ def test_a_stop_between_validations_is_not_averaged(data: TrainingData, tmp_path
     assert [c.name for c in to_average(kept, t.progress, t.config)] == ["step-00000008", "step-00000012"]
 
 
-def test_a_damaged_checkpoint_does_not_hide_where_a_run_starts_from(tokenizer: Tokenizer, data: TrainingData,
-                                                                    tmp_path: Path) -> None:
-    base = run(trainer(data, tmp_path / "base"))
-    info = ModelInfo("de", "en", "corpus", TINY, DecodingConfig())
-    save_model(tmp_path / "model", model_weights(base.model), tokenizer, info, "")
-    tuned = trainer(data, tmp_path / "tuned", start_from=str(tmp_path / "model"))
-    tuned.save()
-    [checkpoint] = list_checkpoints(tuned.checkpoints)
+def empty_state(checkpoint: Path) -> None:
     (checkpoint / "state.json").write_text("{")
-    again = trainer(data, tmp_path / "tuned", start_from=str(tmp_path / "model"))
-    assert again.progress.step == 0
-    assert torch.equal(again.model.output.weight, base.model.output.weight)
+
+
+def empty_sums_and_state(checkpoint: Path) -> None:
+    """As a file system that lost its last writes leaves them."""
+    for name in ("SHA256SUMS", "state.json"):
+        (checkpoint / name).write_text("")
+
+
+@pytest.mark.parametrize("damage", [empty_state, empty_sums_and_state])
+def test_a_run_with_nothing_but_damage_says_so(data: TrainingData, tmp_path: Path,
+                                               damage: Callable[[Path], None]) -> None:
+    """It doesn't begin anew, which would throw away its records."""
+    t = run(trainer(data, tmp_path, keep_checkpoints=1))
+    for checkpoint in list_checkpoints(t.checkpoints):
+        damage(checkpoint)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"no checkpoint in .* is undamaged: put one there from a copy, or delete"):
+            trainer(data, tmp_path)
+    assert len(records(tmp_path)) > 3
+
+
+def test_a_checkpoint_that_can_t_be_read_now_is_not_called_damaged(data: TrainingData, tmp_path: Path,
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    t = run(trainer(data, tmp_path))
+    before = list_checkpoints(t.checkpoints)
+
+    def fail(*arguments: object) -> None:
+        raise OSError(5, "Input/output error", "model.safetensors")
+
+    monkeypatch.setattr("nmt.files.sha256", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        trainer(data, tmp_path)
+    assert list_checkpoints(t.checkpoints) == before
+
+
+def test_a_state_of_another_version_is_refused_by_name(tmp_path: Path) -> None:
+    checkpoint = save_checkpoint(tmp_path, torch.nn.Linear(2, 2), torch.optim.AdamW([torch.ones(1)]), Progress(step=1))
+    state = json.loads((checkpoint / "state.json").read_text())
+    for wrong in ({"steps": 1}, {"step": "1"}, {"validated": {"1": "good"}}):
+        (checkpoint / "state.json").write_text(json.dumps(state | wrong))
+        with pytest.raises(ValueError, match=r"state.json is not one that nmt [\d.]+ knows: .*"):
+            load_progress(checkpoint)
+
+
+def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(data: TrainingData, tmp_path: Path,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    t = trainer(data, tmp_path)
+    values = iter([5.0, 9.0, 7.0])
+    monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
+    run(t)
+    (step_folder(t.checkpoints, 8) / "model.safetensors").write_bytes(b"")
+    said: list[str] = []
+    weights = choose_weights(t.checkpoints, t.progress, t.validator, said.append)
+    expected = load_file(step_folder(t.checkpoints, 12) / "model.safetensors")
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert said == ["The checkpoint of step 8, the best, is damaged or gone: the best that is left, of step 12, is "
+                    "taken."]
 
 
 def test_an_average_that_validates_worse_is_not_used(

@@ -47,7 +47,10 @@ class SampledText:
         """The lines as ids."""
         chance_O = torch.rand(len(self.word_O), generator=generator, dtype=torch.float64)
         chance_O[self.fixed_O] = 0.0  # the first of a word's segmentations, its usual one
-        chosen_O = torch.searchsorted(self.edges_C, self.word_O + chance_O, right=True)
+        # Where there are many words, a sum just below the next word's number would be rounded up to it.
+        word_O = self.word_O.double()
+        point_O = torch.minimum(word_O + chance_O, torch.nextafter(word_O + 1, word_O))
+        chosen_O = torch.searchsorted(self.edges_C, point_O, right=True)
         lengths_O, starts_O = self.pieces.lengths_N[chosen_O], self.pieces.starts_N[chosen_O]
         # Positions in the table of pieces: each word's run from its start on.
         offset_O = starts_O - (lengths_O.cumsum(0) - lengths_O)

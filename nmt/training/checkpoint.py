@@ -14,6 +14,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from nmt import __version__
+from nmt.config import from_json, require
 from nmt.decode.folder import read_tensors, set_weights, write_tensors
 from nmt.files import check_sums, whole_folder, write_json
 from nmt.training.distributed import shared_as, whole
@@ -47,6 +49,10 @@ def step_folder(folder: Path, step: int) -> Path:
     return folder / f"step-{step:08d}"
 
 
+def step_of(checkpoint: Path) -> int:
+    return int(checkpoint.name.removeprefix("step-"))
+
+
 def list_checkpoints(folder: Path) -> list[Path]:
     """The complete checkpoints, oldest first."""
     return sorted(folder.glob("step-????????"))
@@ -62,7 +68,7 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     files: dict[str, dict[str, Tensor]] = {file: {} for file in ("model", "optimizer", *(["ema"] if ema else []))}
     for file, name, tensor in state_tensors(model, optimizer, ema):
         if first:
-            files[file][name] = tensor
+            files[file][name] = tensor.cpu()  # the device that shares out a model has no room for all of it
     if first and not target.exists():  # if it exists it is whole, and of the same step: the same
         with whole_folder(target) as draft:
             for file, tensors in files.items():
@@ -83,7 +89,12 @@ def state_tensors(model: nn.Module, optimizer: torch.optim.Optimizer,
 
 
 def newest_checkpoint(folder: Path, say: Callable[[str], None]) -> Path | None:
-    """The newest checkpoint that is undamaged; damaged ones after it are renamed, and it is said."""
+    """The newest checkpoint that is undamaged; damaged ones after it are renamed, and it is said. None in a new run.
+
+    Raises:
+        ValueError: all are damaged.
+        OSError: one can't be read, which doesn't say that it is damaged.
+    """
     for checkpoint in reversed(list_checkpoints(folder)):
         damage = damage_of(checkpoint)
         if not damage:
@@ -92,14 +103,16 @@ def newest_checkpoint(folder: Path, say: Callable[[str], None]) -> Path | None:
         shutil.rmtree(aside, ignore_errors=True)
         checkpoint.replace(aside)
         say(f"{damage}. The checkpoint is set aside as {aside.name}.")
+    require(not any(folder.glob("step-*.damaged")), f"no checkpoint in {folder} is undamaged: put one there from a "
+                                                    f"copy, or delete that folder to train from the beginning")
     return None
 
 
 def damage_of(checkpoint: Path) -> str:
     """What is wrong with a checkpoint's files, for the user; empty if nothing is."""
     try:
-        check_sums(checkpoint)
-    except (OSError, ValueError) as error:
+        check_sums(checkpoint, "model.safetensors", "optimizer.safetensors", "state.json")
+    except (FileNotFoundError, ValueError) as error:
         return str(error)
     return ""
 
@@ -119,12 +132,17 @@ def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.O
 
 
 def load_progress(checkpoint: Path) -> Progress:
-    return Progress(**json.loads((checkpoint / "state.json").read_text(encoding="utf8")))
+    """Raises ValueError if another version of nmt wrote it."""
+    file = checkpoint / "state.json"
+    try:
+        return from_json(Progress, json.loads(file.read_text(encoding="utf8")))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{file} is not one that nmt {__version__} knows: {error}") from error
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
-    """Parameters by name, put together if they are sharded; a tied one comes once."""
-    return {name: whole(p.detach()) for name, p in model.named_parameters()}
+    """Parameters by name, on the CPU, put together if they are sharded; a tied one comes once."""
+    return {name: whole(p.detach()).cpu() for name, p in model.named_parameters()}
 
 
 def shared(tensors: Mapping[str, Tensor], model: nn.Module) -> dict[str, Tensor]:

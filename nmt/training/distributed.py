@@ -9,6 +9,7 @@ well (FSDP2, after Zhao et al. 2023). Without torchrun there is one process, and
 """
 
 import contextlib
+import json
 import os
 import re
 import warnings
@@ -31,11 +32,14 @@ from nmt.config import require
 
 Item = TypeVar("Item")
 
-# The others wait at the control group while the first prepares a corpus: that may take long, and it is no hang, for
-# torchrun ends them when it fails.
-PATIENCE = timedelta(days=7)
+# How long the others wait while the first prepares a corpus: that is no hang, for torchrun ends them when it fails.
+PREPARING = timedelta(days=7)
+# And for anything else that one does and not all: finding a batch size, writing a checkpoint, a longer share of the
+# validation. A machine that is gone without a word is noticed after that.
+PATIENCE = timedelta(minutes=30)
 # What PyTorch's RuntimeError says when another process is gone.
-LOST = re.compile(r"(closed|reset) by peer|connection (was )?(closed|reset)|remote process exited|broken pipe", re.I)
+LOST = re.compile(r"(closed|reset) by peer|connection (was )?(closed|reset)|remote process exited|broken pipe|"
+                  r"timed? ?out|got 0 bytes", re.I)
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class Processes:
     """Processes on this machine."""
     control: Any = None
     """The group for what is small and on the CPU; gradients have the default group."""
+    preparing: Any = None
+    """Another, for waiting until the first has prepared the run."""
 
     @property
     def first(self) -> bool:
@@ -57,6 +63,8 @@ class Processes:
 
     def device(self, name: str) -> str:
         """A GPU of its own for each process of a machine; any other device as it is named."""
+        require(self.local_size == 1 or not name.startswith("cuda:"),
+                f"training.device is {name}, one GPU for {self.local_size} processes: with cuda each has its own")
         several_gpus = self.size > 1 and torch.cuda.is_available() and name in ("auto", "cuda")
         return f"cuda:{self.local_rank}" if several_gpus else name
 
@@ -68,9 +76,7 @@ class Processes:
         """Each process's items, however many it has."""
         if self.size == 1:
             return [list(items)]
-        parts: list[Any] = [None] * self.size
-        dist.all_gather_object(parts, list(items), group=self.control)
-        return parts
+        return [self.broadcast(list(items), rank) for rank in range(self.size)]
 
     def unshare(self, items: Sequence[Item]) -> list[Item]:
         """What was made of each shared item, of all processes, in the order before `share`."""
@@ -80,13 +86,22 @@ class Processes:
             merged[rank::self.size] = part
         return merged
 
-    def told(self, value: Item) -> Item:
-        """The first process's value, in all. A file system that they share may show each another state."""
+    def told(self, value: Item, preparing: bool = False) -> Item:
+        """The first process's value, in all: what JSON can say. A file system that they share may show each another
+        state. `preparing`: it may be days until the first has it."""
         if self.size == 1:
             return value
-        box = [value]
-        dist.broadcast_object_list(box, group=self.control)
-        return box[0]
+        return self.broadcast(value, 0, self.preparing if preparing else self.control)
+
+    def broadcast(self, value: Item, rank: int, group: Any = None) -> Item:
+        """A process's value, in all. As JSON: PyTorch's own way is pickle."""
+        text = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
+        length = torch.tensor([len(text)])
+        dist.broadcast(length, rank, group=group or self.control)
+        text = text if rank == self.rank else torch.empty(int(length), dtype=torch.uint8)
+        dist.broadcast(text, rank, group=group or self.control)
+        read: Item = json.loads(bytes(text.tolist()))
+        return read
 
     def total(self, values: Sequence[float]) -> list[float]:
         """Each value summed over all processes."""
@@ -191,7 +206,8 @@ def joined(device: str) -> Iterator[Processes]:
         attempt = PrefixStore(f"attempt {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
         dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo", rank=rank, world_size=size,
                                 store=attempt)
-        yield Processes(rank, size, local_rank, local_size, dist.new_group(backend="gloo", timeout=PATIENCE))
+        control, preparing = (dist.new_group(backend="gloo", timeout=timeout) for timeout in (PATIENCE, PREPARING))
+        yield Processes(rank, size, local_rank, local_size, control, preparing)
     except RuntimeError as error:
         require(dist.is_initialized(), f"process {rank} of {size} can't reach the others: {str(error).splitlines()[0]}")
         if not LOST.search(str(error)):

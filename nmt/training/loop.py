@@ -70,6 +70,13 @@ class Window:
         self.sentences += batch.src_BS.size(0)
 
     @contextlib.contextmanager
+    def pausing(self) -> Iterator[None]:
+        """Leave the time within out."""
+        started = time.perf_counter()
+        yield
+        self.started += time.perf_counter() - started
+
+    @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
         """Count the time within as waiting for data."""
         started = time.perf_counter()
@@ -102,14 +109,16 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, say: Callable
     """
     training = config.training
     require_batches_for_all(training, processes)
+    require_room(config, data)
     if training.threads or processes.size > 1:
-        torch.set_num_threads(training.threads or max(1, (os.cpu_count() or 1) // processes.local_size))
+        torch.set_num_threads(training.threads or max(1, len(os.sched_getaffinity(0)) // processes.local_size))
     keep_freed_memory()
     torch.manual_seed(training.seed)
     model = Transformer(config.model, data.tokenizer.src_vocab_size, data.tokenizer.tgt_vocab_size)
     freeze(model, training.freeze)
     found = newest_checkpoint(folder / "checkpoints", say) if processes.first else None
-    checkpoint = processes.told(found)
+    told = processes.told(str(found) if found else None)
+    checkpoint = Path(told) if told else None
     if training.start_from and not checkpoint:
         say(start_from(model, data.tokenizer, Path(training.start_from)))
     numerics = choose_numerics(processes.device(training.device), training.precision)
@@ -129,6 +138,18 @@ def require_batches_for_all(config: TrainingConfig, processes: Processes) -> Non
                        f"The number of processes never alters what a step learns from, so say it yourself")
     require(not config.shard or n % size == 0,
             f"training.accumulate is {n}: with training.shard it must be a multiple of the number of processes, {size}")
+
+
+def require_room(config: Config, data: TrainingData) -> None:
+    """That no sentence is too long for the model: else validation would fail, hours later."""
+    if config.model.positions != "learned":
+        return
+    # Sampled segmentations may be longer than usual ones; validation never samples.
+    for name, pairs in (("training", data.of_epoch(config.training.seed, 0)), ("validation", data.validation)):
+        longest = int(torch.cat([pairs.source.lengths_N, pairs.target.lengths_N]).max()) + 1
+        require(longest <= config.model.max_positions,
+                f"a {name} sentence takes {longest} positions, and model.max_positions is "
+                f"{config.model.max_positions}: raise that, or take model.positions sinusoidal or rotary")
 
 
 def batch_tokens_of_run(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes,
@@ -186,6 +207,8 @@ class Trainer:
         """
         batches, window, started = self.batches(), Window(), time.perf_counter() - self.progress.seconds
         with self.watching_signals():
+            if self.validation_is_due():  # it failed, or was cut off, when this step was made
+                self.validate(monitor)
             while not self.finished():
                 stopping = self.processes.ask(lambda: self.interrupted)
                 self.step(batches, window)
@@ -194,13 +217,29 @@ class Trainer:
                 if step % self.config.log_every == 0 or at_end:
                     self.log(window, monitor)
                     window = Window()
-                if step % self.config.validate_every == 0 or at_end:
-                    self.validate(monitor)
-                    self.save()
-                    window = Window()
+                if self.validation_is_due():
+                    with window.pausing():
+                        self.validate_and_save(monitor)
                 if stopping():  # all processes after the same step
                     self.save()
                     raise Stopped
+
+    def validation_is_due(self) -> bool:
+        """Whether this step is to be validated, and has not been."""
+        step, config = self.progress.step, self.config
+        return (step > 0 and str(step) not in self.progress.validated
+                and (step % config.validate_every == 0 or step == config.max_steps))
+
+    def validate_and_save(self, monitor: Monitor | None) -> None:
+        """Validate, then save; the steps since the last checkpoint are saved even if validation fails."""
+        try:
+            self.validate(monitor)
+        except Exception:
+            if self.processes.size == 1:  # one alone of several can't
+                with contextlib.suppress(OSError):  # what made it fail is what the user should read
+                    self.save()
+            raise
+        self.save()
 
     def batches(self) -> Iterator[PlannedBatch]:
         """Batches from where progress stands, without end; progress moves with them."""
@@ -216,13 +255,18 @@ class Trainer:
     def step(self, batches: Iterator[PlannedBatch], window: Window) -> None:
         """One optimizer step, on the gradient of the mean loss over all real target tokens of `accumulate` batches."""
         self.learner.train()
+        before = replace(self.progress)
         with window.waiting():
             group = [next(batches) for _ in range(self.config.accumulate)]
         learned = self.gradient(group, window)
         limit = self.config.clip_norm or math.inf
         norm = float(whole(nn.utils.clip_grad_norm_(self.model.parameters(), limit)))
         if not math.isfinite(norm):
-            raise FloatingPointError(self.blame(group, learned))
+            blame = self.blame(group, learned)
+            self.progress = before
+            if before.step:
+                self.save()
+            raise FloatingPointError(blame)
         self.progress.step += 1
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
@@ -285,8 +329,8 @@ class Trainer:
         guilty = [name for part in self.processes.gather(mine) for name in part]
         what = (f"the loss is not finite at step {self.progress.step + 1}, of {'; '.join(guilty)}" if guilty else
                 f"the gradient is not finite at step {self.progress.step + 1}, of {'; '.join(map(str, group))}")
-        return (f"{what}. No step was taken, and the last checkpoint is good. Look at those lines, or train anew with "
-                f"a lower training.learning_rate or a longer warm-up")
+        return (f"{what}. No step was taken; the state before it is kept. Look at those lines, or go on with a lower "
+                f"training.learning_rate")
 
     def log(self, window: Window, monitor: Monitor | None) -> None:
         figures = window.figures(self.processes)
@@ -316,7 +360,7 @@ class Trainer:
 
     def note_best(self, value: float) -> None:
         self.progress.validated[str(self.progress.step)] = value
-        if self.progress.best_value is None or value > self.progress.best_value:
+        if math.isfinite(value) and (self.progress.best_value is None or value > self.progress.best_value):
             self.progress.best_value, self.progress.best_step = value, self.progress.step
             self.progress.bad_validations = 0
         else:

@@ -83,9 +83,18 @@ def memory_left(learner: Learner, processes: int) -> bool:
 
     On a CPU it doesn't: a process that asks for too much is killed.
     """
-    information = Path("/proc/meminfo")
-    if learner.numerics.device.type != "cpu" or not information.exists():
-        return True
-    [available] = [int(line.split()[1]) for line in information.read_text().splitlines()
-                   if line.startswith("MemAvailable")]
-    return 2 * processes * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < available  # both in KiB
+    available = memory_available() if learner.numerics.device.type == "cpu" else None
+    used = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return available is None or 2 * processes * used < available
+
+
+def memory_available(information: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Bytes that this machine has free, or that a container's limit (of its control group) leaves; None if neither is
+    told."""
+    free = []
+    if information.exists():
+        free += [1024 * int(line.split()[1]) for line in information.read_text().splitlines()
+                 if line.startswith("MemAvailable")]
+    if (group / "memory.max").exists() and (limit := (group / "memory.max").read_text().strip()) != "max":
+        free.append(int(limit) - int((group / "memory.current").read_text()))
+    return min(free, default=None)

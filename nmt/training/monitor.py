@@ -70,15 +70,14 @@ class Monitor:
 
 
 def keep_until(metrics: Path, step: int) -> None:
-    """Drop the records after a step, and a last line that was cut off."""
+    """Drop the records after a step, and what is no record: a last line that was cut off, or damage."""
     if not metrics.exists():
         return
     kept = []
-    for line in metrics.read_text(encoding="utf8").splitlines():
+    for line in metrics.read_text(encoding="utf8", errors="replace").splitlines():
         try:
-            record = json.loads(line)
-        except json.JSONDecodeError:
+            if json.loads(line)["step"] <= step:
+                kept.append(line)
+        except (ValueError, TypeError, KeyError):  # not what was written there
             continue
-        if record["step"] <= step:
-            kept.append(line)
     write_lines(metrics, kept)

@@ -36,7 +36,7 @@ def learning_rate(step: int, config: TrainingConfig) -> float:
 def make_optimizer(model: nn.Module, config: TrainingConfig, bf16: bool = False) -> torch.optim.Optimizer:
     """AdamW, or Muon for matrices and AdamW for the rest. Weight decay is for matrices, not embeddings, norms, biases.
 
-    Frozen parameters are left out. `bf16`: whether Muon multiplies in bfloat16.
+    Frozen parameters are left out; Muon without a matrix has nothing to do. `bf16`: whether it multiplies in bfloat16.
     """
     embeddings = {id(m.weight if isinstance(m, nn.Embedding) else m.table) for m in model.modules()
                   if isinstance(m, nn.Embedding) or (isinstance(m, AddedPositions) and m.kind == "learned")}
@@ -47,7 +47,7 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, bf16: bool = False)
     adamw = torch.optim.AdamW([others] if muon else [{"params": matrices, "weight_decay": config.weight_decay}, others],
                               lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon,
                               fused=True)
-    if not muon:
+    if not (muon and matrices):
         return adamw
     parts = {id(weight): rows for weight, rows in fused_matrices(model)}
     return Muon([(p, parts.get(id(p), [p.size(0)])) for p in matrices], adamw, config,

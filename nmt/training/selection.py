@@ -1,5 +1,6 @@
 """Which checkpoints stay, and which weights a run ends with: the best's, or an average that validates better."""
 
+import math
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -14,6 +15,7 @@ from nmt.training.checkpoint import (
     damage_of,
     list_checkpoints,
     step_folder,
+    step_of,
     validated_weights,
     weights,
 )
@@ -46,18 +48,22 @@ def to_average(kept: Collection[Path], progress: Progress, config: TrainingConfi
     if config.average == 1:
         return []
     steps = (best_steps if config.average_of == "best" else last_steps)(progress, config)
-    return [checkpoint for checkpoint in kept if int(checkpoint.name.removeprefix("step-")) in steps]
+    return [checkpoint for checkpoint in kept if step_of(checkpoint) in steps]
 
 
 def choose_weights(folder: Path, progress: Progress, validator: Validator,
                    say: Callable[[str], None]) -> dict[str, Tensor]:
     """The weights for the model folder. The validator's model is left with some of them."""
     config, processes = validator.config, validator.processes
-    kept = processes.told([c for c in list_checkpoints(folder) if not damage_of(c)] if processes.first else [])
+    undamaged = [str(c) for c in list_checkpoints(folder) if not damage_of(c)] if processes.first else []
+    kept = list(map(Path, processes.told(undamaged)))
     if not kept:  # nothing was trained
         return weights(validator.model)
-    best = step_folder(folder, progress.best_step)
-    chosen = validated_weights(best if best in kept else kept[-1])
+    best = max(kept, key=lambda checkpoint: progress.validated.get(str(step_of(checkpoint)), -math.inf))
+    if progress.best_step and step_of(best) != progress.best_step:
+        say(f"The checkpoint of step {progress.best_step:,}, the best, is damaged or gone: the best that is left, of "
+            f"step {step_of(best):,}, is taken.")
+    chosen = validated_weights(best)
     averaged = to_average(kept, progress, config)
     if len(averaged) < 2:
         return chosen
