@@ -160,6 +160,32 @@ def test_both_forms_of_attention_agree_and_weights_are_a_distribution(seed: int,
         assert (row[..., length:] == 0).all()
 
 
+@given(seeds, st.lists(st.integers(1, 6), min_size=1, max_size=3), st.booleans())
+def test_both_forms_of_causal_attention_agree(seed: int, lengths: list[int], masked: bool) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    q, k, v = (torch.randn(len(lengths), 2, max(lengths), 8, generator=generator) for _ in range(3))
+    mask = padding_mask(sentences(0, lengths)[1]) if masked else None
+    whole = causal_mask(max(lengths), torch.device("cpu"))
+    expected, _ = explicit_attention(q, k, v, whole if mask is None else torch.minimum(mask, whole))
+    assert torch.equal(attention(q, k, v, mask, causal=True), expected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nmt.model.attention.SHORT", 0)
+        library = attention(q.requires_grad_(), k, v, mask, causal=True)
+    assert "ScaledDotProduct" in str(library.grad_fn)
+    torch.testing.assert_close(expected, library, atol=1e-5, rtol=1e-4)
+
+
+@given(combinations, seeds, st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4))
+def test_real_target_positions_need_no_mask_of_padding(config: ModelConfig, seed: int,
+                                                       lengths: list[tuple[int, int]]) -> None:
+    model = make(config, seed)
+    src, src_mask = sentences(seed, [source for source, _ in lengths])
+    tgt, tgt_mask = sentences(seed + 1, [target for _, target in lengths])
+    memory = model.encode(src, src_mask)
+    assert torch.equal(model.decode_states(tgt, memory)[tgt_mask],
+                       model.decode_states(tgt, memory, tgt_mask)[tgt_mask])
+
+
 def test_cross_attention_weights_are_given_on_request_and_change_nothing() -> None:
     model = make(config(decoder_layers=3), 1)
     src, src_mask = sentences(1, [6, 2])

@@ -78,10 +78,12 @@ class DecoderBlock(nn.Module):
         self.feed_forward = FeedForward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
-    def forward(self, x_BTM: Tensor, self_mask: Tensor, memory_BSM: Tensor, memory_mask: Tensor,
+    def forward(self, x_BTM: Tensor, self_mask: Tensor | None, memory_BSM: Tensor, memory_mask: Tensor,
                 weights: list[Tensor] | None = None) -> Tensor:
-        """All target positions at once, after the encoder's output. `weights`: see `CrossAttention`."""
+        """All target positions at once, after the encoder's output: each sees itself, and of those before it what
+        `self_mask` leaves. `weights`: see `CrossAttention`.
+        """
         source = self.cross_attention.keys_values(memory_BSM)
-        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, self_mask))
+        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, self_mask, causal=True))
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, source, memory_mask, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
-from nmt.model.attention import CrossAttention, SelfAttention, causal_mask, padding_mask
+from nmt.model.attention import CrossAttention, SelfAttention, padding_mask
 from nmt.model.dropout import Dropout
 from nmt.model.layers import DecoderBlock, EncoderBlock, FeedForward, make_norm
 from nmt.model.positions import AddedPositions
@@ -78,9 +78,8 @@ class Transformer(nn.Module):
 
         If `cross_weights` is given, each layer's cross-attention weights (B, H, T, S) are appended to it.
         """
-        mask = causal_mask(tgt_BT.size(1), tgt_BT.device)
-        if tgt_mask_BT is not None:
-            mask = torch.minimum(mask, padding_mask(tgt_mask_BT))
+        # Needed only if the states at padding are looked at: real positions, which come before it, never see it.
+        mask = None if tgt_mask_BT is None else padding_mask(tgt_mask_BT)
         x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions)
         for block in self.decoder_blocks:
             x_BTM = block(x_BTM, mask, memory.states_BSM, memory.mask_B11S, cross_weights)

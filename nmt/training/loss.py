@@ -55,7 +55,7 @@ def batch_loss(model: Transformer, batch: Batch, label_smoothing: float, numeric
     batch = batch.to(numerics.device)
     with numerics.autocast():
         memory = model.encode(batch.src_BS, batch.src_mask_BS)
-        states_BTM = model.decode_states(batch.tgt_in_BT, memory, batch.tgt_mask_BT)
+        states_BTM = model.decode_states(batch.tgt_in_BT, memory)
         states_PNM = states_BTM.flatten(0, 1).index_select(0, real_N).unflatten(0, (passes, -1))
         return cross_entropy(states_PNM, model.output.weight, targets_N, label_smoothing, r_drop)
 
