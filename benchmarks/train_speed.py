@@ -1,4 +1,4 @@
-"""How fast the reference model trains on this machine, through the real training code, and beside peers.
+"""How fast a model trains on this machine, through the real training code, and beside peers.
 
     python benchmarks/train_speed.py --corpus CORPUS --rounds 3 --peer "peers/bin/python train_speed_hf.py --dtype bf16"
 
@@ -19,7 +19,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 
 SPEED = re.compile(r"^(?P<system>.+) (?P<dtype>fp32|bf16): (?P<tokens>[\d.]+) target tokens/s, "
                    r"(?P<sentences>[\d.]+) sentences/s", re.MULTILINE)
+# The reference that peers are measured with; and the paper's two (Vaswani et al. 2017, table 3), with its pre-norm.
+MODELS: dict[str, dict[str, Any]] = {
+    "reference": {"d_model": 256, "n_heads": 4, "encoder_layers": 3, "decoder_layers": 3, "d_ff": 1024, "dropout": 0.3,
+                  "attention_dropout": 0.3, "activation_dropout": 0.3},
+    "base": {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "dropout": 0.1},
+    "big": {"d_model": 1024, "n_heads": 16, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 4096, "dropout": 0.3},
+}
+# Rows of the square matrices whose product is this machine's peak, and products a try: a GPU needs more to be full.
+PEAK_ROWS, PEAK_PRODUCTS = {"cpu": 2048, "cuda": 8192}, {"cpu": 1, "cuda": 10}
 DETAIL = re.compile(r"^detail: (\{.*\})$", re.MULTILINE)
 
 
@@ -47,6 +56,8 @@ class Row:
     """FLOP a second as a share of the largest that this machine's matrix product reaches in the same dtype."""
     data_share: float | None = None
     """Of the time, spent waiting for the next batch."""
+    gpu_memory_mib: float | None = None
+    """Peak memory that PyTorch held on a GPU."""
 
 
 class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -56,6 +67,8 @@ class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFo
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=Help)
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
+    parser.add_argument("--model", choices=list(MODELS), default="reference", help="its size; peers have their own")
+    parser.add_argument("--compile", action="store_true", help="as nmt.train's --training.compile")
     parser.add_argument("--dtype", choices=["auto", "fp32", "bf16"], default="auto", help="of nmt")
     parser.add_argument("--steps", type=int, default=20, help="timed steps of a round")
     parser.add_argument("--warmup", type=int, default=6, help="steps before them")
@@ -67,12 +80,16 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # the prepared run: be the process that is timed
     args = parser.parse_args()
+    for name in ("steps", "warmup", "batch_tokens", "rounds"):
+        if getattr(args, name) < 1:
+            parser.error(f"--{name.replace('_', '-')} is {getattr(args, name)}: it must be at least 1")
     if args.run:
         time_training(args)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         config = ["--data.corpus", args.corpus, "--runs", folder, "--name", "run", "--tokenizer.vocab_size", "8000"]
-        subprocess.run([sys.executable, "-m", "nmt.prepare", *config], check=True)
+        if status := subprocess.run([sys.executable, "-m", "nmt.prepare", *config], check=False).returncode:
+            return status  # and it has said why
         ours = [sys.executable, __file__, *sys.argv[1:], "--run", str(Path(folder, "run"))]
         commands = [ours, *(shlex.split(peer) for peer in args.peer)]
         rounds = [[measure(command) for command in commands] for _ in range(args.rounds)]
@@ -84,7 +101,10 @@ def main() -> int:
 
 def measure(command: list[str]) -> Row:
     """Run a system to its end, and read its line."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    except OSError as error:
+        sys.exit(f"train_speed: {shlex.join(command)} can't be started: {error.strerror}")
     assert process.stdout is not None
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -100,7 +120,7 @@ def measure(command: list[str]) -> Row:
 
 
 def time_training(args: argparse.Namespace) -> None:
-    """The timed process: prepare nothing, train the reference model for some steps, print the speed."""
+    """The timed process: prepare nothing, train the model for some steps, print the speed."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -110,19 +130,22 @@ def time_training(args: argparse.Namespace) -> None:
     from nmt.training.loop import Window, make_trainer
 
     prepared = Prepared.load(args.run)
-    model = ModelConfig(d_model=256, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=1024, norm_position="pre",
-                        dropout=0.3, attention_dropout=0.3, activation_dropout=0.3)
+    model = ModelConfig(norm_position="pre", **MODELS[args.model])
     training = TrainingConfig(batch_tokens=args.batch_tokens, precision=args.dtype, threads=args.threads,
-                              learning_rate=1e-3)
+                              learning_rate=1e-3, compile=args.compile)
     data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
     trainer = make_trainer(Config(model=model, training=training), data, args.run, print)
     batches = trainer.batches()
-    for _ in range(args.warmup):
-        trainer.step(batches, Window())
-    window = Window()
-    for _ in range(args.steps):
-        trainer.step(batches, window)
+    try:
+        for _ in range(args.warmup):
+            trainer.step(batches, Window())
+        window = Window()
+        for _ in range(args.steps):
+            trainer.step(batches, window)
+    except ValueError as error:
+        sys.exit(f"train_speed: {error}")
     seconds = time.perf_counter() - window.started
+    on_gpu = trainer.numerics.device.type == "cuda"
     dtype = "bf16" if trainer.numerics.bf16 else "fp32"
     print(f"nmt {dtype}: {window.target_tokens / seconds:.0f} target tokens/s, "
           f"{window.sentences / seconds:.1f} sentences/s")
@@ -133,31 +156,38 @@ def time_training(args: argparse.Namespace) -> None:
     flop = counter.get_total_flops() / counted.positions * window.positions
     peak = matrix_peak(trainer.numerics.device, torch.bfloat16 if trainer.numerics.bf16 else torch.float32)
     detail = {"flop_per_second": flop / seconds, "peak_share": flop / seconds / peak,
-              "data_share": window.waited / seconds}
+              "data_share": window.waited / seconds,
+              "gpu_memory_mib": torch.cuda.max_memory_allocated() / 2 ** 20 if on_gpu else None}
     print(f"detail: {json.dumps(detail)}")
 
 
 def matrix_peak(device: "torch.device", dtype: "torch.dtype") -> float:
-    """FLOP a second of the fastest of ten products of 2,048 × 2,048 matrices."""
+    """FLOP a second of products of large square matrices, in the fastest of ten tries."""
     import torch
 
-    a, b = (torch.randn(2048, 2048, device=device).to(dtype) for _ in range(2))
+    rows, products = PEAK_ROWS[device.type], PEAK_PRODUCTS[device.type]
+    a, b = (torch.randn(rows, rows, device=device).to(dtype) for _ in range(2))
     best = float("inf")
     for _ in range(10):
         started = time.perf_counter()
-        float((a @ b)[0, 0])
+        for _ in range(products):
+            c = a @ b
+        float(c[0, 0])  # which waits for a GPU
         best = min(best, time.perf_counter() - started)
-    return 2 * 2048 ** 3 / best
+    return 2 * rows ** 3 * products / best
 
 
 def print_table(rounds: list[list[Row]]) -> None:
-    """Each system's median figures, and nmt's speed over each peer's: the rounds' median, least and greatest ratio."""
+    """Each system's median figures, and nmt's speed over each peer's: the rounds' median, least and greatest ratio, in
+    sentences and in tokens a second (a system that leaves long sentences out is the faster in sentences)."""
     table = Table()
-    for heading in ("system", "dtype", "sentences/s", "tokens/s", "MiB", "GFLOP/s", "of peak", "waits", "ratio"):
+    for heading in ("system", "dtype", "sentences/s", "tokens/s", "MiB", "GPU MiB", "GFLOP/s", "of peak", "waits",
+                    "ratio", "in tokens"):
         table.add_column(heading, justify="left" if heading in ("system", "dtype") else "right")
     for number, first in enumerate(rounds[0]):
         rows = [rows[number] for rows in rounds]
-        ratios = [rows[0].sentences_per_second / rows[number].sentences_per_second for rows in rounds]
+        ratios = [ratio_of([getattr(rows[0], field) / getattr(rows[number], field) for rows in rounds])
+                  for field in ("sentences_per_second", "target_tokens_per_second")]
 
         def median(field: str, scale: float = 1.0, rows: list[Row] = rows) -> float | None:
             values = [getattr(row, field) for row in rows]
@@ -166,10 +196,14 @@ def print_table(rounds: list[list[Row]]) -> None:
         table.add_row(first.system, first.dtype, *(
             "" if value is None else f"{value:,.0f}{unit}" for value, unit in (
                 (median("sentences_per_second"), ""), (median("target_tokens_per_second"), ""),
-                (median("peak_memory_mib"), ""), (median("flop_per_second", 1e-9), ""),
+                (median("peak_memory_mib"), ""), (median("gpu_memory_mib"), ""), (median("flop_per_second", 1e-9), ""),
                 (median("peak_share", 100), "%"), (median("data_share", 100), "%"))),
-            "" if number == 0 else f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+            *(ratios if number else ()))
     Console().print(table)
+
+
+def ratio_of(ratios: list[float]) -> str:
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 if __name__ == "__main__":

@@ -296,6 +296,10 @@ class TrainingConfig:
     precision: Precision = "auto"
     """fp32, or bf16 autocast; auto: bf16 where the device multiplies it in hardware, else fp32."""
 
+    compile: bool = False
+    """Compile the blocks of the model (torch.compile): for GPUs, where it joins what stands between matrix products.
+    On a CPU it takes minutes, needs a C++ compiler, and gains nothing for small models."""
+
     threads: int = 0
     """CPU threads; 0: all cores."""
 
@@ -344,6 +348,7 @@ class TrainingConfig:
         require(self.muon_rate > 0, f"training.muon_rate is {self.muon_rate}: it must be positive")
         require(not (self.shard and self.optimizer == "muon"),
                 "training.optimizer is muon, which needs whole matrices: with training.shard take adamw")
+        require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
         require(self.learning_rate > 0, f"training.learning_rate is {self.learning_rate}: it must be positive")
         require(0 <= self.label_smoothing < 1,
                 f"training.label_smoothing is {self.label_smoothing}: a share, at least 0 and below 1")

@@ -31,7 +31,8 @@ RECIPES = Path(__file__).parent.parent / "recipes"
 MAY_CHANGE = {"training.max_steps", "training.log_every", "training.validate_every", "training.validation_sentences",
               "training.learning_rate", "training.min_learning_rate", "training.clip_norm",
               "training.patience", "training.threads", "training.device", "training.keep_checkpoints",
-              "training.average", "training.average_of", "training.shard", "training.stop_at", "runs"}
+              "training.average", "training.average_of", "training.compile", "training.shard", "training.stop_at",
+              "runs"}
 EXAMPLES = 5
 # torchrun's number of this process, as torchrun sets it; the first alone speaks.
 RANK = int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0

@@ -47,6 +47,20 @@ def test_train_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
     assert " to " in result.stdout, "the ratio's range"
 
 
+@pytest.mark.parametrize(("options", "told"), [
+    (["--rounds", "0"], "--rounds is 0: it must be at least 1"),
+    (["--corpus", "/nowhere"], "'/nowhere': there is no such folder or file"),
+    (["--batch-tokens", "2", "--model", "base"], "more than training.batch_tokens, 2: raise that"),
+])
+def test_train_speed_tells_a_mistake(tmp_path: Path, options: list[str], told: str) -> None:
+    corpus = write_corpus(tmp_path / "corpus")
+    result = subprocess.run([sys.executable, "benchmarks/train_speed.py", "--corpus", str(corpus), *options],
+                            cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert told in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+
+
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     return write_corpus(tmp_path / "corpus")

@@ -323,6 +323,25 @@ def test_bf16_autocast_follows_fp32(data: TrainingData, tmp_path: Path) -> None:
     assert 0 < max(difference) < 0.05
 
 
+def test_a_compiled_model_learns_the_same(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a backend that runs what was traced as it is: writing kernels takes minutes."""
+    compiled: list[torch.nn.Module] = []
+    compile_module = torch.nn.Module.compile
+
+    def trace(module: torch.nn.Module, **settings: object) -> None:
+        compiled.append(module)
+        compile_module(module, backend="eager", **settings)
+
+    monkeypatch.setattr(torch.nn.Module, "compile", trace)
+    plain = run(trainer(data, tmp_path / "plain", ema=0.5, max_steps=3))
+    assert not compiled
+    fast = run(trainer(data, tmp_path / "compiled", ema=0.5, max_steps=3, compile=True))
+    assert compiled == [*fast.model.encoder, *fast.model.decoder]
+    for (name, a), (other, b) in zip(plain.model.named_parameters(), fast.model.named_parameters(), strict=True):
+        assert name == other
+        torch.testing.assert_close(a, b)
+
+
 def test_newest_and_best_checkpoints_are_kept_and_no_other(
         data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     t = trainer(data, tmp_path, keep_checkpoints=2, validate_every=2, max_steps=12)

@@ -179,6 +179,9 @@ class Trainer:
             shard(learner, [*self.model.encoder, *self.model.decoder])
             if self.average:
                 shard(self.average.model, [*self.average.model.encoder, *self.average.model.decoder])
+        if config.compile:  # after all copies were made, which then go uncompiled
+            for block in (*self.model.encoder, *self.model.decoder):
+                block.compile(dynamic=True)
         self.learner = learner if self.sharded else processes.unite(learner)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16)
         self.validator = Validator(inference, data, config, self.numerics, processes)
