@@ -182,7 +182,8 @@ def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
     assert train(corpus, *settings, "--name", "whole") == 0
     command = [sys.executable, "-m", "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"),
                *SMALL, *settings, "--name", "killed", "--resume"]
-    moments, kills = random.Random(), 0
+    seed = random.randrange(2 ** 32)
+    moments, kills = random.Random(seed), 0
     while True:
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT,
                                    env=os.environ | {"OMP_NUM_THREADS": "1"})
@@ -202,10 +203,10 @@ def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
     for name in ("model", "ema", "optimizer"):
         one, other = ((runs / run / "checkpoints" / "step-00000040" / f"{name}.safetensors").read_bytes()
                       for run in ("whole", "killed"))
-        assert one == other, name
+        assert one == other, (name, seed)
     figures = [[{tag: value for tag, value in json.loads(line).items() if tag not in TIMED}
                 for line in (runs / run / "metrics.jsonl").read_text().splitlines()] for run in ("whole", "killed")]
-    assert figures[0] == figures[1]
+    assert figures[0] == figures[1], seed
 
 
 @pytest.mark.parametrize(("argv", "message"), [
