@@ -108,15 +108,21 @@ def open_input(name: str) -> IO[bytes]:
     """Unbuffered, so that reading returns what is there and doesn't wait for more."""
     if name != "-":
         return open(name, "rb", buffering=0)
-    # A parent may have left it non-blocking: an empty read would then look like the end.
-    os.set_blocking(0, True)
-    return open(0, "rb", buffering=0, closefd=False)
+    try:
+        # A parent may have left it non-blocking: an empty read would then look like the end.
+        os.set_blocking(0, True)
+        return open(0, "rb", buffering=0, closefd=False)
+    except OSError as error:
+        raise ValueError(f"standard input can't be read ({error.strerror}): name a FILE, or pipe text in") from error
 
 
 def open_output(name: str | None, inputs: list[str]) -> IO[bytes]:
     """Standard output by its number: Python's own object would try to flush into a closed pipe once more at exit."""
     if name is None:
-        return open(1, "wb", closefd=False)
+        try:
+            return open(1, "wb", closefd=False)
+        except OSError as error:
+            raise ValueError(f"standard output can't be written to ({error.strerror}): take --output FILE") from error
     if Path(name).exists() and any(Path(name).samefile(other) for other in inputs if other != "-"):
         raise ValueError(f"--output {name} is also an input: it would be emptied before it is read")
     return open(name, "wb")

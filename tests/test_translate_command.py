@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -209,6 +210,17 @@ def test_a_reader_that_leaves_early_ends_it_without_a_word(folder: Path, tmp_pat
         process.stdout.close()
         assert process.wait() == 141
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(("closed", "told"), [("<&-", "standard input can't be read"),
+                                              (">&-", "standard output can't be written to")])
+def test_what_is_closed_is_named(folder: Path, closed: str, told: str) -> None:
+    command = shlex.join([sys.executable, "-m", "nmt.translate", "--model", str(folder), "--device", "cpu"])
+    done = subprocess.run(f"echo Ja | ({command} {closed})", shell=True, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_help_comes_at_once() -> None:

@@ -154,9 +154,9 @@ def sum_bucket(state: None, bucket: dist.GradBucket) -> Future[Tensor]:  # type:
 
 
 @contextlib.contextmanager
-def local_gradients(united: nn.Module, alone: bool) -> Iterator[None]:
-    """If `alone`, backward leaves a DDP learner's gradients as they are in this process: another pass will follow."""
-    with united.no_sync() if alone and isinstance(united, DistributedDataParallel) else contextlib.nullcontext():
+def local_gradients(united: nn.Module, more_follow: bool) -> Iterator[None]:
+    """If `more_follow`, a backward pass of DDP leaves the gradients to this process: further ones will add to them."""
+    with united.no_sync() if more_follow and isinstance(united, DistributedDataParallel) else contextlib.nullcontext():
         yield
 
 

@@ -294,7 +294,7 @@ class Trainer:
             planned = work[len(learned)]
             with window.waiting():
                 batch = planned.make()
-            loss = self.backward(planned, batch, tokens, alone=len(learned) + 1 < len(work))
+            loss = self.backward(planned, batch, tokens, more_follow=len(learned) + 1 < len(work))
             if loss is not None:
                 learned.append((planned, batch, loss))
                 continue
@@ -305,17 +305,17 @@ class Trainer:
             learned.clear()
         return learned
 
-    def backward(self, planned: PlannedBatch, batch: Batch, tokens: int, alone: bool) -> Loss | None:
+    def backward(self, planned: PlannedBatch, batch: Batch, tokens: int, more_follow: bool) -> Loss | None:
         """Add a batch's gradient to the parameters; None if memory ran out, which leaves a part of it there.
 
-        `alone`: another batch of this process follows, so the processes needn't exchange gradients yet.
+        `more_follow`: other batches of this process do, so the processes needn't exchange gradients yet.
         """
         torch.manual_seed(planned.seed(self.config.seed))
-        exchanging = self.sharded
+        exchanging = self.sharded  # whose processes exchange parameters too, from the first block on
         try:
-            with local_gradients(self.learner, alone):
+            with local_gradients(self.learner, more_follow):
                 loss: Loss = self.learner(batch)
-                exchanging = exchanging or (self.processes.size > 1 and not alone)
+                exchanging = self.sharded or (self.processes.size > 1 and not more_follow)
                 (loss.smoothed / tokens).backward()
         except RuntimeError as error:
             if not is_out_of_memory(error):
