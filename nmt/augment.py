@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import DataConfig, require
-from nmt.data.cleaning import Ledger, Pair, clean, ledger_table, tidy
-from nmt.data.corpora import Corpus, load_corpus
+from nmt.data.cleaning import Ledger, Pair, ledger_table, tidy
+from nmt.data.corpora import Corpus, clean_train, load_corpus
 from nmt.files import SUMS, locked, sha256, whole_folder, write_lines
 from nmt.settings import add_decoding_options, add_device_options, override_decoding, parse, run_command
 
@@ -139,14 +139,6 @@ def load(model: Model, options: Any) -> "Translator":
                                             f"from {' to '.join(wanted)}")
     translator.decoding = override_decoding(replace(translator.decoding, n_best=1), options)
     return translator
-
-
-def clean_train(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]:
-    """The training pairs that a run would be given, and what became of the others."""
-    held_out = {source for pairs in (corpus.val, *corpus.tests.values()) for source, _ in pairs}
-    train, cleaning = clean(corpus.train, config, held_out)
-    require(bool(train), f"no training pair is left of {cleaning.read:,}: see data.max_* and data.drop_*")
-    return train, corpus.ledgers["train"].then(cleaning)
 
 
 def read_more(files: Sequence[str]) -> list[str]:

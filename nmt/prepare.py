@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt.config import Config, DataConfig
-from nmt.data.cleaning import Ledger, Pair, clean, ledger_table
-from nmt.data.corpora import Corpus, corpus_name, load_corpus
+from nmt.config import Config
+from nmt.data.cleaning import Ledger, Pair, ledger_table, require_pairs
+from nmt.data.corpora import Corpus, clean_train, corpus_name, load_corpus
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.files import flush_to_disk
 
@@ -85,7 +85,7 @@ def prepare(corpus: Corpus, config: Config, folder: Path, say: Callable[[str], N
     draft = folder / ".preparing"
     shutil.rmtree(draft, ignore_errors=True)
     (draft / "data").mkdir(parents=True)
-    train, ledger = _clean(corpus, config.data)
+    train, ledger = clean_train(corpus, config.data)
     if config.tokenizer.folder:
         tokenizer = _take_tokenizer(config)
         tokenizer.save(draft / "tokenizer")
@@ -114,14 +114,6 @@ def _take_tokenizer(config: Config) -> Tokenizer:
     return tokenizer
 
 
-def _clean(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]:
-    held_out = {source for pairs in (corpus.val, *corpus.tests.values()) for source, _ in pairs}
-    train, cleaning = clean(corpus.train, config, held_out)
-    ledger = corpus.ledgers["train"].then(cleaning)
-    _require_pairs(train, ledger)
-    return train, ledger
-
-
 def _drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Ledger) -> list[Pair]:
     kept: list[Pair] = []
     for start in range(0, len(pairs), _CHUNK):
@@ -131,14 +123,8 @@ def _drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: L
         kept += [pair for pair, src, tgt in zip(chunk, sources, targets, strict=True)
                  if max(len(src), len(tgt)) <= most]
     ledger.drop(f"longer than {most:,} pieces", len(pairs) - len(kept))
-    _require_pairs(kept, ledger)
+    require_pairs(kept, ledger)
     return kept
-
-
-def _require_pairs(pairs: Sequence[Pair], ledger: Ledger) -> None:
-    if not pairs:
-        causes = ", ".join(f"{count:,} {cause}" for cause, count in ledger.dropped.items())
-        raise ValueError(f"no training pair is left of {ledger.read:,}: {causes}; see data.max_* and data.drop_*")
 
 
 def _record(config: Config, name: str, splits: dict[str, list[Pair]], notes: Sequence[str]) -> dict[str, Any]:

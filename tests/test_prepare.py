@@ -101,7 +101,7 @@ def test_a_finished_folder_is_returned_at_once_and_it_is_said(tmp_path: Path, mo
     assert said == [f"{tmp_path / 'run'} is prepared already: 60 training pairs of mine"]
 
 
-@pytest.mark.parametrize("step", ["clean", "train_tokenizer", "_write_lines", "flush_to_disk", "move tokenizer",
+@pytest.mark.parametrize("step", ["clean_train", "train_tokenizer", "_write_lines", "flush_to_disk", "move tokenizer",
                                   "move data"])
 def test_a_preparation_that_was_interrupted_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str

@@ -165,6 +165,13 @@ def clean(pairs: Sequence[Pair], config: DataConfig, held_out: Collection[str]) 
     return kept, ledger
 
 
+def require_pairs(pairs: Sequence[Pair], ledger: Ledger) -> None:
+    """Raises ValueError, with the causes, if no training pair is left."""
+    if not pairs:
+        causes = ", ".join(f"{count:,} {cause}" for cause, count in ledger.dropped.items())
+        raise ValueError(f"no training pair is left of {ledger.read:,}: {causes}; see data.max_* and data.drop_*")
+
+
 def _unfit(pair: Pair, config: DataConfig) -> str:
     """The cause for dropping that lies in the pair's lengths; empty if there is none."""
     shorter, longer = sorted((len(pair[0]), len(pair[1])))

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from nmt.config import DataConfig
-from nmt.data.cleaning import INVALID, Ledger, Pair, tidy
+from nmt.data.cleaning import INVALID, Ledger, Pair, clean, require_pairs, tidy
 
 MULTI30K = "bentrevett/multi30k"
 PROBE_SECONDS = 10.0
@@ -98,6 +98,15 @@ def load_corpus(config: DataConfig) -> Corpus:
     return _read_folder(path, config) if path.is_dir() else _read_file(path, config)
 
 
+def clean_train(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]:
+    """The training pairs that `clean` leaves, and what became of all that were read; ValueError if none is left."""
+    held_out = {source for pairs in (corpus.val, *corpus.tests.values()) for source, _ in pairs}
+    train, cleaning = clean(corpus.train, config, held_out)
+    ledger = corpus.ledgers["train"].then(cleaning)
+    require_pairs(train, ledger)
+    return train, ledger
+
+
 def corpus_name(config: DataConfig) -> str | None:
     """The name that the corpus will have, known without loading it; None for auto, which is decided by loading."""
     return None if config.corpus == "auto" else _name(config)
@@ -116,20 +125,20 @@ def _name(config: DataConfig) -> str:
 
 def _assemble(name: str, train: Split, val: Split | None, tests: dict[str, Split]) -> Corpus:
     """A corpus of splits; val or test that is missing is held out of train."""
-    _require_pairs(name, "train", train)
+    _require_usable(name, "train", train)
     missing = [split for split, there in (("val", val), ("test", tests)) if not there]
     held_out = _hold_out(train, missing, name) if missing else {}
     notes = [f"{name} has no {split} text: {len(part.pairs):,} of its training pairs are held out for it."
              for split, part in held_out.items()]
     splits = {"train": train, "val": val or held_out["val"], **(tests or {"test": held_out["test"]})}
     for key, split in splits.items():
-        _require_pairs(name, key, split)
+        _require_usable(name, key, split)
     pairs = {key: split.pairs for key, split in splits.items()}
     return Corpus(name, pairs.pop("train"), pairs.pop("val"), pairs,
                   {key: split.ledger for key, split in splits.items()}, notes)
 
 
-def _require_pairs(name: str, key: str, split: Split) -> None:
+def _require_usable(name: str, key: str, split: Split) -> None:
     if not split.pairs:
         causes = ", ".join(f"{count:,} {cause}" for cause, count in split.ledger.dropped.items())
         raise ValueError(f"the corpus {name} has no usable {key} pair: {split.ledger.read:,} read"
