@@ -7,6 +7,9 @@ A forward model translates the training sources, and each source goes with its t
 al. 2016). Both at once, by models of one size, is data diversification (Nguyen et al. 2020), which needs no other text;
 text in one language alone can be added to what they translate. Val and test text stays as it is.
 
+Models for both directions must not know the val and test text: where a corpus lacks that, what is held out of it goes
+by its sources, and so differs between the directions. Give it files of its own then.
+
 An interrupted command goes on where it was: what was translated lies beside the output, in a file named by the hash of
 all that it depends on, until the output is whole.
 """
@@ -23,9 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import DataConfig, require
-from nmt.data.cleaning import Ledger, Pair, ledger_table, tidy
-from nmt.data.corpora import Corpus, clean_train, load_corpus
-from nmt.files import SUMS, locked, sha256, whole_folder, write_lines
+from nmt.data.cleaning import Ledger, Pair, ledger_table
+from nmt.data.corpora import Corpus, clean_train, load_corpus, load_sentences
+from nmt.files import SUMS, locked, sha256, whole_folder
 from nmt.settings import add_decoding_options, add_device_options, override_decoding, parse, run_command
 
 if TYPE_CHECKING:
@@ -40,19 +43,19 @@ DECODING = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "t
 
 @dataclass(frozen=True)
 class Model:
-    """A model folder, and which way it translates."""
+    """A model folder, which way it translates, and which of those that do so it is, from 1."""
 
     folder: Path
     backward: bool
+    number: int
 
     @property
     def name(self) -> str:
-        folder = self.folder.parent if self.folder.name == "model" else self.folder
-        return f"{'backward' if self.backward else 'forward'}: {folder.name}"
+        return f"{'backward' if self.backward else 'forward'} {self.number}"
 
-    def pair(self, line: str, translation: str) -> Pair:
-        """As (source, target) of the corpus."""
-        return (translation, line) if self.backward else (line, translation)
+    def sides(self, lines: list[str], translations: list[str]) -> tuple[list[str], list[str]]:
+        """As sources and targets of the corpus."""
+        return (translations, lines) if self.backward else (lines, translations)
 
 
 def make_parser() -> Any:
@@ -68,7 +71,8 @@ def make_parser() -> Any:
     parser.add_argument("--backward", action="append", default=[], metavar="DIR",
                         help="One from data.target to data.source: translates the targets. Repeatable.")
     parser.add_argument("--more-source", action="append", default=[], metavar="FILE",
-                        help="Text in data.source alone, a sentence a line, for the forward models. Repeatable.")
+                        help="Text in data.source alone, a sentence a line (or .gz of it), for the forward models. "
+                             "Repeatable.")
     parser.add_argument("--more-target", action="append", default=[], metavar="FILE",
                         help="Text in data.target alone, for the backward models. Repeatable.")
     parser.add_argument("--output", default=SUPPRESS, metavar="DIR", help="The folder to make, for data.corpus.")
@@ -90,26 +94,43 @@ def command(options: Any) -> int:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     require("output" in options, "--output DIR is missing: it names the folder that will hold the larger corpus")
-    output = Path(options.output)
-    require(not output.exists(), f"{output} is there already: name a folder that is not, or delete it")
+    output = Path(options.output).expanduser()
+    require_new(output)
     models = find_models(options)
     translators = [load(model, options) for model in models]  # all, so that a wrong one doesn't end hours of work
     corpus = load_corpus(options.data)
+    for note in corpus.notes:
+        say(note)
     train, ledger = clean_train(corpus, options.data)
-    more = [read_more(files) for files in (options.more_source, options.more_target)]
+    ledgers = {"train": ledger}
+    more: list[list[str]] = []
+    for backward, name in enumerate(("more_source", "more_target")):
+        held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
+        read = [load_sentences(Path(file).expanduser(), options.data, held_out) for file in options[name]]
+        ledgers |= {f"{name.replace('_', ' ')} {n}": ledger for n, (_, ledger) in enumerate(read, start=1)}
+        more.append([line for lines, _ in read for line in lines])
     work = output.with_name(f"{output.name}.translating")
     with locked(work):
-        ledgers = {"train": ledger}
-        known = dict.fromkeys(train)  # in order, and without repeats
+        require_new(output)  # another such command may just have ended
+        known, added = set(train), []
         for model, translator in zip(models, translators, strict=True):
+            say(f"{model.name} is {model.folder}, {translator.describe()}")
             lines = list(dict.fromkeys([*(pair[model.backward] for pair in train), *more[model.backward]]))
-            translations = translate(translator, lines, work, model, say)
-            ledgers[model.name] = add_pairs(known, map(model.pair, lines, translations))
-        write_corpus(output, corpus, list(known), options.data)
+            found = translate(translator, lines, work, model, say)
+            repeated = [line for line in lines for _ in range(translator.decoding.n_best)]
+            pairs, ledgers[model.name] = new_pairs(known, zip(*model.sides(repeated, found), strict=True))
+            added += pairs
+        write_corpus(work / "corpus", corpus, [*train, *added], options.data)
+        require_new(output)
+        (work / "corpus").replace(output)
         shutil.rmtree(work)
     console.print(ledger_table(ledgers))
-    say(f"Ready: {output}, with {len(known):,} training pairs instead of {len(train):,}")
+    say(f"Ready: {output}, with {len(train) + len(added):,} training pairs instead of {len(train):,}")
     return 0
+
+
+def require_new(output: Path) -> None:
+    require(not output.exists(), f"{output} is there already: name a folder that is not, or delete it")
 
 
 def find_models(options: Any) -> list[Model]:
@@ -125,8 +146,8 @@ def find_models(options: Any) -> list[Model]:
     for text, direction in (("more_source", "forward"), ("more_target", "backward")):
         require(not options[text] or options[direction],
                 f"--{text.replace('_', '-')} needs a model that translates it: --{direction} DIR")
-    return [Model(find_model(folder), backward) for backward in (False, True)
-            for folder in (options.backward if backward else options.forward)]
+    return [Model(find_model(folder), backward, number) for backward in (False, True)
+            for number, folder in enumerate(options.backward if backward else options.forward, start=1)]
 
 
 def load(model: Model, options: Any) -> "Translator":
@@ -137,71 +158,80 @@ def load(model: Model, options: Any) -> "Translator":
     wanted = (options.data.source, options.data.target)[::-1 if model.backward else 1]
     require(translator.languages == wanted, f"{model.folder} translates from {' to '.join(translator.languages)}, not "
                                             f"from {' to '.join(wanted)}")
-    translator.decoding = override_decoding(replace(translator.decoding, n_best=1), options)
+    decoding = override_decoding(replace(translator.decoding, n_best=1), options)
+    # Samples are less probable than what is searched for: by that measure nearly all would be unsure.
+    translator.decoding = replace(decoding, n_best=decoding.samples, least_confidence=0.0) if decoding.samples else (
+        decoding)
+    require(not decoding.shortlist or translator.shortlist is not None, f"{model.folder} has no shortlist")
     return translator
-
-
-def read_more(files: Sequence[str]) -> list[str]:
-    """The lines of text files, tidied, that aren't blank."""
-    texts = (Path(name).read_bytes().decode("utf-8", "replace") for name in files)
-    return list(filter(None, (tidy(line)[0] for text in texts for line in text.split("\n"))))
 
 
 def translate(translator: "Translator", lines: Sequence[str], work: Path, model: Model,
               say: Callable[[str], None]) -> list[str]:
-    """A translation of each line, blank where it can't be used; what is in the work folder is not done again."""
+    """The translations of each line, in order, `decoding.n_best` of each; one that can't be used is a tab and why.
+
+    What a file of the work folder has is not done again. Raises OSError, with its name, if it can't be written.
+    """
     file = work / f"{fingerprint(translator, lines, model)}.txt"
+    n = translator.decoding.n_best
     file.touch()
-    done = file.read_bytes()
-    done = done[:done.rfind(b"\n") + 1]  # a line that was cut off is made again
-    os.truncate(file, len(done))
-    translations = done.decode().split("\n")[:-1]
-    with file.open("a", encoding="utf8", newline="") as output:
-        for start in range(len(translations), len(lines), CHUNK):
-            started = time.perf_counter()
-            found = [usable(best) for best, *_ in translator.translate_n_best(lines[start:start + CHUNK])]
-            output.writelines(f"{translation}\n" for translation in found)
-            output.flush()
-            translations += found
-            speed = len(found) / (time.perf_counter() - started)
-            say(f"{model.name}: {len(translations):,} of {len(lines):,} lines, {speed:,.0f} a second")
-    return translations
+    found = file.read_bytes().decode().split("\n")[:-1]  # a line that was cut off is made again, and so is its group
+    found = found[:len(found) // n * n]
+    os.truncate(file, sum(len(line.encode()) + 1 for line in found))
+    for start in range(len(found) // n, len(lines), CHUNK):
+        started = time.perf_counter()
+        n_best = translator.translate_n_best(lines[start:start + CHUNK])
+        texts = [usable(one) for some in n_best for one in (*some, *[None] * (n - len(some)))]
+        try:
+            with file.open("a", encoding="utf8", newline="") as output:
+                output.writelines(f"{text}\n" for text in texts)
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror}; the same command goes on from here", str(file)) from error
+        found += texts
+        seconds = time.perf_counter() - started
+        say(f"{model.name}: {len(found) // n:,} of {len(lines):,} lines, {len(n_best) / seconds:,.0f} a second")
+    return found
 
 
 def fingerprint(translator: "Translator", lines: Sequence[str], model: Model) -> str:
     """A hash of the model, the settings and the text: what the translations depend on."""
+    settings = asdict(translator.decoding)
+    del settings["batch_size"]  # which may have to be lowered, and changes rounding at most
     digest = hashlib.sha256(sha256(model.folder / SUMS).encode())
-    digest.update(repr((translator.precision, sorted(asdict(translator.decoding).items()))).encode())
+    digest.update(repr((translator.precision, sorted(settings.items()))).encode())
     for line in lines:
         digest.update(f"{line}\n".encode())
     return digest.hexdigest()[:32]
 
 
-def usable(translation: "Translation") -> str:
-    """Its text; blank if the guard found something wrong with it."""
-    return "" if translation.flags else translation.text
+def usable(translation: "Translation | None") -> str:
+    """Its text; or a tab, which no text has, and what is wrong with it."""
+    if translation is None or not translation.text:
+        return "\tno translation"
+    return f"\tflagged: {', '.join(translation.flags)}" if translation.flags else translation.text
 
 
-def add_pairs(known: dict[Pair, None], pairs: Iterable[Pair]) -> Ledger:
-    """Add the pairs that are new and have both sides; returns what became of all."""
-    ledger = Ledger()
+def new_pairs(known: set[Pair], pairs: Iterable[Pair]) -> tuple[list[Pair], Ledger]:
+    """The pairs that can be used and are not known, and what became of all. They are known then."""
+    new, ledger = [], Ledger()
     for pair in pairs:
         ledger.read += 1
-        if not all(pair):
-            ledger.drop("blank or flagged translation")
-        elif pair in known:
-            ledger.drop("known already")
+        wrong = next((side[1:] for side in pair if side.startswith("\t")), "known already" if pair in known else "")
+        if wrong:
+            ledger.drop(wrong)
         else:
-            known[pair] = None
-    return ledger
+            known.add(pair)
+            new.append(pair)
+    return new, ledger
 
 
 def write_corpus(folder: Path, corpus: Corpus, train: Sequence[Pair], config: DataConfig) -> None:
-    """Write a corpus folder, whole or not at all."""
+    """Write a corpus folder, whole or not at all; OSError if the disk is full or may not be written to."""
     with whole_folder(folder) as draft:
         for split, pairs in {"train": train, "val": corpus.val, **corpus.tests}.items():
             for side, language in enumerate((config.source, config.target)):
-                write_lines(draft / f"{split}.{language}", (pair[side] for pair in pairs))
+                with (draft / f"{split}.{language}").open("w", encoding="utf8", newline="") as file:
+                    file.writelines(f"{pair[side]}\n" for pair in pairs)
 
 
 if __name__ == "__main__":

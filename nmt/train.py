@@ -134,7 +134,9 @@ class Run:
         settings: it begins anew, as the user now asks.
         """
         file = self.folder / "config.yaml"
-        if file.exists() and any((self.folder / "checkpoints").glob("step-*")):
+        checkpoints = self.folder / "checkpoints"
+        begun = (*checkpoints.glob("step-????????"), *checkpoints.glob("step-*.damaged"), *self.folder.glob("model"))
+        if file.exists() and begun:
             if not resume:
                 raise ValueError(f"{self.folder} holds a run that has not finished: --resume goes on with it, "
                                  f"--name NAME starts another")

@@ -1,20 +1,24 @@
 """A corpus grows by what models make of it: exact pairs, untouched val and test text, nothing done twice or lost."""
 
+import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 import nmt.augment
-from nmt.augment import add_pairs, main
-from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.augment import main, new_pairs
+from nmt.config import DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.data.corpora import load_sentences
 from nmt.data.tokenizer import train_tokenizer
 from nmt.decode.folder import ModelInfo, save_model
 from nmt.decode.translator import Translator
+from nmt.files import check_sums
 from nmt.model.transformer import Transformer
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
-# So short that a random model's loops and lengths pass the guard.
+# A random model would go on to the limit, and the guard would flag it.
 DECODING = DecodingConfig(beam_size=2, max_length=2, batch_size=8, guard=False)
 PAIRS = [("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
          ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
@@ -78,6 +82,7 @@ def test_each_sentence_goes_with_its_translation(home: Path, tmp_path: Path) -> 
         assert read(tmp_path / f"out/{split}.de") == [source for source, _ in SPLITS[split]]
         assert read(tmp_path / f"out/{split}.en") == [target for _, target in SPLITS[split]]
     assert not list(tmp_path.glob("out.*"))
+    check_sums(tmp_path / "out", "train.de", "val.en")
 
 
 def test_an_interrupted_command_goes_on(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,23 +108,79 @@ def test_an_interrupted_command_goes_on(home: Path, tmp_path: Path, monkeypatch:
         assert read(tmp_path / "out" / file) == read(tmp_path / "whole" / file)
 
 
-def test_other_settings_are_not_mixed_with_what_was_begun(home: Path, tmp_path: Path) -> None:
-    """What lies beside the output was made with other settings: it isn't taken."""
-    longer = ["--forward", str(home / "forth"), "--samples", "1", "--seed", "3"]
-    assert main(arguments(home, tmp_path / "expected", *longer)) == 0
-    work = tmp_path / "out.translating"
-    work.mkdir()
-    write(work / "0123.txt", ["wrong"] * 3)
-    assert main(arguments(home, tmp_path / "out", *longer)) == 0
+@pytest.mark.parametrize("change", [["--seed", "4"], ["--top-k", "3"], ["--forward", "other"]])
+def test_what_was_made_with_other_settings_is_not_taken(
+        home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: list[str]) -> None:
+    save_tiny(home / "other", "de", "en", seed=3)
+    sampled = ["--samples", "2", "--seed", "3"]
+    before = ["--forward", str(home / "forth"), *sampled]
+    after = ["--forward", str(home / "other"), *sampled] if "other" in change else [*before, *change]
+    assert main(arguments(home, tmp_path / "expected", *after)) == 0
+    monkeypatch.setattr(nmt.augment, "write_corpus", lambda *arguments: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(arguments(home, tmp_path / "out", *before))
+    assert list(tmp_path.glob("out.translating/*.txt")), "its translations are there"
+    monkeypatch.undo()
+    assert main(arguments(home, tmp_path / "out", *after)) == 0
     assert read(tmp_path / "out/train.en") == read(tmp_path / "expected/train.en")
 
 
-def test_what_is_blank_or_known_is_dropped_and_counted() -> None:
-    known = dict.fromkeys(PAIRS)
-    ledger = add_pairs(known, [("a", ""), ("", "b"), PAIRS[0], ("a", "b"), ("a", "b")])
-    assert list(known) == [*PAIRS, ("a", "b")]
+def test_each_sample_is_a_pair_and_none_is_too_unsure(home: Path, tmp_path: Path) -> None:
+    forth = Translator.load(home / "forth" / "model", "cpu", precision="fp32")
+    forth.decoding = replace(DECODING, samples=3, n_best=3)
+    sources = [source for source, _ in PAIRS[:3]]
+    expected = [(s, t.text) for s, some in zip(sources, forth.translate_n_best(sources), strict=True) for t in some]
+    assert main(arguments(home, tmp_path / "out", "--forward", str(home / "forth"), "--samples", "3")) == 0
+    pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
+    assert pairs[4:] == [pair for pair in dict.fromkeys(expected) if all(pair)]
+
+
+def test_what_is_unusable_or_known_is_dropped_and_counted_by_cause() -> None:
+    known = set(PAIRS)
+    given = [("a", "\tno translation"), ("\tflagged: loop", "b"), PAIRS[0], ("a", "b"), ("a", "b")]
+    pairs, ledger = new_pairs(known, given)
+    assert pairs == [("a", "b")]
     assert ledger.read == 5
-    assert ledger.dropped == {"blank or flagged translation": 2, "known already": 2}
+    assert ledger.dropped == {"no translation": 1, "flagged: loop": 1, "known already": 2}
+
+
+def test_text_in_one_language_is_read_as_training_text_is(home: Path, tmp_path: Path,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    """Compressed or not; what is invalid, too long, or known from val or test is dropped and counted."""
+    more = tmp_path / "more.en.gz"
+    lines = ["\ufeffA cat sleeps.", "A bird sings.", "", "A cow \udcff.", "A very long line, or so.", "A dog barks."]
+    more.write_bytes(gzip.compress("\n".join(lines).encode("utf8", "surrogateescape")))
+    assert main(arguments(home, tmp_path / "out", *both(home), "--more-target", str(more), "--data.max_characters",
+                          "20")) == 0
+    assert set(read(tmp_path / "out/train.en")) & {line.strip("\ufeff") for line in lines} == {
+        "A cat sleeps.", "A dog barks."}
+    _, ledger = load_sentences(more, DataConfig(max_characters=20), {"A bird sings."})
+    assert ledger.repaired == {"byte-order mark removed": 1}
+    assert ledger.dropped == dict.fromkeys(["a side is blank", "invalid UTF-8", "occurs in val or test",
+                                            "longer than 20 characters"], 1)
+    capsys.readouterr()
+    (tmp_path / "more.en").write_bytes("A cat".encode("utf-16"))
+    assert main(arguments(home, tmp_path / "no", *both(home), "--more-target", str(tmp_path / "more.en"))) == 2
+    assert "is UTF-16: convert it" in capsys.readouterr().err
+
+
+def test_pairs_that_are_repeated_on_purpose_stay_so(home: Path, tmp_path: Path) -> None:
+    repeated = [*PAIRS, *PAIRS[:2]]
+    for side, language in enumerate(("de", "en")):
+        write(tmp_path / f"corpus/train.{language}", [pair[side] for pair in repeated])
+        for split in ("val", "test_a"):
+            write(tmp_path / f"corpus/{split}.{language}", [pair[side] for pair in SPLITS[split]])
+    assert main(arguments(tmp_path, tmp_path / "out", "--forward", str(home / "forth"), "--data.drop_duplicates",
+                          "false")) == 0
+    assert list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))[:6] == repeated
+
+
+def test_folders_beside_the_output_are_left_alone(home: Path, tmp_path: Path) -> None:
+    for name in ("out.old", "out.partial"):
+        write(tmp_path / name / "mine", ["precious"])
+    assert main(arguments(home, tmp_path / "out", *both(home))) == 0
+    for name in ("out.old", "out.partial"):
+        assert read(tmp_path / name / "mine") == ["precious"]
 
 
 def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
@@ -141,6 +202,7 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
     (["--forward", "corpus"], "is not a model folder"),
     (["--forward", "forth", "--more-target", "x"], "--more-target needs a model that translates it: --backward DIR"),
     (["--forward", "forth", "--more-source", "nothing"], "nothing: No such file"),
+    (["--forward", "forth", "--shortlist", "8"], "has no shortlist"),
     (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),
     (["--forward", "forth", "--data.corups", "x"], "did you mean data.corpus"),
 ])

@@ -60,7 +60,8 @@ def test_a_containers_limit_counts(tmp_path: Path) -> None:
     assert memory_available(information, tmp_path) is None
     information.write_text("MemTotal: 9000 kB\nMemAvailable:    5000 kB\n")
     assert memory_available(information, tmp_path) == 5_120_000
-    (tmp_path / "memory.current").write_text("300000\n")
+    (tmp_path / "memory.current").write_text("350000\n")
+    (tmp_path / "memory.stat").write_text("anon 9\ninactive_anon 7\ninactive_file 40000\nactive_file 10000\n")
     for limit, free in (("max", 5_120_000), ("1000000", 700_000), ("9000000", 5_120_000)):
         (tmp_path / "memory.max").write_text(f"{limit}\n")
         assert memory_available(information, tmp_path) == free

@@ -1,5 +1,6 @@
 """The training loop: it learns, repeats itself, stops and goes on as if it had not, and keeps what it should."""
 
+import itertools
 import json
 import math
 import os
@@ -185,23 +186,21 @@ def test_a_gradient_that_is_not_finite_stops_before_the_step(data: TrainingData,
     assert not list_checkpoints(sick.checkpoints), "nothing was learned yet"
 
 
-def test_steps_before_a_loss_that_is_not_finite_are_kept(data: TrainingData, tmp_path: Path) -> None:
-    whole = run(trainer(data, tmp_path / "whole"))
-    t = trainer(data, tmp_path / "parts")
+def test_after_a_loss_that_is_not_finite_a_run_goes_on_at_a_lower_rate(data: TrainingData, tmp_path: Path) -> None:
+    """From the last checkpoint, which is some steps before: there the lower rate can still lead elsewhere."""
+    t = trainer(data, tmp_path)
     step = t.step
 
-    def fall_ill(batches: Iterator[PlannedBatch], window: Window) -> None:
+    def diverge(batches: Iterator[PlannedBatch], window: Window) -> None:
         t.model.scale = math.inf if t.progress.step == 6 else t.model.scale
         step(batches, window)
 
-    t.step = fall_ill  # type: ignore[method-assign]
-    with pytest.raises(FloatingPointError, match=r"step 7.*the state before it is kept"):
+    t.step = diverge  # type: ignore[method-assign]
+    with pytest.raises(FloatingPointError, match=r"step 7.*the last checkpoint is good.*go on from it"):
         run(t)
-    again = trainer(data, tmp_path / "parts")
-    assert again.progress.step == 6
-    run(again)
-    for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True):
-        assert torch.equal(a, b)
+    again = trainer(data, tmp_path, learning_rate=1e-3)
+    assert again.progress.step == 4
+    assert run(again).progress.step == 12
 
 
 def test_a_validation_that_fails_costs_no_step_and_is_made_up_for(
@@ -231,24 +230,29 @@ def test_the_first_validation_may_be_no_number(data: TrainingData, tmp_path: Pat
     assert (t.progress.best_value, t.progress.bad_validations) == (2.0, 0)
 
 
-@pytest.mark.parametrize(("part", "room"), [("training", 9), ("validation", 10)])
+@pytest.mark.parametrize(("part", "room", "sampling"), [("training", 9, 0.0), ("validation", 10, 0.0),
+                                                        ("training", 20, 0.5)])
 def test_sentences_without_a_position_are_told_before_the_first_step(
-        tokenizer: Tokenizer, tmp_path: Path, part: str, room: int) -> None:
+        tokenizer: Tokenizer, tmp_path: Path, part: str, room: int, sampling: float) -> None:
+    """With sampling, the longest segmentation counts that could be drawn."""
     long = [("ab " * 12, "cd")]
-    data = TrainingData.encode(tokenizer, corpus(20, 1) + long * (part == "training"), corpus(5, 2) + long, SHORT)
+    data = TrainingData.encode(tokenizer, corpus(20, 1) + long * (part == "training"), corpus(5, 2) + long,
+                               replace(SHORT, subword_sampling=sampling))
     few = replace(TINY, positions="learned", max_positions=room)
-    with pytest.raises(ValueError, match=rf"a {part} sentence takes \d+ positions, and model.max_positions is {room}"):
+    told = rf"a {part} sentence may take \d+ positions, and model.max_positions is {room}"
+    with pytest.raises(ValueError, match=told):
         trainer(data, tmp_path, few)
 
 
 def test_every_step_is_logged_once_whenever_validation_is(data: TrainingData, tmp_path: Path) -> None:
-    """The loss that is logged is the mean since the last record, validation or not."""
     run(trainer(data, tmp_path / "often", log_every=1))
     run(trainer(data, tmp_path / "rarely", log_every=5, validate_every=3))
-    norms = [[r["train/gradient_norm"] for r in records(tmp_path / part) if "train/loss" in r]
+    norms = [{int(r["step"]): r["train/gradient_norm"] for r in records(tmp_path / part) if "train/loss" in r}
              for part in ("often", "rarely")]
-    means = [sum(part) / len(part) for part in (norms[0][:5], norms[0][5:10], norms[0][10:])]
-    assert norms[1] == pytest.approx(means)
+    assert list(norms[1]) == [3, 5, 6, 9, 10, 12]
+    for first, last in itertools.pairwise([0, *norms[1]]):
+        mean = sum(norms[0][step] for step in range(first + 1, last + 1)) / (last - first)
+        assert norms[1][last] == pytest.approx(mean)
 
 
 def test_of_several_batches_the_one_to_blame_is_named(
@@ -450,6 +454,21 @@ def test_a_state_of_another_version_is_refused_by_name(tmp_path: Path) -> None:
         (checkpoint / "state.json").write_text(json.dumps(state | wrong))
         with pytest.raises(ValueError, match=r"state.json is not one that nmt [\d.]+ knows: .*"):
             load_progress(checkpoint)
+
+
+def test_a_validation_that_was_no_number_is_never_the_best(data: TrainingData, tmp_path: Path,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    t = trainer(data, tmp_path, average=2, average_of="best")
+    values = iter([math.nan, 9.0, 7.0, 9.5])
+    monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
+    run(t)
+    assert [int(c.name[5:]) for c in to_average(list_checkpoints(t.checkpoints), t.progress, t.config)] == [8, 12]
+    said: list[str] = []
+    t.validator.config = replace(t.config, average=1)
+    weights = choose_weights(t.checkpoints, t.progress, t.validator, said.append)
+    expected = load_file(step_folder(t.checkpoints, 8) / "model.safetensors")
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert not said
 
 
 def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(data: TrainingData, tmp_path: Path,

@@ -65,6 +65,11 @@ class Pairs:
     def __post_init__(self) -> None:
         assert len(self.source) == len(self.target), "one target for each source"
 
+    @property
+    def longest(self) -> int:
+        """Pieces of the longest sentence, of either side."""
+        return max((int(side.lengths_N.max()) for side in (self.source, self.target) if len(side)), default=0)
+
 
 def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> Pairs:
     """Text pairs as ids, some at a time, so that the lists of a large corpus are never all in memory."""

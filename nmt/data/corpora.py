@@ -23,7 +23,7 @@ import re
 import threading
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -105,6 +105,23 @@ def clean_train(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]
     ledger = corpus.ledgers["train"].then(cleaning)
     require_pairs(train, ledger)
     return train, ledger
+
+
+def load_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[list[str], Ledger]:
+    """Text in one language alone, a sentence a line, by the rules above for training text; what `held_out` has is
+    dropped if `config.drop_held_out` says so. OSError if the file isn't there."""
+    split = Split(training=True)
+    for number, line in enumerate(_lines(file, split), start=1):
+        split.add(line, "-", number)  # a side that is good
+    lines: list[str] = []
+    for line, _ in split.pairs:
+        if len(line) > config.max_characters:
+            split.ledger.drop(f"longer than {config.max_characters:,} characters")
+        elif config.drop_held_out and line in held_out:
+            split.ledger.drop("occurs in val or test")
+        else:
+            lines.append(line)
+    return lines, split.ledger
 
 
 def corpus_name(config: DataConfig) -> str | None:

@@ -40,7 +40,12 @@ class SampledText:
         self.word_O = torch.tensor([word for line in words for word in line], dtype=torch.int64)
         self.words_N = torch.tensor([len(line) for line in words], dtype=torch.int64)
         most = [max(map(len, options)) for options in candidates]
-        long_N = torch.tensor([sum(most[word] for word in line) > longest for line in words], dtype=torch.bool)
+        usual = [len(options[0]) for options in candidates]
+        mosts = [sum(most[word] for word in line) for line in words]
+        long_N = torch.tensor([length > longest for length in mosts], dtype=torch.bool)
+        self.longest = max((sum(usual[word] for word in line) if length > longest else length
+                            for line, length in zip(words, mosts, strict=True)), default=0)
+        """Most pieces that a line can be drawn with."""
         self.fixed_O = long_N.repeat_interleave(self.words_N)
 
     def draw(self, generator: torch.Generator) -> Sequences:
@@ -72,6 +77,11 @@ class SampledPairs:
     def __init__(self, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], alpha: float, longest: int) -> None:
         self.source = SampledText(tokenizer.source, [source for source, _ in pairs], alpha, longest)
         self.target = SampledText(tokenizer.target, [target for _, target in pairs], alpha, longest)
+
+    @property
+    def longest(self) -> int:
+        """Most pieces that a side can be drawn with."""
+        return max(self.source.longest, self.target.longest)
 
     def draw(self, seed: int, epoch: int) -> Pairs:
         """A pure function of (seed, epoch): the same in every process."""

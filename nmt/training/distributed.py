@@ -39,7 +39,7 @@ PREPARING = timedelta(days=7)
 PATIENCE = timedelta(minutes=30)
 # What PyTorch's RuntimeError says when another process is gone.
 LOST = re.compile(r"(closed|reset) by peer|connection (was )?(closed|reset)|remote process exited|broken pipe|"
-                  r"timed? ?out|got 0 bytes", re.I)
+                  r"timed out waiting|(wait|operation|socket) timeout|connection timed out|got 0 bytes", re.I)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Processes:
         dist.broadcast(length, rank, group=group or self.control)
         text = text if rank == self.rank else torch.empty(int(length), dtype=torch.uint8)
         dist.broadcast(text, rank, group=group or self.control)
-        read: Item = json.loads(bytes(text.tolist()))
+        read: Item = json.loads(text.numpy().tobytes())
         return read
 
     def total(self, values: Sequence[float]) -> list[float]:

@@ -70,13 +70,6 @@ class Window:
         self.sentences += batch.src_BS.size(0)
 
     @contextlib.contextmanager
-    def pausing(self) -> Iterator[None]:
-        """Leave the time within out."""
-        started = time.perf_counter()
-        yield
-        self.started += time.perf_counter() - started
-
-    @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
         """Count the time within as waiting for data."""
         started = time.perf_counter()
@@ -111,7 +104,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, say: Callable
     require_batches_for_all(training, processes)
     require_room(config, data)
     if training.threads or processes.size > 1:
-        torch.set_num_threads(training.threads or max(1, len(os.sched_getaffinity(0)) // processes.local_size))
+        torch.set_num_threads(training.threads or max(1, usable_cores() // processes.local_size))
     keep_freed_memory()
     torch.manual_seed(training.seed)
     model = Transformer(config.model, data.tokenizer.src_vocab_size, data.tokenizer.tgt_vocab_size)
@@ -132,6 +125,11 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, say: Callable
     return trainer
 
 
+def usable_cores() -> int:
+    """Cores that this process may run on, where the system tells; else all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def require_batches_for_all(config: TrainingConfig, processes: Processes) -> None:
     n, size = config.accumulate, processes.size
     require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step, one each. "
@@ -144,11 +142,10 @@ def require_room(config: Config, data: TrainingData) -> None:
     """That no sentence is too long for the model: else validation would fail, hours later."""
     if config.model.positions != "learned":
         return
-    # Sampled segmentations may be longer than usual ones; validation never samples.
-    for name, pairs in (("training", data.of_epoch(config.training.seed, 0)), ("validation", data.validation)):
-        longest = int(torch.cat([pairs.source.lengths_N, pairs.target.lengths_N]).max()) + 1
+    for name, pairs in (("training", data.train), ("validation", data.validation)):
+        longest = pairs.longest + 1
         require(longest <= config.model.max_positions,
-                f"a {name} sentence takes {longest} positions, and model.max_positions is "
+                f"a {name} sentence may take {longest} positions, and model.max_positions is "
                 f"{config.model.max_positions}: raise that, or take model.positions sinusoidal or rotary")
 
 
@@ -216,13 +213,13 @@ class Trainer:
                 stopping = self.processes.ask(lambda: self.interrupted)
                 self.step(batches, window)
                 self.progress.seconds = time.perf_counter() - started
-                step, at_end = self.progress.step, self.progress.step == self.config.max_steps
-                if step % self.config.log_every == 0 or at_end:
+                due = self.validation_is_due()
+                if due or self.progress.step % self.config.log_every == 0:
                     self.log(window, monitor)
                     window = Window()
-                if self.validation_is_due():
-                    with window.pausing():
-                        self.validate_and_save(monitor)
+                if due:
+                    self.validate_and_save(monitor)
+                    window = Window()  # which begins with a checkpoint, so that a resumed run's records are the same
                 if stopping():  # all processes after the same step
                     self.save()
                     raise Stopped
@@ -258,18 +255,13 @@ class Trainer:
     def step(self, batches: Iterator[PlannedBatch], window: Window) -> None:
         """One optimizer step, on the gradient of the mean loss over all real target tokens of `accumulate` batches."""
         self.learner.train()
-        before = replace(self.progress)
         with window.waiting():
             group = [next(batches) for _ in range(self.config.accumulate)]
         learned = self.gradient(group, window)
         limit = self.config.clip_norm or math.inf
         norm = float(whole(nn.utils.clip_grad_norm_(self.model.parameters(), limit)))
         if not math.isfinite(norm):
-            blame = self.blame(group, learned)
-            self.progress = before
-            if before.step:
-                self.save()
-            raise FloatingPointError(blame)
+            raise FloatingPointError(self.blame(group, learned))
         self.progress.step += 1
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
@@ -332,8 +324,8 @@ class Trainer:
         guilty = [name for part in self.processes.gather(mine) for name in part]
         what = (f"the loss is not finite at step {self.progress.step + 1}, of {'; '.join(guilty)}" if guilty else
                 f"the gradient is not finite at step {self.progress.step + 1}, of {'; '.join(map(str, group))}")
-        return (f"{what}. No step was taken; the state before it is kept. Look at those lines, or go on with a lower "
-                f"training.learning_rate")
+        return (f"{what}. No step was taken, and the last checkpoint is good. Look at those lines, or go on from it "
+                f"(--resume) with a lower training.learning_rate")
 
     def log(self, window: Window, monitor: Monitor | None) -> None:
         figures = window.figures(self.processes)

@@ -26,9 +26,8 @@ def find_batch_tokens(learner: Learner, pairs: Pairs, processes: int = 1) -> int
     It must fit in memory with the optimizer's moments beside it, for as many `processes` as share the machine, and
     leave enough batches in an epoch. The gradients of `learner` are cleared.
     """
-    longest = int(torch.maximum(pairs.source.lengths_N, pairs.target.lengths_N).max()) + 1
     size = SMALLEST
-    while size < longest:
+    while size <= pairs.longest:
         size *= 2
     best, speed = 0, 0.0
     while not best or memory_left(learner, processes):
@@ -89,12 +88,15 @@ def memory_left(learner: Learner, processes: int) -> bool:
 
 
 def memory_available(information: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that this machine has free, or that a container's limit (of its control group) leaves; None if neither is
-    told."""
+    """Bytes that this machine has free, or that a container's limit leaves (of its control group, version 2; pages of
+    files, which the system takes back when it needs them, don't count). None if neither is told.
+    """
     free = []
     if information.exists():
         free += [1024 * int(line.split()[1]) for line in information.read_text().splitlines()
                  if line.startswith("MemAvailable")]
     if (group / "memory.max").exists() and (limit := (group / "memory.max").read_text().strip()) != "max":
-        free.append(int(limit) - int((group / "memory.current").read_text()))
+        of_files = sum(int(line.split()[1]) for line in (group / "memory.stat").read_text().splitlines()
+                       if line.startswith(("inactive_file ", "active_file ")))
+        free.append(int(limit) - int((group / "memory.current").read_text()) + of_files)
     return min(free, default=None)

@@ -22,10 +22,16 @@ from nmt.training.checkpoint import (
 from nmt.training.validation import Validator
 
 
+def value_at(progress: Progress, step: int) -> float:
+    """What the validation of a step found, larger is better; the least if there was none, or it was no number."""
+    value = progress.validated.get(str(step), -math.inf)
+    return value if math.isfinite(value) else -math.inf
+
+
 def best_steps(progress: Progress, config: TrainingConfig) -> list[int]:
     """Steps of the best validations, worst first: one, or as many as are averaged."""
     n = config.average if config.average_of == "best" else 1
-    return sorted(map(int, progress.validated), key=lambda step: progress.validated[str(step)])[-n:]
+    return sorted(map(int, progress.validated), key=lambda step: value_at(progress, step))[-n:]
 
 
 def last_steps(progress: Progress, config: TrainingConfig) -> list[int]:
@@ -59,7 +65,7 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator,
     kept = list(map(Path, processes.told(undamaged)))
     if not kept:  # nothing was trained
         return weights(validator.model)
-    best = max(kept, key=lambda checkpoint: progress.validated.get(str(step_of(checkpoint)), -math.inf))
+    best = max(kept, key=lambda one: (step_of(one) == progress.best_step, value_at(progress, step_of(one)), one))
     if progress.best_step and step_of(best) != progress.best_step:
         say(f"The checkpoint of step {progress.best_step:,}, the best, is damaged or gone: the best that is left, of "
             f"step {step_of(best):,}, is taken.")

@@ -53,8 +53,7 @@ class Validator:
     def loss(self) -> dict[str, float]:
         """Loss, nll and perplexity over the validation pairs, in nats a token."""
         smoothed = nll = tokens = 0.0
-        lengths = torch.cat([self.pairs.source.lengths_N, self.pairs.target.lengths_N])
-        budget = max(BATCH_TOKENS, int(lengths.max()) + 1)
+        budget = max(BATCH_TOKENS, self.pairs.longest + 1)
         for index in self.processes.share(plan_batches(self.pairs, budget, seed=0, epoch=0)):
             batch = make_batch(self.pairs, index)
             loss = batch_loss(self.model, batch, self.config.label_smoothing, self.numerics)
