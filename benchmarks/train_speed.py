@@ -178,28 +178,29 @@ def matrix_peak(device: "torch.device", dtype: "torch.dtype") -> float:
 
 
 def print_table(rounds: list[list[Row]]) -> None:
-    """Each system's median figures, and nmt's speed over each peer's: the rounds' median, least and greatest ratio, in
-    sentences and in tokens a second (a system that leaves long sentences out is the faster in sentences)."""
+    """Each system's median figures; below, nmt's speed over each peer's: the rounds' median, least and greatest."""
     table = Table()
-    for heading in ("system", "dtype", "sentences/s", "tokens/s", "MiB", "GPU MiB", "GFLOP/s", "of peak", "waits",
-                    "ratio", "in tokens"):
+    columns = [("sentences/s", "sentences_per_second", 1.0, ""), ("tokens/s", "target_tokens_per_second", 1.0, ""),
+               ("MiB", "peak_memory_mib", 1.0, ""), ("GPU MiB", "gpu_memory_mib", 1.0, ""),
+               ("GFLOP/s", "flop_per_second", 1e-9, ""), ("of peak", "peak_share", 100.0, "%"),
+               ("waits", "data_share", 100.0, "%")]
+    columns = [column for column in columns if any(getattr(row, column[1]) is not None for row in rounds[0])]
+    for heading in ("system", "dtype", *(heading for heading, *_ in columns)):
         table.add_column(heading, justify="left" if heading in ("system", "dtype") else "right")
     for number, first in enumerate(rounds[0]):
-        rows = [rows[number] for rows in rounds]
-        ratios = [ratio_of([getattr(rows[0], field) / getattr(rows[number], field) for rows in rounds])
-                  for field in ("sentences_per_second", "target_tokens_per_second")]
-
-        def median(field: str, scale: float = 1.0, rows: list[Row] = rows) -> float | None:
-            values = [getattr(row, field) for row in rows]
-            return None if None in values else statistics.median(values) * scale
-
+        values = [[getattr(rows[number], field) for rows in rounds] for _, field, *_ in columns]
         table.add_row(first.system, first.dtype, *(
-            "" if value is None else f"{value:,.0f}{unit}" for value, unit in (
-                (median("sentences_per_second"), ""), (median("target_tokens_per_second"), ""),
-                (median("peak_memory_mib"), ""), (median("gpu_memory_mib"), ""), (median("flop_per_second", 1e-9), ""),
-                (median("peak_share", 100), "%"), (median("data_share", 100), "%"))),
-            *(ratios if number else ()))
-    Console().print(table)
+            "" if None in found else f"{statistics.median(found) * scale:,.0f}{unit}"
+            for found, (*_, scale, unit) in zip(values, columns, strict=True)))
+    console = Console()
+    console = Console(width=max(console.width, 100))  # a file has no width of its own
+    console.print(table)
+    for number, peer in enumerate(rounds[0][1:], start=1):
+        # In tokens too: a system that leaves long sentences out is the faster in sentences.
+        told = [f"{ratio_of([getattr(rows[0], field) / getattr(rows[number], field) for rows in rounds])} in {unit}"
+                for field, unit in (("sentences_per_second", "sentences"), ("target_tokens_per_second", "tokens"))]
+        console.print(f"nmt / {peer.system} {peer.dtype}: {', '.join(told)}", markup=False, highlight=False,
+                      soft_wrap=True)
 
 
 def ratio_of(ratios: list[float]) -> str:
