@@ -103,12 +103,7 @@ def command(options: Any) -> int:
         say(note)
     train, ledger = clean_train(corpus, options.data)
     ledgers = {"train": ledger}
-    more: list[list[str]] = []
-    for backward, name in enumerate(("more_source", "more_target")):
-        held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
-        read = [load_sentences(Path(file).expanduser(), options.data, held_out) for file in options[name]]
-        ledgers |= {f"{name.replace('_', ' ')} {n}": ledger for n, (_, ledger) in enumerate(read, start=1)}
-        more.append([line for lines, _ in read for line in lines])
+    more = [read_more(options, corpus, backward, ledgers) for backward in (False, True)]
     work = output.with_name(f"{output.name}.translating")
     with locked(work):
         require_new(output)  # another such command may just have ended
@@ -127,6 +122,15 @@ def command(options: Any) -> int:
     console.print(ledger_table(ledgers))
     say(f"Ready: {output}, with {len(train) + len(added):,} training pairs instead of {len(train):,}")
     return 0
+
+
+def read_more(options: Any, corpus: Corpus, backward: bool, ledgers: dict[str, Ledger]) -> list[str]:
+    """The lines of the files in one language alone, for the models of a direction; their ledgers join the others."""
+    name = "more_target" if backward else "more_source"
+    held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
+    read = [load_sentences(Path(file).expanduser(), options.data, held_out) for file in options[name]]
+    ledgers |= {f"{name.replace('_', ' ')} {n}": ledger for n, (_, ledger) in enumerate(read, start=1)}
+    return [line for lines, _ in read for line in lines]
 
 
 def require_new(output: Path) -> None:
