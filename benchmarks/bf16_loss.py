@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from nmt.cli import load_config
 from nmt.config import Config
+from nmt.data.prepared import Prepared, prepare_run
 from nmt.model.device import choose_device, choose_precision
-from nmt.prepare import Prepared, prepare_run
-from nmt.settings import load_config
 from nmt.training.data import TrainingData
 from nmt.training.loop import Window, make_trainer
 

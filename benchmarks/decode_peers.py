@@ -19,10 +19,11 @@ from typing import Any
 import torch
 
 from nmt.config import require
-from nmt.data.tokenizer import BOS, EOS, PAD, Tokenizer
-from nmt.decode.folder import load_model
+from nmt.data.tokenizer import Tokenizer
 from nmt.model.positions import sinusoids
 from nmt.scoring.metrics import score
+from nmt.translation.model_folder import load_model
+from nmt.vocabulary import BOS, EOS, PAD
 
 # Longest output of the peers; none of the test set's comes near.
 MAX_LENGTH = 100

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from nmt.decode.translator import Translator
+    from nmt.translation.translator import Translator
 
 PEERS = ("ctranslate2-float32", "ctranslate2-int8", "transformers")
 SETTINGS = ("1x1", "1x16", "1x64", "5x1", "5x16", "5x64")
@@ -83,10 +83,10 @@ def main() -> int:
 def write_test_set(args: argparse.Namespace, folder: Path) -> Path:
     """The sources and references, as files that every process reads."""
     from nmt.config import DataConfig
-    from nmt.data.cleaning import tidy
     from nmt.data.corpora import load_corpus
-    from nmt.decode.folder import load_model
-    from nmt.decode.translator import find_model
+    from nmt.text.normalise import tidy
+    from nmt.translation.model_folder import load_model
+    from nmt.translation.translator import find_model
 
     _, _, info = load_model(find_model(str(args.model)))
     corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
@@ -99,7 +99,7 @@ def write_test_set(args: argparse.Namespace, folder: Path) -> Path:
 
 def measure(args: argparse.Namespace, files: Path, setting: str) -> list[Row]:
     """A row for nmt in each dtype and for each peer."""
-    from nmt.decode.translator import find_model
+    from nmt.translation.translator import find_model
 
     beam, batch = map(int, setting.split("x"))
     commands = [(("nmt", dtype), own_command(args, files, dtype, setting)) for dtype in args.dtype or ["auto"]]
@@ -132,8 +132,8 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
     import torch
 
     from nmt.config import DecodingConfig
-    from nmt.decode.translator import Translator, find_model
     from nmt.scoring.metrics import score
+    from nmt.translation.translator import Translator, find_model
 
     if args.threads:
         torch.set_num_threads(args.threads)

@@ -22,12 +22,13 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt.config import DataConfig
-from nmt.data.cleaning import Pair, tidy
+from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
-from nmt.decode.folder import load_model
-from nmt.decode.guard import suspicions
-from nmt.decode.translation import Translation
-from nmt.decode.translator import Translator, find_model
+from nmt.text.normalise import tidy
+from nmt.text.suspicions import suspicions
+from nmt.translation.model_folder import load_model
+from nmt.translation.request import Translation
+from nmt.translation.translator import Translator, find_model
 
 # First and last letter: Latin; Cyrillic, Greek, Arabic, Devanagari; Han, hiragana, katakana.
 LATIN = ("az",)

@@ -125,7 +125,7 @@ def time_training(args: argparse.Namespace) -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
     from nmt.config import Config, ModelConfig, TrainingConfig
-    from nmt.prepare import Prepared
+    from nmt.data.prepared import Prepared
     from nmt.training.data import TrainingData
     from nmt.training.loop import Window, make_trainer
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmt.decode.translator import Translator
+    from nmt.translation.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = ["Translator", "__version__"]
@@ -12,7 +12,7 @@ __all__ = ["Translator", "__version__"]
 def __getattr__(name: str) -> Any:
     """Load `nmt.Translator` when it is first asked for: `import nmt` itself must not pay for torch."""
     if name == "Translator":
-        from nmt.decode.translator import Translator
+        from nmt.translation.translator import Translator
 
         return Translator
     raise AttributeError(f"module 'nmt' has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """The settings of a run: one frozen dataclass a stage, checked when made.
 
-A recipe (YAML) and the command line say only what differs from the defaults here; `nmt.settings` reads both. The field
+A recipe (YAML) and the command line say only what differs from the defaults here; `nmt.cli` reads both. The field
 docstrings are what `--help` prints. Nothing here imports torch, so that help is instant.
 """
 

@@ -7,18 +7,17 @@
 
 import json
 import sys
-import time
 from argparse import SUPPRESS
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.settings import add_decoding_options, add_device_options, override_decoding, parse, run_command
+from nmt.cli import add_decoding_options, add_device_options, override_decoding, parse, run_command
 
 if TYPE_CHECKING:
-    from nmt.decode.translator import Translator
-    from nmt.scoring.metrics import Metric, Score
+    from nmt.scoring.evaluation import Evaluation, HeldOut
+    from nmt.scoring.metrics import Metric
 
 OPTIONS = (
     ("--model", "DIR", "A model or run folder; otherwise the newest finished run's."),
@@ -26,47 +25,6 @@ OPTIONS = (
     ("--hypothesis", "FILE", "Translations to score, instead of translating."),
     ("--json", "FILE", "Also write the scores there; -: to standard output, instead of the table."),
 )
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Text to translate and what it should become, in one version or several."""
-
-    name: str
-    sources: list[str]
-    references: list[list[str]]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """How well a test set was translated."""
-
-    scores: list["Score"]
-    translations: list[str]
-    seconds: float
-    """For translating; 0 if the translations were given."""
-
-
-def evaluate(translator: "Translator", sources: Sequence[str], *references: Sequence[str],
-             metrics: Sequence["Metric"] = ("bleu", "chrf")) -> Evaluation:
-    """Translate and score.
-
-    Raises:
-        ValueError: the numbers of lines differ.
-    """
-    from nmt.scoring.metrics import score
-
-    for lines in references:
-        require_as_many(len(sources), "sources", len(lines), "references")
-    started = time.perf_counter()
-    translations = translator.translate(list(sources))
-    seconds = time.perf_counter() - started
-    return Evaluation(score(translations, *references, metrics=metrics), translations, seconds)
-
-
-def require_as_many(n: int, what: str, m: int, other: str) -> None:
-    if n != m:
-        raise ValueError(f"{n:,} {what} but {m:,} {other}: each line needs its own")
 
 
 def make_parser() -> Any:
@@ -105,8 +63,9 @@ def command(options: Any) -> int:
     return 0
 
 
-def evaluate_file(options: Any, metrics: Sequence["Metric"]) -> Evaluation:
+def evaluate_file(options: Any, metrics: Sequence["Metric"]) -> "Evaluation":
     """Score translations that are there already."""
+    from nmt.scoring.evaluation import Evaluation
     from nmt.scoring.metrics import score
 
     if not options.reference or "source" in options:
@@ -116,9 +75,10 @@ def evaluate_file(options: Any, metrics: Sequence["Metric"]) -> Evaluation:
     return Evaluation(score(translations, *references, metrics=metrics), translations, 0.0)
 
 
-def evaluate_model(options: Any, metrics: Sequence["Metric"]) -> dict[str, Evaluation]:
+def evaluate_model(options: Any, metrics: Sequence["Metric"]) -> "dict[str, Evaluation]":
     """Translate and score the test sets that the options name."""
-    from nmt.decode.translator import Translator, find_model
+    from nmt.scoring.evaluation import evaluate
+    from nmt.translation.translator import Translator, find_model
 
     folder = find_model(options.get("model"))
     if "model" not in options:
@@ -129,7 +89,7 @@ def evaluate_model(options: Any, metrics: Sequence["Metric"]) -> dict[str, Evalu
     return {test.name: evaluate(translator, test.sources, *test.references, metrics=metrics) for test in tests}
 
 
-def read_test_sets(options: Any, folder: Path) -> list[HeldOut]:
+def read_test_sets(options: Any, folder: Path) -> "list[HeldOut]":
     """The files given; or else all test sets of the run that the model folder is in. Their lengths agree."""
     if ("source" in options) != bool(options.reference):
         raise ValueError("--source and --reference belong together: give both, or neither for a run's own test sets")
@@ -143,7 +103,9 @@ def read_test_sets(options: Any, folder: Path) -> list[HeldOut]:
     return [read_held_out(source, references) for source, references in files]
 
 
-def read_held_out(source: Path, references: list[Path]) -> HeldOut:
+def read_held_out(source: Path, references: list[Path]) -> "HeldOut":
+    from nmt.scoring.evaluation import HeldOut, require_as_many
+
     test = HeldOut(source.stem, read_lines(source), [read_lines(path) for path in references])
     for path, lines in zip(references, test.references, strict=True):
         require_as_many(len(test.sources), f"lines in {source}", len(lines), f"in {path}")
@@ -156,7 +118,7 @@ def read_lines(path: Path) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def as_json(results: dict[str, Evaluation]) -> str:
+def as_json(results: "dict[str, Evaluation]") -> str:
     """A list with an object for each test set."""
     return json.dumps([
         {"test": name, "sentences": len(result.translations), "seconds": round(result.seconds, 3),
@@ -164,7 +126,7 @@ def as_json(results: dict[str, Evaluation]) -> str:
         for name, result in results.items()], indent=2)
 
 
-def print_table(results: dict[str, Evaluation]) -> None:
+def print_table(results: "dict[str, Evaluation]") -> None:
     """A row for each test set, and below, the signatures of the scores."""
     from rich.console import Console
     from rich.table import Table

@@ -15,8 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from nmt.config import require
-from nmt.settings import (
+from nmt.cli import (
     DECODING_HELP,
     add_decoding_options,
     add_device_options,
@@ -24,10 +23,11 @@ from nmt.settings import (
     parse,
     run_command,
 )
+from nmt.config import require
 
 if TYPE_CHECKING:
-    from nmt.decode.translator import Translator
-    from nmt.jobs import Job
+    from nmt.translation.formats import Job
+    from nmt.translation.translator import Translator
 
 # Bytes read at once for each of `batch_size`: a dozen batches of ordinary lines, to be sorted by length.
 BYTES_AHEAD = 1024
@@ -130,9 +130,9 @@ def open_output(name: str | None, inputs: list[str]) -> IO[bytes]:
 
 def make_job(options: Any) -> "Job":
     """What the options ask for."""
-    from nmt.decode.glossary import Glossary
-    from nmt.decode.translation import Request, Term
-    from nmt.jobs import Columns, Demands, Json, Scoring, Text, Translating
+    from nmt.translation.formats import Columns, Demands, Json, Scoring, Text, Translating
+    from nmt.translation.glossary import Glossary
+    from nmt.translation.request import Request, Term
 
     require(not (options.format == "tsv" and options.alignments), "--alignments goes with --format text or jsonl")
     glossary = Glossary.load(Path(options.glossary)) if "glossary" in options else None
@@ -156,7 +156,7 @@ def make_job(options: Any) -> "Job":
 
 def load_translator(options: Any) -> "Translator":
     """The model that the options name, with the decoding settings they give in place of its own."""
-    from nmt.decode.translator import Translator, find_model
+    from nmt.translation.translator import Translator, find_model
 
     folders = [find_model(folder) for folder in options.get("model", [None])]
     if "model" not in options:

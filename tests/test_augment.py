@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-import nmt.augment
-from nmt.augment import main, new_pairs
+from nmt.augment import main
 from nmt.config import DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
 from nmt.data.corpora import load_sentences
 from nmt.data.tokenizer import train_tokenizer
-from nmt.decode.folder import ModelInfo, save_model
-from nmt.decode.translator import Translator
 from nmt.files import check_sums
-from nmt.model.transformer import Transformer
+from nmt.model.encoder_decoder import Transformer
+from nmt.translation import augmentation
+from nmt.translation.augmentation import new_pairs
+from nmt.translation.model_folder import ModelInfo, save_model
+from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 # A random model would go on to the limit, and the guard would flag it.
@@ -86,7 +87,7 @@ def test_each_sentence_goes_with_its_translation(home: Path, tmp_path: Path) -> 
 
 
 def test_an_interrupted_command_goes_on(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nmt.augment, "CHUNK", 2)
+    monkeypatch.setattr(augmentation, "CHUNK", 2)
     given: list[list[str]] = []
     translate = Translator.translate_n_best
 
@@ -116,7 +117,7 @@ def test_what_was_made_with_other_settings_is_not_taken(
     before = ["--forward", str(home / "forth"), *sampled]
     after = ["--forward", str(home / "other"), *sampled] if "other" in change else [*before, *change]
     assert main(arguments(home, tmp_path / "expected", *after)) == 0
-    monkeypatch.setattr(nmt.augment, "write_corpus", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(augmentation, "write_corpus", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(arguments(home, tmp_path / "out", *before))
     assert list(tmp_path.glob("out.translating/*.txt")), "its translations are there"

@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
-from nmt.data.batches import encode_pairs
-from nmt.data.tokenizer import train_tokenizer
-from nmt.decode.folder import ModelInfo, save_model
+from nmt.data.tokenizer import encode_pairs, train_tokenizer
 from nmt.decode.shortlist import learn_shortlist
-from nmt.model.transformer import Transformer
+from nmt.model.encoder_decoder import Transformer
+from nmt.translation.model_folder import ModelInfo, save_model
 
 ROOT = Path(__file__).parent.parent
 NOUNS = [("Haus", "house"), ("Boot", "boat"), ("Kind", "child"), ("Tier", "animal"), ("Brot", "bread")]

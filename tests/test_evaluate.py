@@ -8,11 +8,12 @@ import torch
 
 from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
 from nmt.data.tokenizer import train_tokenizer
-from nmt.decode.folder import ModelInfo, save_model
-from nmt.decode.translator import Translator
-from nmt.evaluate import evaluate, main
-from nmt.model.transformer import Transformer
+from nmt.evaluate import main
+from nmt.model.encoder_decoder import Transformer
+from nmt.scoring.evaluation import evaluate
 from nmt.scoring.metrics import score
+from nmt.translation.model_folder import ModelInfo, save_model
+from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 DECODING = DecodingConfig(beam_size=2, max_length_ratio=0.2, batch_size=8)

@@ -6,13 +6,13 @@ pure function of (lengths, budget, seed, epoch): to resume is to compute it agai
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 Plan = list[Tensor]
 
@@ -69,15 +69,6 @@ class Pairs:
     def longest(self) -> int:
         """Pieces of the longest sentence, of either side."""
         return max((int(side.lengths_N.max()) for side in (self.source, self.target) if len(side)), default=0)
-
-
-def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> Pairs:
-    """Text pairs as ids, some at a time, so that the lists of a large corpus are never all in memory."""
-    def encoded(side: int, encode: Callable[[list[str]], list[list[int]]]) -> Sequences:
-        return Sequences.of(ids for start in range(0, len(pairs), chunk)
-                            for ids in encode([pair[side] for pair in pairs[start:start + chunk]]))
-
-    return Pairs(encoded(0, tokenizer.encode_source), encoded(1, tokenizer.encode_target))
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from nmt.config import DataConfig
-from nmt.data.cleaning import INVALID, Ledger, Pair, clean, require_pairs, tidy
+from nmt.data.cleaning import Ledger, Pair, clean, require_pairs
+from nmt.text.normalise import INVALID, tidy
 
 MULTI30K = "bentrevett/multi30k"
 PROBE_SECONDS = 10.0

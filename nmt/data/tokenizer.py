@@ -11,24 +11,23 @@ three bytes, as if it had no piece, and comes back as itself; without byte fallb
 import io
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from nmt.config import TokenizerConfig
+from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
-
-UNK, BOS, EOS, PAD = 0, 1, 2, 3
+from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
 
 MAX_SENTENCES = 5_000_000
 """Most sentences that a model is trained on; of a larger corpus, a fixed sample."""
 
-_MARK = "\u2581"  # SentencePiece's space
 _STAND_IN = "\ufdd0"  # a noncharacter: Unicode keeps it out of exchanged text, so no training text gives it a piece
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Not to be learned: the two above, and U+2585, SentencePiece's mark for the unknown: it would skip a sentence with one.
-_NO_PIECE = re.compile(f"[{_MARK}{_STAND_IN}\u2585]")
+_NO_PIECE = re.compile(f"[{SPACE}{_STAND_IN}\u2585]")
 _MAX_BYTES = 1 << 16  # of a training sentence; SentencePiece's own limit of 4,192 would skip longer ones unsaid
 
 
@@ -92,6 +91,15 @@ class Tokenizer:
         return [str(self.target.id_to_piece(i)) for i in ids]
 
 
+def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> Pairs:
+    """Text pairs as ids, some at a time, so that the lists of a large corpus are never all in memory."""
+    def encoded(side: int, encode: Callable[[list[str]], list[list[int]]]) -> Sequences:
+        return Sequences.of(ids for start in range(0, len(pairs), chunk)
+                            for ids in encode([pair[side] for pair in pairs[start:start + chunk]]))
+
+    return Pairs(encoded(0, tokenizer.encode_source), encoded(1, tokenizer.encode_target))
+
+
 def segmentations(model: Any, words: Sequence[str], most: int) -> list[list[list[int]]]:
     """The likeliest segmentations of each word (a text without spaces), its usual one first.
 
@@ -107,18 +115,18 @@ def segmentations(model: Any, words: Sequence[str], most: int) -> list[list[list
         raise ValueError("training.subword_sampling needs a unigram tokenizer: this one is of another kind, and gives "
                          "one segmentation only") from error
     usual = _encode(model, words)
-    return [[best] if UNK in best or _MARK in word else [best, *(ids for ids in options if ids != best)]
+    return [[best] if UNK in best or SPACE in word else [best, *(ids for ids in options if ids != best)]
             for word, best, options in zip(words, usual, likely, strict=True)]
 
 
 def _encode(model: Any, texts: Sequence[str]) -> list[list[int]]:
     texts = [_without_surrogates(text) for text in texts]
-    marked = [n for n, text in enumerate(texts) if _MARK in text]
+    marked = [n for n, text in enumerate(texts) if SPACE in text]
     for n in marked:
-        texts[n] = texts[n].replace(_STAND_IN, "\ufffd").replace(_MARK, _STAND_IN)
+        texts[n] = texts[n].replace(_STAND_IN, "\ufffd").replace(SPACE, _STAND_IN)
     ids: list[list[int]] = model.encode(texts, out_type=int)
     for n in marked:
-        ids[n] = _respell(ids[n], _byte_ids(model, _STAND_IN), _byte_ids(model, _MARK))
+        ids[n] = _respell(ids[n], _byte_ids(model, _STAND_IN), _byte_ids(model, SPACE))
     return ids
 
 

@@ -10,11 +10,10 @@ from typing import Protocol
 from torch import Tensor
 
 from nmt.config import DecodingConfig
-from nmt.decode.constraints import Automaton
+from nmt.decode.phrases import Automaton
 from nmt.model.cache import DecoderCache
+from nmt.vocabulary import BOS, PAD, UNK
 
-# The same in every tokenizer of this toolkit (see `nmt.config.TokenizerConfig`).
-UNK, BOS, EOS, PAD = 0, 1, 2, 3
 # Never written: unknown text is no text, and with byte fallback every character has pieces.
 FORBIDDEN = (UNK, BOS, PAD)
 # A hypothesis that leaves a phrase half-written may first have to end a character and part a word.

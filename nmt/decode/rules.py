@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nmt.decode.constraints import Automaton
-from nmt.decode.hypothesis import EOS, FORBIDDEN, most_distance
+from nmt.decode.hypothesis import FORBIDDEN, most_distance
+from nmt.decode.phrases import Automaton
+from nmt.vocabulary import EOS
 
 NEVER = -math.inf
 # Least attention of a source position that the coverage penalty sees: the logarithm of 0 would end all ranking.

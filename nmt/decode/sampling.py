@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from nmt.config import DecodingConfig
-from nmt.decode.hypothesis import BOS, EOS, FORBIDDEN, Decoder, Demands, Hypothesis, length_divisor, longest_output
+from nmt.decode.hypothesis import FORBIDDEN, Decoder, Demands, Hypothesis, length_divisor, longest_output
+from nmt.vocabulary import BOS, EOS
 
 NEVER = -math.inf
 

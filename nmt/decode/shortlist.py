@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nmt.data.batches import Pairs, Sequences
-from nmt.decode.hypothesis import BOS, EOS, PAD, UNK
+from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 Ints = NDArray[np.int64]
 

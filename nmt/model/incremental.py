@@ -17,10 +17,10 @@ from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 from nmt.model.attention import CrossAttention, SelfAttention
+from nmt.model.blocks import DecoderBlock, Residual
 from nmt.model.cache import DecoderCache
-from nmt.model.layers import DecoderBlock, Residual
+from nmt.model.encoder_decoder import Transformer
 from nmt.model.precision import Int8Linear, some_outputs
-from nmt.model.transformer import Transformer
 
 Map = Callable[[Tensor], Tensor]
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from nmt.config import DecodingPrecision
 from nmt.model.device import choose_precision
-from nmt.model.transformer import Transformer
+from nmt.model.encoder_decoder import Transformer
 
 # Products of fewer multiplications than this are the faster in float32: quantising their input takes longer.
 SMALL = 300_000

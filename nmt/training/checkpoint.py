@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from nmt import __version__
 from nmt.config import from_json, require
-from nmt.decode.folder import read_tensors, set_weights, write_tensors
 from nmt.files import check_sums, whole_folder, write_json
+from nmt.model.weights import read_tensors, set_weights, write_tensors
 from nmt.training.distributed import shared_as, whole
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq", "momentum")

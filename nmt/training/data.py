@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nmt.config import TrainingConfig
-from nmt.data.batches import Pairs, encode_pairs
+from nmt.data.batches import Pairs
 from nmt.data.sampling import SampledPairs
-from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.training.memory import SMALLEST
 
 

@@ -11,11 +11,12 @@ from torch import Tensor
 from nmt import __version__
 from nmt.config import Config, DecodingConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.folder import ModelInfo, save_model, set_weights
 from nmt.decode.shortlist import learn_shortlist
-from nmt.decode.translator import Translator
-from nmt.model.transformer import Transformer
+from nmt.model.encoder_decoder import Transformer
+from nmt.model.weights import set_weights
 from nmt.training.data import TrainingData
+from nmt.translation.model_folder import ModelInfo, save_model
+from nmt.translation.translator import Translator
 
 # Validation sentences that are translated to learn how confident translations are, at most; and which share of them may
 # be less confident than what is still called sure.

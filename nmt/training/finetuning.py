@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.folder import load_model
-from nmt.model.transformer import Transformer
+from nmt.model.encoder_decoder import Transformer
+from nmt.translation.model_folder import load_model
 
 
 def start_from(model: Transformer, tokenizer: Tokenizer, folder: Path) -> str:

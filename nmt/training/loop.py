@@ -14,12 +14,13 @@ from types import FrameType
 import torch
 from torch import nn
 
+from nmt.cli import say
 from nmt.config import Config, TrainingConfig, require
 from nmt.data.batches import Batch, PlannedBatch, plan_batches
-from nmt.decode.folder import set_weights
 from nmt.files import write_lines
 from nmt.model.device import choose_numerics, keep_freed_memory
-from nmt.model.transformer import Transformer
+from nmt.model.encoder_decoder import Transformer
+from nmt.model.weights import set_weights
 from nmt.training.checkpoint import (
     Progress,
     load_checkpoint,
@@ -349,7 +350,7 @@ class Trainer:
         best = " (the best yet)" if self.progress.bad_validations == 0 else ""
         shown = ", ".join(f"{tag.split('/')[1]} {value:.3f}" for tag, value in figures.items())
         minutes = self.progress.seconds / 60
-        monitor.say(f"step {step}, {minutes:,.1f} minutes: validation {shown}{best}")
+        say(f"step {step}, {minutes:,.1f} minutes: validation {shown}{best}")
         self.validator.show(translations, step, monitor)
         write_lines(self.folder / "translations" / f"step-{step:08d}.txt", translations)
 

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from nmt.config import TrainingConfig
 from nmt.data.batches import Batch, hide_pieces
 from nmt.model.device import Numerics
-from nmt.model.transformer import Transformer
+from nmt.model.encoder_decoder import Transformer
 
 # Logits computed at once: 2 million floats (8 MB) stay in a CPU's cache between the passes over them.
 CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}

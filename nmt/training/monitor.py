@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
+from nmt.cli import console, say
 from nmt.files import write_lines
-
-console = Console(stderr=True, highlight=False)
 
 
 class Monitor:
@@ -29,7 +27,7 @@ class Monitor:
         keep_until(self.file, step)
         self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
         self.bar = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"),
-                            TimeRemainingColumn(), console=console, disable=not console.is_terminal)
+                            TimeRemainingColumn(), console=console(), disable=not console().is_terminal)
         self.task: TaskID = self.bar.add_task("training", total=max_steps, completed=step, figures="")
 
     def __enter__(self) -> "Monitor":
@@ -50,11 +48,8 @@ class Monitor:
     def advance(self, step: int, figures: str) -> None:
         """Show where training is: in the bar, or as a line where the output is no terminal."""
         self.bar.update(self.task, completed=step, figures=figures)
-        if not console.is_terminal:
-            self.say(f"step {step}: {figures}")
-
-    def say(self, line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
+        if not console().is_terminal:
+            say(f"step {step}: {figures}")
 
     def text(self, step: int, tag: str, markdown: str) -> None:
         self.writer.add_text(tag, markdown, step)

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from nmt.config import TrainingConfig
+from nmt.model.encoder_decoder import fused_matrices
 from nmt.model.positions import AddedPositions
-from nmt.model.transformer import fused_matrices
 
 MOMENTUM = 0.95  # Muon's
 Model = TypeVar("Model", bound=nn.Module)

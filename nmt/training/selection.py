@@ -8,7 +8,7 @@ from pathlib import Path
 from torch import Tensor
 
 from nmt.config import TrainingConfig
-from nmt.decode.folder import set_weights
+from nmt.model.weights import set_weights
 from nmt.training.checkpoint import (
     Progress,
     average_weights,

@@ -7,15 +7,15 @@ from torch import Tensor
 
 from nmt.config import DecodingConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches
-from nmt.decode.pictures import attention_picture
-from nmt.decode.translator import Translator
 from nmt.model.device import Numerics
-from nmt.model.transformer import Transformer
+from nmt.model.encoder_decoder import Transformer
 from nmt.scoring.metrics import score
 from nmt.training.data import TrainingData
 from nmt.training.distributed import Processes
 from nmt.training.loss import batch_loss
 from nmt.training.monitor import Monitor
+from nmt.translation.pictures import attention_picture
+from nmt.translation.translator import Translator
 
 # Validation sentences shown in TensorBoard, and those of them whose attention is drawn.
 SAMPLES, PICTURES = 8, 3

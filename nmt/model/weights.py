@@ -1,0 +1,38 @@
+"""Weights in safetensors files: written and read by name, without pickle."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+
+def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
+    """Copy weights by name. Raises ValueError, naming one that differs, unless names and shapes are the model's own."""
+    own = dict(model.named_parameters())
+    wrong = sorted(own.keys() ^ tensors.keys()) or [
+        n for n in own if own[n].shape != tensors[n].shape or not tensors[n].is_floating_point()]
+    if wrong:
+        raise ValueError(f"the weights in {origin} don't fit the model's settings: see {wrong[0]}")
+    with torch.no_grad():
+        for name, parameter in own.items():
+            parameter.copy_(tensors[name])
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write a safetensors file. Raises OSError if the system refuses."""
+    try:
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:
+        raise OSError(f"{path} can't be written: {error}") from error
+    path.chmod(path.parent.stat().st_mode & 0o666)  # safetensors leaves it to its owner alone
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read a safetensors file. Raises ValueError, with its name, if it is missing or no such file."""
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"{path} can't be read: {error}") from error

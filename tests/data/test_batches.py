@@ -1,0 +1,73 @@
+"""Batches: every pair once an epoch, within the budget, padded and masked right; plans that repeat."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches
+from nmt.vocabulary import BOS, EOS, PAD
+
+ids = st.lists(st.integers(4, 99), max_size=12)
+corpora = st.lists(st.tuples(ids, ids), min_size=1, max_size=40)
+
+
+def as_pairs(corpus: list[tuple[list[int], list[int]]]) -> Pairs:
+    return Pairs(Sequences.of(s for s, _ in corpus), Sequences.of(t for _, t in corpus))
+
+
+@given(corpora, st.integers(13, 60), st.integers(0, 5), st.integers(0, 5))
+def test_an_epoch_holds_every_pair_once_and_no_batch_is_over_the_budget(
+        corpus: list[tuple[list[int], list[int]]], budget: int, seed: int, epoch: int) -> None:
+    pairs = as_pairs(corpus)
+    plan = plan_batches(pairs, budget, seed, epoch)
+    assert sorted(torch.cat(plan).tolist()) == list(range(len(corpus)))
+    for index in plan:
+        batch = make_batch(pairs, index)
+        assert batch.src_BS.numel() <= budget
+        assert batch.tgt_in_BT.numel() <= budget
+
+
+@given(corpora, st.data())
+def test_a_batch_holds_its_pairs_with_their_ends_and_marks_padding(
+        corpus: list[tuple[list[int], list[int]]], data: st.DataObject) -> None:
+    index = data.draw(st.lists(st.sampled_from(range(len(corpus))), min_size=1, max_size=5))
+    batch = make_batch(as_pairs(corpus), torch.tensor(index))
+    for i, src, src_mask, tgt_in, tgt_out, tgt_mask in zip(index, *vars(batch).values(), strict=True):
+        source, target = corpus[i]
+        assert src[src_mask].tolist() == [*source, EOS]
+        assert tgt_in[tgt_mask].tolist() == [BOS, *target]
+        assert tgt_out[tgt_mask].tolist() == [*target, EOS]
+        for padded, mask in ((src, src_mask), (tgt_in, tgt_mask), (tgt_out, tgt_mask)):
+            assert (padded[~mask] == PAD).all()
+            assert mask.sort(descending=True).values.equal(mask), "padding comes last"
+    assert batch.target_tokens == sum(len(corpus[i][1]) + 1 for i in index)
+    assert batch.source_tokens == sum(len(corpus[i][0]) + 1 for i in index)
+
+
+def random_lengths(n: int) -> Pairs:
+    generator = torch.Generator().manual_seed(1)
+    lengths = (torch.randn(n, generator=generator) * 4 + 14).clamp(3, 40).int().tolist()
+    return as_pairs([([5] * max(1, length + i % 5 - 2), [5] * length) for i, length in enumerate(lengths)])
+
+
+def test_a_plan_is_a_pure_function_of_seed_and_epoch() -> None:
+    pairs = random_lengths(500)
+    one = plan_batches(pairs, 200, seed=1, epoch=3)
+    torch.manual_seed(99)
+    assert all(map(torch.equal, one, plan_batches(pairs, 200, seed=1, epoch=3)))
+    for seed, epoch in ((1, 4), (2, 3)):
+        other = plan_batches(pairs, 200, seed, epoch)
+        assert [b.tolist() for b in other] != [b.tolist() for b in one]
+
+
+def test_little_of_a_batch_is_padding() -> None:
+    pairs = random_lengths(20_000)
+    real = int(pairs.source.lengths_N.sum() + pairs.target.lengths_N.sum()) + 2 * 20_000
+    positions = sum(make_batch(pairs, index).positions for index in plan_batches(pairs, 4096, 1, 0))
+    assert real / positions > 0.9
+
+
+def test_a_pair_over_the_budget_is_an_error_with_both_numbers() -> None:
+    with pytest.raises(ValueError, match=r"31 pieces.*batch_tokens, 30"):
+        plan_batches(as_pairs([([5] * 30, [5])]), 30, 1, 0)

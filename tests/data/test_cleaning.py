@@ -1,0 +1,169 @@
+"""Promises of the text rules, the filters and the ledger."""
+
+import json
+import unicodedata
+from collections import Counter
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from nmt.config import DataConfig
+from nmt.data.cleaning import Ledger, clean, ledger_table
+from nmt.text.normalise import INVALID, tidy
+
+# What files hold at worst: letters in composed and other forms, blanks, separators, controls, marks, surrogates, emoji.
+odd_characters = "aZé e\u0301\u030a \t\r\n\x00\x0b\x1c\x7f\x85\xa0\u2028\u2029\ufeff\ufffd\ud83d\udc80日😀"
+odd_text = st.text(st.sampled_from(odd_characters))
+words = st.text(st.sampled_from("ab cdé"), max_size=30)
+
+
+BLANKS, SPACED = "blanks at the ends removed", "tabs and separators made spaces"
+CONTROLS, RETURN, COMPOSED = "control characters removed", "carriage return at the end removed", "composed to NFC"
+
+
+@pytest.mark.parametrize(("raw", "tidied", "causes"), [
+    ("Ein Mann.", "Ein Mann.", []),
+    ("  zwei  Blanks", "zwei  Blanks", [BLANKS]),
+    ("blank ", "blank", [BLANKS]),
+    ("\u3000全角\u3000", "全角", [BLANKS]),
+    ("Windows\r", "Windows", [RETURN]),
+    ("a\rb", "a b", [SPACED]),
+    ("a\tb\u2028c\x85d\x0be", "a b c d e", [SPACED]),
+    ("N\x00U\x07L\x7f\x80", "NUL", [CONTROLS]),
+    ("u\u0308ber", "über", [COMPOSED]),
+    ("u\x00\u0308ber", "über", [CONTROLS, COMPOSED]),
+    ("Z\udcfcrich", "Z\ufffdrich", [INVALID]),
+    ("\t\r", "", [RETURN, SPACED, BLANKS]),
+])
+def test_text_rules(raw: str, tidied: str, causes: list[str]) -> None:
+    text, found = tidy(raw)
+    assert (text, list(found)) == (tidied, causes)
+
+
+@given(st.text() | odd_text)
+def test_tidy_text_is_one_line_of_nfc_without_controls_and_tidying_it_again_changes_nothing(raw: str) -> None:
+    text, _ = tidy(raw)
+    assert not {"Cc", "Cs", "Zl", "Zp"} & {unicodedata.category(character) for character in text}
+    assert unicodedata.is_normalized("NFC", text)
+    assert len(text.splitlines()) <= 1
+    assert text == text.strip()
+    text.encode()
+    again, causes = tidy(text)
+    assert again == text
+    assert not causes
+
+
+@given(st.text() | odd_text)
+def test_a_text_is_changed_if_and_only_if_a_cause_is_named(raw: str) -> None:
+    text, causes = tidy(raw)
+    assert (text != raw) == bool(causes)
+    assert len(set(causes)) == len(causes)
+
+
+def test_invalid_utf8_is_named() -> None:
+    assert INVALID in tidy(b"Z\xfcrich".decode("utf-8", "surrogateescape"))[1]
+
+
+@pytest.mark.parametrize(("pair", "cause"), [
+    (("a" * 41, "a" * 41), "longer than 40 characters"),
+    (("a" * 11, "b"), "lengths differ more than 1.9 times"),
+    (("Hallo", "Hello"), "repeated"),
+    (("Gesehen", "Seen elsewhere"), "source occurs in val or test"),
+])
+def test_each_filter_drops_and_names_its_cause(pair: tuple[str, str], cause: str) -> None:
+    config = DataConfig(max_characters=40, max_ratio=1.9)
+    kept, ledger = clean([("Hallo", "Hello"), pair], config, {"Gesehen"})
+    assert kept == [("Hallo", "Hello")]
+    assert ledger.dropped == {cause: 1}
+
+
+def test_pairs_at_the_limits_are_kept() -> None:
+    at_limits = [("a" * 40, "a" * 40), ("a" * 10, ""), ("Hallo", "Hello"), ("Hallo", "Hi")]
+    assert clean(at_limits, DataConfig(max_characters=40, max_ratio=2), set())[0] == at_limits
+
+
+def test_filters_can_be_turned_off() -> None:
+    pairs = [("Hallo", "Hello")] * 2
+    config = DataConfig(drop_duplicates=False, drop_held_out=False)
+    assert clean(pairs, config, {"Hallo"}) == (pairs, Ledger(read=2))
+
+
+@given(st.lists(st.tuples(words, words), max_size=30), st.sets(words), st.integers(1, 20), st.floats(1, 4),
+       st.booleans(), st.booleans())
+def test_every_pair_is_kept_in_order_or_dropped_for_one_cause(
+    pairs: list[tuple[str, str]], held_out: set[str], most: int, ratio: float, unique: bool, unseen: bool
+) -> None:
+    config = DataConfig(max_characters=most, max_ratio=ratio, drop_duplicates=unique, drop_held_out=unseen)
+    kept, ledger = clean(pairs, config, held_out)
+    assert ledger.read == len(pairs) == len(kept) + sum(ledger.dropped.values())
+    assert ledger.kept == len(kept)
+    rest = iter(pairs)
+    assert all(pair in rest for pair in kept)
+    assert all(max(map(len, pair)) <= most for pair in kept)
+    assert not unique or max(Counter(kept).values(), default=1) == 1
+    assert not unseen or not held_out & {source for source, _ in kept}
+
+
+causes = st.dictionaries(st.sampled_from(["blank", "repeated", "too long"]), st.integers(1, 9))
+
+
+@given(st.integers(27, 99), causes, causes, causes)
+def test_ledgers_of_two_stages_add_up(read: int, repaired: dict[str, int], first: dict[str, int],
+                                      second: dict[str, int]) -> None:
+    reading = Ledger(read)
+    for cause, count in first.items():
+        reading.drop(cause, count, line=7)
+    cleaning = Ledger(reading.kept)
+    for cause, count in repaired.items():
+        cleaning.repair(cause, count)
+    if sum(second.values()) <= cleaning.read:
+        for cause, count in second.items():
+            cleaning.drop(cause, count)
+    whole = reading.then(cleaning)
+    assert whole.read == read == whole.kept + sum(whole.dropped.values())
+    assert whole.kept == cleaning.kept
+    assert Counter(whole.dropped) == Counter(first) + Counter(cleaning.dropped)
+    assert whole.first == dict.fromkeys(first, 7)
+    assert Ledger.from_dict(json.loads(json.dumps(whole.as_dict()))) == whole
+
+
+def test_the_first_line_of_a_cause_is_kept() -> None:
+    ledger = Ledger(read=9)
+    for line in (3, 5):
+        ledger.drop("a side is blank", line=line)
+        ledger.repair("composed to NFC", line=line + 1)
+    assert ledger.first == {"a side is blank": 3, "composed to NFC": 4}
+
+
+def test_a_cause_that_never_struck_is_not_listed() -> None:
+    ledger = Ledger(read=1)
+    ledger.drop("longer than 256 pieces", 0)
+    assert ledger.dropped == {}
+
+
+def test_more_pairs_cannot_be_dropped_than_were_read() -> None:
+    with pytest.raises(AssertionError, match="more pairs dropped"):
+        Ledger(read=1).drop("blank", 2)
+
+
+def test_a_saved_ledger_that_does_not_add_up_is_refused() -> None:
+    with pytest.raises(ValueError, match="doesn't add up"):
+        Ledger.from_dict(Ledger(read=3).as_dict() | {"kept": 2})
+
+
+def test_the_table_shows_every_count_and_the_first_line() -> None:
+    train, val = Ledger(read=12_345), Ledger(read=7)
+    train.repair("composed to NFC", 31, line=17)
+    train.drop("repeated", 45)
+    val.drop("a side is blank", 2, line=3)
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(ledger_table({"train": train, "val": val}))
+    rows = [line.replace("│", " ").split() for line in console.export_text().splitlines()]
+    assert ["read", "12,345", "7"] in rows
+    assert ["repaired:", "composed", "to", "NFC", "31", "train:17"] in rows
+    assert ["dropped:", "repeated", "45"] in rows
+    assert ["dropped:", "a", "side", "is", "blank", "2", "val:3"] in rows
+    assert ["kept", "12,300", "5"] in rows

@@ -1,0 +1,376 @@
+"""Greedy and beam search agree with their plain definitions, whatever the batch, and stopping early changes nothing."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from nmt.config import DecodingConfig, ModelConfig
+from nmt.decode.beam import best_continuations, force_score, search
+from nmt.decode.ensemble import Ensemble
+from nmt.decode.hypothesis import FORBIDDEN, Demands, Hypothesis
+from nmt.model.encoder_decoder import Transformer
+from nmt.model.incremental import IncrementalDecoder
+from nmt.vocabulary import BOS, EOS, PAD
+
+TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
+seeds = st.integers(0, 2**16)
+many = settings(max_examples=15, deadline=None, derandomize=True)
+
+
+def random_model(seed: int, vocab_size: int = 40, config: ModelConfig = TINY) -> Transformer:
+    """With larger weights than a fresh one, so that its choices differ between positions and hypotheses end."""
+    torch.manual_seed(seed)
+    model = Transformer(config, vocab_size, vocab_size).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(1.5)
+        model.output.weight[EOS] *= 1.5
+    return model
+
+
+def random_sources(seed: int, vocab_size: int = 40, n: int = 6, longest: int = 9) -> list[list[int]]:
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, longest + 1, (n,), generator=generator).tolist()
+    return [torch.randint(4, vocab_size, (length,), generator=generator).tolist() for length in lengths]
+
+
+def batch(sources: list[list[int]]) -> tuple[Tensor, Tensor]:
+    longest = max(map(len, sources)) + 1
+    src_BS = torch.tensor([[*source, EOS, *[PAD] * (longest - 1 - len(source))] for source in sources])
+    return src_BS, src_BS != PAD
+
+
+def find(model: Transformer, sources: list[list[int]], options: DecodingConfig) -> list[list[Hypothesis]]:
+    return search(IncrementalDecoder(model), *batch(sources), options)
+
+
+def divisor(length: int, options: DecodingConfig) -> float:
+    return float((length if options.length_norm == "average" else (5 + length) / 6) ** options.length_penalty)
+
+
+def ruled(log_probs: list[float], ids: list[int], limit: int, options: DecodingConfig,
+          prefix: Sequence[int]) -> dict[int, float]:
+    """What may follow `ids`, and the log-probability that it is chosen by: the definition of every rule."""
+    step, n, bias = len(ids), options.no_repeat_ngram, options.prefix_bias
+    faithful = list(prefix[:step]) == ids[:len(prefix)] and step < len(prefix)
+    if step == limit:
+        return {EOS: log_probs[EOS]}
+    if faithful and bias == 1:
+        return {prefix[step]: log_probs[prefix[step]]}
+    seen = {tuple(ids[i:i + n]) for i in range(step - n + 1)} if n else set()
+    allowed = {}
+    for token, value in enumerate(log_probs):
+        chosen_by = value * options.repetition_penalty if token in ids else value
+        if faithful:
+            chosen_by = math.log((1 - bias) * math.exp(chosen_by) + bias * (token == prefix[step]))
+        if not (token in FORBIDDEN or (token == EOS and step < options.min_length)
+                or (n and tuple([*ids, token][-n:]) in seen)):
+            allowed[token] = chosen_by
+    return allowed
+
+
+def plain_beam_search(model: Transformer, source: list[int], options: DecodingConfig,
+                      prefix: Sequence[int] = ()) -> list[tuple[float, list[int]]]:
+    """The definition: one sentence, whole prefixes instead of a cache, and never an early end."""
+    memory = model.encode(*batch([source]))
+    limit = max(min(int(options.max_length_ratio * len(source)) + 10, options.max_length or 10**9), options.min_length)
+    limit += len(prefix)
+    groups: list[list[tuple[float, list[int]]]] = [[(0.0, [])] for _ in range(options.beam_groups)]
+    finished: list[list[tuple[float, list[int]]]] = [[] for _ in groups]
+    for _ in range(limit + 1):
+        taken: list[int] = []
+        for g, live in enumerate(groups):
+            longer = []
+            for total, ids in live:
+                log_probs = model.decode(torch.tensor([[BOS, *ids]]), memory)[0, -1].log_softmax(0).tolist()
+                longer += [(total + value - options.diversity * taken.count(token), total + value, [*ids, token])
+                           for token, value in ruled(log_probs, ids, limit, options, prefix).items()]
+            size = options.beam_size // options.beam_groups - len(finished[g])
+            best = [(total, ids) for _, total, ids in sorted(longer, reverse=True)[:size]]
+            taken += [ids[-1] for _, ids in best]
+            finished[g] += [(total / divisor(len(ids), options), ids[:-1]) for total, ids in best if ids[-1] == EOS]
+            groups[g] = [(total, ids) for total, ids in best if ids[-1] != EOS]
+    return sorted({tuple(ids): (score, ids) for group in finished for score, ids in group}.values(), reverse=True)
+
+
+@pytest.fixture(autouse=True)
+def no_gradients() -> object:
+    with torch.no_grad():
+        yield
+
+
+@many
+@given(seed=seeds, vocab_size=st.sampled_from([12, 64, 70, 150, 400]), beam_size=st.integers(1, 6),
+       penalty=st.sampled_from([0.0, 0.6, 1.0, 1.7]))
+def test_batched_search_on_the_cache_with_early_stopping_is_the_plain_one(
+        seed: int, vocab_size: int, beam_size: int, penalty: float) -> None:
+    model, sources = random_model(seed, vocab_size), random_sources(seed, vocab_size, n=3, longest=4)
+    options = DecodingConfig(beam_size=beam_size, n_best=(beam_size + 1) // 2, length_penalty=penalty)
+    for found, source in zip(find(model, sources, options), sources, strict=True):
+        expected = plain_beam_search(model, source, options)[:options.n_best]
+        assert [h.ids for h in found] == [ids for _, ids in expected]
+        assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
+
+
+RULES = st.fixed_dictionaries({}, optional={
+    "length_norm": st.just("gnmt"), "min_length": st.integers(1, 6), "max_length": st.integers(6, 9),
+    "no_repeat_ngram": st.integers(1, 3), "repetition_penalty": st.sampled_from([1.2, 2.0]),
+    "length_penalty": st.sampled_from([0.0, 0.6, 1.7])})
+
+
+@many
+@given(seed=seeds, rules=RULES, beams=st.sampled_from([(1, 1), (3, 1), (4, 2), (6, 3), (4, 4)]),
+       diversity=st.sampled_from([0.0, 0.5, 3.0]))
+def test_every_rule_is_its_plain_definition(seed: int, rules: dict[str, Any], beams: tuple[int, int],
+                                            diversity: float) -> None:
+    model, sources = random_model(seed), random_sources(seed, n=3, longest=4)
+    options = DecodingConfig(beam_size=beams[0], beam_groups=beams[1], diversity=diversity, n_best=beams[0], **rules)
+    for found, source in zip(find(model, sources, options), sources, strict=True):
+        expected = plain_beam_search(model, source, options)[:options.n_best]
+        assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
+        if beams[1] == 1:  # groups may find the same, at the same score
+            assert [h.ids for h in found] == [ids for _, ids in expected]
+
+
+@many
+@given(seed=seeds, rules=RULES, bias=st.sampled_from([1.0, 0.9, 0.3]), beam_size=st.integers(1, 4),
+       prefixes=st.lists(st.lists(st.integers(4, 39), max_size=4), min_size=3, max_size=3))
+def test_translations_begin_with_their_prefix_or_lean_to_it(
+        seed: int, rules: dict[str, Any], bias: float, beam_size: int, prefixes: list[list[int]]) -> None:
+    model, sources = random_model(seed), random_sources(seed, n=3, longest=4)
+    options = DecodingConfig(beam_size=beam_size, prefix_bias=bias, **rules)
+    demands = [Demands(prefix=tuple(prefix)) for prefix in prefixes]
+    results = search(IncrementalDecoder(model), *batch(sources), options, demands)
+    for (found, *_), source, prefix in zip(results, sources, prefixes, strict=True):
+        score, ids = plain_beam_search(model, source, options, prefix)[0]
+        assert found.ids == ids
+        assert found.score == pytest.approx(score, abs=1e-4)
+        assert bias < 1 or found.ids[:len(prefix)] == prefix
+
+
+@many
+@given(seed=seeds, rules=RULES, coverage=st.sampled_from([0.0, 0.5]))
+def test_rules_change_the_choice_but_not_what_the_model_gives(seed: int, rules: dict[str, Any],
+                                                              coverage: float) -> None:
+    model, sources = random_model(seed), random_sources(seed, n=3)
+    options = DecodingConfig(beam_size=4, beam_groups=2, n_best=2, coverage_penalty=coverage, **rules)
+    for found, source in zip(find(model, sources, options), sources, strict=True):
+        assert_forced_scores(model, source, found)
+
+
+@many
+@given(seed=seeds, weight=st.sampled_from([0.2, 1.0, 5.0]))
+def test_the_coverage_penalty_is_that_of_gnmt(seed: int, weight: float) -> None:
+    model, sources = random_model(seed), random_sources(seed, n=4)
+    options = DecodingConfig(beam_size=5, n_best=5, coverage_penalty=weight)
+    for found, source in zip(find(model, sources, options), sources, strict=True):
+        for h in found:
+            weights: list[Tensor] = []
+            force_score(model, *batch([source]), *batch([h.ids]), cross_weights=weights)
+            seen_S = torch.stack(weights).mean((0, 2))[0].sum(0)
+            penalty = weight * float(seen_S.clamp(1e-6, 1).log().sum())
+            assert h.score == pytest.approx(h.log_prob / (len(h.ids) + 1) + penalty, abs=1e-4)
+
+
+def test_groups_differ_more_the_more_diversity_is_asked_for() -> None:
+    def distinct(diversity: float) -> int:
+        options = DecodingConfig(beam_size=6, beam_groups=3, n_best=6, diversity=diversity)
+        found = find(random_model(3), random_sources(3), options)
+        return sum(len({tuple(h.ids[:2]) for h in hypotheses}) for hypotheses in found)
+
+    assert distinct(0.0) < distinct(5.0)
+
+
+@many
+@given(seed=seeds)
+def test_a_beam_of_one_takes_the_most_probable_piece_each_time(seed: int) -> None:
+    model, sources = random_model(seed), random_sources(seed)
+    for (found,), source in zip(find(model, sources, DecodingConfig(beam_size=1)), sources, strict=True):
+        memory, ids = model.encode(*batch([source])), [BOS]
+        while ids[-1] != EOS and len(ids) <= 2 * len(source) + 10:
+            logits_V = model.decode(torch.tensor([ids]), memory)[0, -1]
+            logits_V[list(FORBIDDEN)] = -torch.inf
+            ids.append(int(logits_V.argmax()))
+        assert found.ids == [i for i in ids if i not in (BOS, EOS)]
+
+
+@many
+@given(seed=seeds, beam_size=st.integers(1, 5), order=st.permutations(range(6)), size=st.integers(1, 5))
+def test_neighbours_in_the_batch_change_nothing(seed: int, beam_size: int, order: list[int], size: int) -> None:
+    model, sources = random_model(seed), random_sources(seed)
+    options = DecodingConfig(beam_size=beam_size, n_best=beam_size)
+    together = find(model, sources, options)
+    parts = [order[i:i + size] for i in range(0, len(order), size)]
+    for part in parts:
+        for i, apart in zip(part, find(model, [sources[i] for i in part], options), strict=True):
+            assert [h.ids for h in apart] == [h.ids for h in together[i]]
+            assert [h.score for h in apart] == pytest.approx([h.score for h in together[i]], abs=1e-4)
+
+
+def assert_forced_scores(model: Transformer, source: list[int], found: list[Hypothesis]) -> None:
+    tgt_BT, tgt_mask_BT = batch([h.ids for h in found])
+    src_BS, src_mask_BS = (x.expand(len(found), -1) for x in batch([source]))
+    forced_BT = force_score(model, src_BS, src_mask_BS, tgt_BT, tgt_mask_BT)
+    for h, forced_T in zip(found, forced_BT.tolist(), strict=True):
+        assert h.token_log_probs == pytest.approx(forced_T[:len(h.ids) + 1], abs=1e-4)
+        assert h.log_prob == pytest.approx(sum(forced_T), abs=1e-4)
+
+
+@many
+@given(seed=seeds, penalty=st.sampled_from([0.0, 1.0]))
+def test_a_hypothesis_has_the_score_that_the_model_gives_it_when_forced(seed: int, penalty: float) -> None:
+    model, sources = random_model(seed), random_sources(seed)
+    options = DecodingConfig(beam_size=4, n_best=3, length_penalty=penalty)
+    for found, source in zip(find(model, sources, options), sources, strict=True):
+        assert_forced_scores(model, source, found)
+        for h in found:
+            assert h.score == pytest.approx(h.log_prob / (len(h.ids) + 1) ** penalty, abs=1e-5)
+
+
+@many
+@given(seed=seeds, beam_size=st.integers(1, 6))
+def test_n_best_are_as_many_as_asked_for_all_different_and_best_first(seed: int, beam_size: int) -> None:
+    for n_best in range(1, beam_size + 1):
+        options = DecodingConfig(beam_size=beam_size, n_best=n_best)
+        for found in find(random_model(seed), random_sources(seed), options):
+            assert len({tuple(h.ids) for h in found}) == n_best
+            assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+
+
+@many
+@given(seed=seeds)
+def test_fewer_best_are_the_first_of_more(seed: int) -> None:
+    model, sources = random_model(seed), random_sources(seed)
+    more, fewer = (find(model, sources, DecodingConfig(beam_size=5, n_best=n)) for n in (5, 2))
+    assert [[h.ids for h in found[:2]] for found in more] == [[h.ids for h in found] for found in fewer]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_beam_wide_enough_finds_the_best_of_all_sequences(seed: int) -> None:
+    model, source = random_model(seed, vocab_size=6), [[4, 5, 5]]
+    options = DecodingConfig(beam_size=2**7, n_best=20, max_length=6)
+    every = [list(ids) for length in range(7) for ids in product((4, 5), repeat=length)]
+    tgt_BT, tgt_mask_BT = batch(every)
+    src_BS, src_mask_BS = (x.expand(len(every), -1) for x in batch(source))
+    log_probs = force_score(model, src_BS, src_mask_BS, tgt_BT, tgt_mask_BT).sum(1).tolist()
+    ranked = sorted(((p / (len(ids) + 1), ids) for p, ids in zip(log_probs, every, strict=True)), reverse=True)
+    (found,) = find(model, source, options)
+    assert [h.score for h in found] == pytest.approx([score for score, _ in ranked[:20]], abs=1e-4)
+    assert found[0].ids == ranked[0][1]
+
+
+@many
+@given(seed=seeds, ratio=st.sampled_from([0.1, 1.0, 2.5]), beam_size=st.integers(1, 4))
+def test_each_sentence_has_its_own_longest_length(seed: int, ratio: float, beam_size: int) -> None:
+    sources = random_sources(seed)
+    options = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_length_ratio=ratio)
+    for source, found in zip(sources, find(random_model(seed), sources, options), strict=True):
+        limit = int(ratio * len(source)) + 10
+        assert all(len(h.ids) <= limit and h.finished == (len(h.ids) < limit) for h in found)
+
+
+@many
+@given(seed=seeds, beam_size=st.integers(1, 4))
+def test_unk_bos_and_pad_are_never_written_however_probable(seed: int, beam_size: int) -> None:
+    model = random_model(seed)
+    model.output.weight[list(FORBIDDEN)] *= 20
+    options = DecodingConfig(beam_size=beam_size, n_best=beam_size)
+    for found in find(model, random_sources(seed), options):
+        assert not {i for h in found for i in h.ids} & {*FORBIDDEN, EOS}
+
+
+@many
+@given(seed=seeds, n=st.integers(1, 4), beam_size=st.integers(1, 9), vocab_size=st.sampled_from([5, 64, 65, 200]))
+def test_the_best_continuations_are_those_of_a_plain_top_k(seed: int, n: int, beam_size: int, vocab_size: int) -> None:
+    torch.manual_seed(seed)
+    scores_NK, log_probs_NKV = torch.randn(n, beam_size), torch.randn(n, beam_size, vocab_size)
+    scores_NK[:, 1:][torch.rand(n, beam_size - 1) < 0.3] = -torch.inf
+    best_NK, place_NK = best_continuations(scores_NK, log_probs_NKV, beam_size)
+    totals_NX = (scores_NK[:, :, None] + log_probs_NKV).flatten(1)
+    expected_NK, index_NK = totals_NX.topk(beam_size)
+    width = -(-vocab_size // 64) * 64
+    assert torch.equal(best_NK, expected_NK)
+    real = expected_NK > -torch.inf
+    assert torch.equal((place_NK // width * vocab_size + place_NK % width)[real], index_NK[real])
+
+
+def test_learned_positions_bound_the_output() -> None:
+    config = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, positions="learned",
+                         max_positions=8, tied_embeddings="none")
+    found = find(random_model(1, config=config), [[4, 5, 6], [7]], DecodingConfig(max_length_ratio=5.0))
+    assert all(len(h.ids) <= 7 for (h,) in found)
+    found = find(random_model(1, config=config), [[4, 5, 6], [7]], DecodingConfig(min_length=20))
+    assert all(len(h.ids) == 7 for (h,) in found)
+
+
+def test_a_vocabulary_smaller_than_the_beam_yields_what_there_is() -> None:
+    (found,) = find(random_model(1, vocab_size=5), [[4]], DecodingConfig(beam_size=5, n_best=5))
+    assert len({tuple(h.ids) for h in found}) == len(found) > 0
+
+
+def test_broken_weights_are_named_instead_of_searched_forever() -> None:
+    model = random_model(1)
+    model.output.weight.fill_(torch.nan)
+    with pytest.raises(ValueError, match="not numbers"):
+        find(model, [[4, 5]], DecodingConfig())
+
+
+def learn_to_reverse(vocab_size: int = 10) -> Transformer:
+    torch.manual_seed(1)
+    model = Transformer(ModelConfig(d_model=32, n_heads=4, encoder_layers=1, decoder_layers=1, d_ff=64,
+                                    norm_position="pre", dropout=0.0), vocab_size, vocab_size)
+    optimizer = torch.optim.Adam(model.parameters(), lr=8e-3, betas=(0.9, 0.98))
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, 400)
+    for step in range(400):
+        sources = random_sources(step, vocab_size, n=64, longest=5)
+        (src_BS, mask), (tgt_BT, _) = batch(sources), batch([source[::-1] for source in sources])
+        input_BT = torch.nn.functional.pad(tgt_BT[:, :-1], (1, 0), value=BOS)
+        loss = torch.nn.functional.cross_entropy(model(src_BS, mask, input_BT, mask)[mask], tgt_BT[mask])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    return model.eval()
+
+
+def test_a_model_that_learned_to_reverse_does_so_with_and_without_a_beam() -> None:
+    with torch.enable_grad():
+        model = learn_to_reverse()
+    unseen = random_sources(10**6, vocab_size=10, n=100, longest=5)
+    for beam_size in (1, 4):
+        found: list[list[Hypothesis]] = find(model, unseen, DecodingConfig(beam_size=beam_size))
+        right = sum(best.ids == source[::-1] and best.finished for (best,), source in zip(found, unseen, strict=True))
+        assert right >= 98
+
+
+@many
+@given(seed=seeds, beam_size=st.integers(1, 4))
+def test_an_ensemble_means_its_models_probabilities(seed: int, beam_size: int) -> None:
+    deep = replace(TINY, decoder_layers=2, n_heads=4, norm_position="pre")
+    models = [random_model(seed), random_model(seed + 1, config=deep)]
+    sources = random_sources(seed, n=3)
+    ensemble = Ensemble([IncrementalDecoder(model) for model in models])
+    for found, source in zip(search(ensemble, *batch(sources), DecodingConfig(beam_size=beam_size, n_best=beam_size)),
+                             sources, strict=True):
+        for h in found:
+            one, two = (force_score(model, *batch([source]), *batch([h.ids]))[0].exp() for model in models)
+            assert h.token_log_probs == pytest.approx(((one + two) / 2).log().tolist(), abs=1e-4)
+
+
+def test_an_ensemble_of_one_model_twice_is_that_model() -> None:
+    model, sources = IncrementalDecoder(random_model(1)), random_sources(1)
+    alone, twice = (search(m, *batch(sources), DecodingConfig()) for m in (model, Ensemble([model, model])))
+    assert [h.ids for (h,) in twice] == [h.ids for (h,) in alone]
+
+
+def test_models_of_different_vocabularies_are_no_ensemble() -> None:
+    with pytest.raises(ValueError, match="40, 41 pieces"):
+        Ensemble([IncrementalDecoder(random_model(1, vocab_size=n)) for n in (40, 41)])

@@ -1,0 +1,335 @@
+"""The automaton agrees with regular expressions on the text, however it is segmented, and always knows a way out."""
+
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.config import TokenizerConfig
+from nmt.data.tokenizer import train_tokenizer
+from nmt.decode.phrases import FINISHED, LETTER, OTHER, Automaton, Surfaces, is_letter, read_byte
+from nmt.vocabulary import BOS, EOS, PAD, UNK
+
+SPECIAL = ["<unk>", "<s>", "</s>", "<pad>"]
+BYTES = {f"<0x{byte:02X}>": byte for byte in range(256)}
+few = settings(max_examples=40, deadline=None, derandomize=True)
+many = settings(max_examples=100, deadline=None, derandomize=True)
+
+# Letters of one and two bytes, a mark and a digit; then what parts words, of up to four bytes: signs, Han, kana, emoji.
+LETTERS = "abüж\u0301١"
+OTHERS = " .»本き😀"
+texts = st.text(st.sampled_from("aabb " + LETTERS + OTHERS), max_size=8)
+cores = st.text(st.sampled_from("aabb " + LETTERS + OTHERS), min_size=1, max_size=4).filter(
+    lambda text: text.strip() != "" and "\u0301" not in text)
+phrases = st.tuples(st.sampled_from(["", "", "", "*"]), cores, st.sampled_from(["", "", "*"])).map("".join)
+musts = st.lists(st.lists(phrases, min_size=1, max_size=2), max_size=3)
+must_nots = st.lists(phrases, max_size=3)
+vocabularies = st.lists(texts.filter(bool), max_size=25).map(
+    lambda words: [*SPECIAL, *BYTES, "▁", *dict.fromkeys(word.replace(" ", "▁") for word in words)])
+
+
+def occurs(phrase: str, text: str) -> bool:
+    """The definition, of a text over the letters above (and a to z)."""
+    core = " ".join(phrase.strip().strip("*").split())
+    letter = f"[a-zA-Z{LETTERS}]"
+    left = f"(?<!{letter})" if re.match(letter, core) and phrase.strip()[0] != "*" else ""
+    right = f"(?!{letter})" if re.match(letter, core[-1]) and phrase.strip()[-1] != "*" else ""
+    return re.search(left + re.escape(core) + right, re.sub(" +", " ", text)) is not None
+
+
+def keeps(text: str, must: Sequence[Sequence[str]], must_not: Sequence[str]) -> bool:
+    return all(any(occurs(phrase, text) for phrase in alternatives) for alternatives in must) and not any(
+        occurs(phrase, text) for phrase in must_not)
+
+
+def consistent(must: Sequence[Sequence[str]], must_not: Sequence[str]) -> list[str]:
+    """The forbidden phrases that no required one contains."""
+    required = [phrase.strip().strip("*").strip() for alternatives in must for phrase in alternatives]
+    return [ban for ban in must_not if not any(occurs(ban, phrase) for phrase in required)]
+
+
+def surface(piece: str) -> bytes:
+    return bytes([BYTES[piece]]) if piece in BYTES else piece.replace("▁", " ").encode()
+
+
+def segment(text: bytes, pieces: Sequence[str], seed: int) -> list[int]:
+    """Ids of random pieces that spell the text."""
+    chance, ids, rest = random.Random(seed), [], text
+    surfaces = [surface(piece) for piece in pieces]
+    while rest:
+        ids.append(chance.choice([i for i in range(len(SPECIAL), len(pieces)) if rest.startswith(surfaces[i])]))
+        rest = rest[len(surfaces[ids[-1]]):]
+    return ids
+
+
+def spell(ids: Sequence[int], pieces: Sequence[str]) -> bytes:
+    return b"".join(surface(pieces[i]) for i in ids)
+
+
+def follow(automaton: Automaton, ids: Sequence[int]) -> int:
+    """The state after the pieces, or -1."""
+    state = automaton.start
+    for i in ids:
+        state = int(automaton.row(state)[i])
+        if state == -1:
+            break
+    return state
+
+
+def read(text: str, must: Sequence[Sequence[str]] = (), must_not: Sequence[str] = ()) -> tuple[Automaton, int]:
+    """The automaton over bytes, and its state after the text."""
+    pieces = [*SPECIAL, *BYTES]
+    automaton = Automaton(Surfaces(pieces), must, must_not)
+    return automaton, follow(automaton, segment(text.encode(), pieces, seed=0))
+
+
+def accepts(text: str, must: Sequence[Sequence[str]] = (), must_not: Sequence[str] = ()) -> bool:
+    automaton, state = read(text, must, must_not)
+    return state != -1 and automaton.may_end(state)
+
+
+@many
+@given(pieces=vocabularies, text=texts, must=musts, must_not=must_nots, seed=st.integers(0, 2**16))
+def test_the_verdict_on_a_text_is_that_of_regular_expressions_however_it_is_segmented(
+        pieces: list[str], text: str, must: list[list[str]], must_not: list[str], seed: int) -> None:
+    must_not = consistent(must, must_not)
+    automaton = Automaton(Surfaces(pieces), must, must_not)
+    state, other = (follow(automaton, segment(text.encode(), pieces, seed + n)) for n in range(2))
+    assert state == other
+    assert (state != -1 and automaton.may_end(state)) == keeps(text, must, must_not)
+
+
+@many
+@given(text=st.lists(st.sampled_from([*map(surface, ["a", "▁", "<0xC3>", "<0xBC>", "<0xE6>", "<0x9C>", "<0xAC>",
+                                                     "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"])]), max_size=6),
+       must=musts, must_not=must_nots)
+def test_an_output_is_utf_8(text: list[bytes], must: list[list[str]], must_not: list[str]) -> None:
+    must_not = consistent(must, must_not)
+    pieces = [*SPECIAL, *BYTES]
+    automaton = Automaton(Surfaces(pieces), must, must_not)
+    state = follow(automaton, [len(SPECIAL) + byte for byte in b"".join(text)])
+    try:
+        expected = keeps(b"".join(text).decode(), must, must_not)
+    except UnicodeDecodeError:
+        expected = False
+    assert (state != -1 and automaton.may_end(state)) == expected
+
+
+@many
+@given(pieces=vocabularies, must=musts, must_not=must_nots, seed=st.integers(0, 2**16), steps=st.integers(0, 6))
+def test_from_wherever_a_search_gets_to_advance_leads_to_an_allowed_end_within_the_distance(
+        pieces: list[str], must: list[list[str]], must_not: list[str], seed: int, steps: int) -> None:
+    must_not = consistent(must, must_not)
+    automaton, chance = Automaton(Surfaces(pieces), must, must_not), random.Random(seed)
+    state, ids = automaton.start, []
+    for _ in range(steps):
+        ids.append(chance.choice(np.flatnonzero(automaton.row(state) != -1).tolist()))
+        state = int(automaton.row(state)[ids[-1]])
+    while not automaton.may_end(state):
+        distance, advance = automaton.distance(state), automaton.advance(state)
+        ids.append(chance.choice(advance.tolist()))
+        state = int(automaton.row(state)[ids[-1]])
+        assert 0 <= automaton.distance(state) < distance
+    assert automaton.distance(state) == 0 == len(automaton.advance(state))
+    assert keeps(spell(ids, pieces).decode(), must, must_not)
+
+
+@few
+@given(text=texts, must=musts)
+def test_progress_counts_what_is_met_and_begun(text: str, must: list[list[str]]) -> None:
+    automaton, state = read(text, must)
+    met = sum(any(occurs(phrase, text) for phrase in alternatives) for alternatives in must)
+    assert automaton.met(state) == met
+    assert met <= automaton.progress(state) <= len(must)
+    assert automaton.may_end(state) == (met == len(must))
+    assert automaton.progress(state) < met + 1
+
+
+@pytest.mark.parametrize(("phrase", "text", "found"), [
+    ("house", "house", True), ("house", "a house", True), ("house", "house.", True), ("house", "(house)", True),
+    ("house", "housewife", False), ("house", "warehouse", False), ("house", "House", False), ("house", "hous", False),
+    ("house", "house-boat", True), ("house", "l'house", True), ("house", "house's", True), ("house", "house2", False),
+    ("house", "house_", False), ("house", "housé", False), ("house", "house\u0301", False), ("house", "«house»", True),
+    ("house", "„house“", True), ("house", "house…", True), ("house", "house😀", True), ("house", "❤️house", True),
+    ("house", "彼のhouseを", True), ("house", "houseжук", False), ("house", "hou\u00adse house\u00adwife", False),
+    ("hous*", "housing", True), ("hous*", "warehousing", False), ("*house", "warehouse", True),
+    ("*house", "warehouses", False), ("*ous*", "warehousing", True), ("  New \t York ", "New York.", True),
+    ("New York", "New   York", True), ("New York", "NewYork", False), ("New York", "New Yorker", False),
+    ("New York*", "New Yorker", True), ("New York", "New New York", True), ("New York", "New-York", False),
+    ("Tür", "Tür", True), ("Tu\u0308r", "die Tür", True), ("Tür", "Türe", False), ("Tür", "Tu\u0308r", False),
+    ("Über", "«Über»", True), ("über", "darüber", False), ("*über", "darüber", True),
+    ("日本", "私は日本人です", True), ("日本", "日 本", False), ("カナ", "カナダ", True), ("ไทย", "ภาษาไทยง่าย", True),
+    ("서울", "서울에서", False), ("서울*", "서울에서", True), ("iPhone", "iPhoneを", True), ("3", "13", False),
+    ("😀", "a😀b", True), ("👍🏽", "👍🏽", True), ("C++", "C++11", True), ("%", "10%ig", True), ("...", "ab...c", True),
+    ("U-Bahn", "U-Bahn", True), ("U-Bahn", "U-Bahnhof", False), ("a b", "a a b", True), ("5 * 3", "5 * 3 = 15", True),
+])
+def test_a_phrase_is_found_where_words_begin_and_end(phrase: str, text: str, found: bool) -> None:
+    assert accepts(text, must=[[phrase]]) == found
+    assert accepts(text, must_not=[phrase]) != found
+    assert accepts(f"{text}, {text}!", must=[[phrase]]) == found
+    assert accepts(f"{text}, {text}!", must_not=[phrase]) != found
+
+
+def test_a_banned_word_is_forbidden_only_when_it_is_known_to_be_one() -> None:
+    pieces = [*SPECIAL, *BYTES, "▁house", "wife", "▁is", ".", "“", "é"]
+    automaton = Automaton(Surfaces(pieces), [], ["house"])
+    state = follow(automaton, [pieces.index("▁house")])
+    assert not automaton.may_end(state)
+    allowed = {piece for piece, after in zip(pieces, automaton.row(state).tolist(), strict=True) if after != -1}
+    assert {"wife", "é", "<0x73>", "<0xC3>"} <= allowed
+    assert not allowed & {"▁is", ".", "“", "<0x20>", "<0x2E>", "<0xF1>", *SPECIAL}
+    assert automaton.distance(state) == 1
+    assert automaton.may_end(int(automaton.row(state)[pieces.index("wife")]))
+    # The first bytes of “ are allowed, since letters begin so; the last is not.
+    quote = [len(SPECIAL) + byte for byte in "“".encode()]
+    begun = follow(automaton, [pieces.index("▁house"), *quote[:2]])
+    assert begun != -1
+    assert automaton.row(begun)[quote[2]] == -1
+
+
+def test_special_pieces_are_never_allowed() -> None:
+    automaton = Automaton(Surfaces([*SPECIAL, *BYTES, "▁a", ""]), [["a"]], ["b"])
+    assert automaton.row(automaton.start)[[UNK, BOS, EOS, PAD, -1]].tolist() == [-1] * 5
+    assert automaton.row(automaton.start).dtype == np.int32
+
+
+def test_distance_counts_the_longest_pieces_that_fit() -> None:
+    pieces = [*SPECIAL, *BYTES, "▁New", "▁York", "▁Yor", "k", "▁Nebraska", "house"]
+    automaton = Automaton(Surfaces(pieces), [["New York", "Nebraska City"], ["house"]], [])
+    assert automaton.distance(automaton.start) == 2 + 2
+    assert automaton.progress(automaton.start) == 0
+    state = follow(automaton, [pieces.index("▁New")])
+    assert automaton.distance(state) == 1 + 2
+    assert automaton.progress(state) == 3 / 8
+    assert [pieces[i] for i in automaton.advance(state)] == ["▁York"]
+    state = follow(automaton, [pieces.index("▁New"), pieces.index("▁York")])
+    assert automaton.met(state) == 1 == automaton.progress(state)
+    assert automaton.distance(state) == 2
+    assert [pieces[i] for i in automaton.advance(state)] == ["<0x20>"]
+    state = follow(automaton, [pieces.index("▁New"), pieces.index("▁York"), pieces.index("<0x20>")])
+    assert [pieces[i] for i in automaton.advance(state)] == ["house"]
+
+
+@pytest.mark.parametrize("begin", [[], ["▁the"], ["▁the", "▁"], ["▁New", "▁York"], ["▁the", "▁house"]])
+def test_a_forbidden_phrase_between_two_required_ones_is_gone_round(begin: list[str]) -> None:
+    pieces = [*SPECIAL, *BYTES, "▁", "▁New", "▁York", "▁house", "▁the"]
+    must, must_not = [["New York"], ["house"]], ["York house", "house New", "the house", "the New"]
+    automaton = Automaton(Surfaces(pieces), must, must_not)
+    ids = [pieces.index(piece) for piece in begin]
+    state = follow(automaton, ids)
+    while not automaton.may_end(state):
+        ids.append(int(automaton.advance(state)[-1]))
+        state = int(automaton.row(state)[ids[-1]])
+    assert keeps(spell(ids, pieces).decode(), must, must_not)
+
+
+def test_a_character_is_finished_before_a_phrase_is_begun() -> None:
+    pieces = [*SPECIAL, *BYTES, "▁house"]
+    automaton = Automaton(Surfaces(pieces), [["house"]], [])
+    state = follow(automaton, [len(SPECIAL) + byte for byte in "😀".encode()[:2]])
+    assert automaton.distance(state) == 2 + 1
+    assert [BYTES[pieces[i]] for i in automaton.advance(state)] == list(range(0x80, 0xC0))
+
+
+def test_without_byte_pieces_a_piece_with_no_way_out_is_forbidden() -> None:
+    pieces = [*SPECIAL, "▁a", "▁b", "c", "▁c"]
+    automaton = Automaton(Surfaces(pieces), [["b"]], ["a"])
+    state = follow(automaton, [pieces.index("▁a")])
+    assert [pieces[i] for i in automaton.advance(state)] == ["c"]
+    automaton = Automaton(Surfaces([*SPECIAL, "▁a", "▁b", "▁c"]), [["b"]], ["a"])
+    assert [i for i, after in enumerate(automaton.row(automaton.start)) if after != -1] == [5, 6]
+    automaton = Automaton(Surfaces([*SPECIAL, "<0xC3>", "▁b"]), [["b"]], [])
+    assert [i for i, after in enumerate(automaton.row(automaton.start)) if after != -1] == [5]
+
+
+@pytest.mark.parametrize(("must", "must_not", "message"), [
+    ([["house"], [" "]], [], "must has the phrase ' ', which is empty"),
+    ([["**"]], [], "must has the phrase '\\*\\*', which is empty"),
+    ([], [""], "must_not has the phrase '', which is empty"),
+    ([["house"], []], [], "a constraint without phrases"),
+    ([["a\ud800"]], [], "half a surrogate pair"),
+    ([["garden", "the house"]], ["dog", "house"], "must has 'the house', and must_not has 'house'"),
+    ([["house*"]], ["house"], "must has 'house\\*', and must_not has 'house'"),
+    ([["warehouse"]], ["*house"], "must has 'warehouse', and must_not has '\\*house'"),
+    ([["New  York"]], ["New York"], "must has 'New  York', and must_not has 'New York'"),
+])
+def test_errors_name_what_is_wrong(must: list[list[str]], must_not: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Automaton(Surfaces([*SPECIAL, *BYTES]), must, must_not)
+
+
+def test_a_phrase_that_the_vocabulary_cannot_write_is_named() -> None:
+    surfaces = Surfaces([*SPECIAL, "▁a", "▁b", "c"])
+    Automaton(surfaces, [["ac b"]], ["z"])
+    with pytest.raises(ValueError, match="must has 'abc', which no pieces of the vocabulary spell"):
+        Automaton(surfaces, [["ac"], ["abc"]], [])
+    with pytest.raises(ValueError, match="must has 'a', after which must_not allows no pieces"):
+        Automaton(Surfaces([*SPECIAL, "▁a", "▁b"]), [["a"]], ["a a", "a b"])
+
+
+def test_a_required_word_inside_a_longer_one_is_no_forbidden_one() -> None:
+    assert accepts("a housewife", [["housewife"]], ["house", "wife", "use*"])
+
+
+def test_a_constraint_that_is_met_is_looked_for_no_more() -> None:
+    pieces = [*SPECIAL, *BYTES]
+    automaton = Automaton(Surfaces(pieces), [["house", "home"]], [])
+    states = {follow(automaton, segment(text.encode(), pieces, 0)) for text in ("home is", "house, hous", "home hom")}
+    assert len(states) == 1
+
+
+def test_only_what_is_reached_is_built() -> None:
+    automaton = Automaton(Surfaces([*SPECIAL, *BYTES]), [[f"word{n} and more"] for n in range(500)], [])
+    assert len(automaton.reader.states) == 2
+    automaton.row(automaton.start)
+    assert len(automaton.reader.states) < 80
+
+
+def read_bytes(text: bytes) -> bytes | None:
+    """What the reader knows of the last character; None if the text is refused."""
+    char = OTHER
+    for byte in text:
+        result = read_byte(char, byte)
+        if result is None:
+            return None
+        char = result[0]
+    return char
+
+
+def test_a_character_read_byte_by_byte_is_what_it_is_as_a_whole() -> None:
+    for code in (*range(0x21, 0x3100), *range(0xAC00, 0xD800, 99), *range(0xE000, 0x110000, 199), 0xFE0F, 0xE0100):
+        assert read_bytes(chr(code).encode()) == (LETTER if is_letter(chr(code)) else OTHER), hex(code)
+
+
+@pytest.mark.parametrize("first", [b"", *(bytes([lead]) for lead in range(0xC0, 0x100)), b"\xe0\xa0", b"\xed\x9f",
+                                   b"\xf0\x90", b"\xf1\x80", b"\xf4\x8f", b"\xf0\x90\x80", b"\xf4\x8f\xbf"])
+def test_the_bytes_that_no_character_has_are_refused(first: bytes) -> None:
+    if read_bytes(first) is None:
+        return
+    for byte in range(256):
+        text, char = bytes([*first, byte]), read_bytes(bytes([*first, byte]))
+        try:
+            text.decode()
+            assert char in FINISHED
+        except UnicodeDecodeError as error:
+            unfinished = error.reason == "unexpected end of data" and error.start == 0
+            assert (char is not None) == unfinished
+            assert char not in FINISHED
+
+
+def test_every_segmentation_of_a_trained_tokenizer_ends_in_the_same_state(tmp_path: Path) -> None:
+    lines = [("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
+             ("Zwei Männer sitzen am Tisch.", "Two men sit at the table and drink coffee.")]
+    tokenizer = train_tokenizer(lines * 5, TokenizerConfig(vocab_size=330), tmp_path, "de", "en")
+    pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))
+    automaton = Automaton(Surfaces(pieces), [["dog*"], ["Männer", "Männern"], ["☕"]], ["table", "little cat"])
+    text = "The little dogs and Männer: «tables» ☕"
+    states = {follow(automaton, segment(b" " + text.encode(), pieces, seed)) for seed in range(20)}
+    states.add(follow(automaton, tokenizer.encode_target([text])[0]))
+    assert len(states) == 1
+    assert automaton.may_end(states.pop())

@@ -1,0 +1,185 @@
+"""The shortlist holds what IBM model 1 says; a search among its pieces is the search among all, where it has them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.data.batches import Pairs, Sequences
+from nmt.data.tokenizer import train_tokenizer
+from nmt.decode import shortlist
+from nmt.decode.ensemble import Ensemble, EnsembleCache
+from nmt.decode.hypothesis import Decoder
+from nmt.decode.shortlist import CANDIDATES, ROUNDS, Shortlist, learn_shortlist, model_1
+from nmt.model.cache import DecoderCache
+from nmt.model.encoder_decoder import Transformer
+from nmt.model.incremental import IncrementalDecoder
+from nmt.model.precision import to_int8
+from nmt.model.weights import write_tensors
+from nmt.translation.model_folder import ModelInfo, load_shortlist, save_model
+from nmt.translation.request import Request, Term
+from nmt.translation.spans import pad
+from nmt.translation.translator import Translator
+
+TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32, tied_embeddings="none")
+PAIRS = [("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
+         ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee.")]
+OPTIONS = DecodingConfig(beam_size=3, max_length_ratio=0.5, batch_size=4, guard=False, shortlist=CANDIDATES)
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    folder = tmp_path_factory.mktemp("tokenizer")
+    tokenizer = train_tokenizer(PAIRS * 5, TokenizerConfig(vocab_size=340), folder, "de", "en")
+    torch.manual_seed(1)
+    return Translator(Transformer(TINY, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size), tokenizer, OPTIONS)
+
+
+def pairs(*sentences: tuple[list[int], list[int]]) -> Pairs:
+    return Pairs(Sequences.of(source for source, _ in sentences), Sequences.of(target for _, target in sentences))
+
+
+def plain_model_1(sentences: list[tuple[list[int], list[int]]]) -> dict[tuple[int, int], float]:
+    """The definition, sum by sum."""
+    probability: dict[tuple[int, int], float] = defaultdict(lambda: 1.0)
+    for _ in range(ROUNDS):
+        counts: dict[tuple[int, int], float] = defaultdict(float)
+        totals: dict[int, float] = defaultdict(float)
+        for source, target in sentences:
+            for t in target:
+                whole = sum(probability[s, t] for s in source)
+                for s in source:
+                    counts[s, t] += probability[s, t] / whole
+                    totals[s] += probability[s, t] / whole
+        probability = defaultdict(float, {(s, t): count / totals[s] for (s, t), count in counts.items()})
+    return dict(probability)
+
+
+def test_translations_are_those_of_ibm_model_1() -> None:
+    sentences = [([4, 5], [7, 6, 7]), ([5, 6, 4], [8]), ([6], [9, 8]), ([], [4]), ([5], []), ([5, 5], [6])]
+    source, target, probability = model_1(pairs(*sentences), 10, 10)
+    found = dict(zip(zip(source.tolist(), target.tolist(), strict=True), probability.tolist(), strict=True))
+    assert found == pytest.approx(plain_model_1([(s, t) for s, t in sentences if s and t]))
+
+
+def test_what_always_occurs_together_comes_first() -> None:
+    generator = torch.Generator().manual_seed(1)
+    sources = [torch.randint(4, 30, (5,), generator=generator).tolist() for _ in range(300)]
+    found = learn_shortlist(pairs(*((source, [33 - s for s in source]) for source in sources)), 30, 30)
+    assert found.candidates_UC[4:, 0].tolist() == [33 - s for s in range(4, 30)]
+    assert found.frequent_F.tolist()[:26] == torch.bincount(
+        torch.tensor(sources).flatten().neg() + 33, minlength=30).argsort(descending=True, stable=True)[:26].tolist()
+
+
+def test_of_a_large_corpus_the_pairs_with_rare_words_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = pairs(*[([4, 5], [6])] * 50, ([4, 8], [7]), ([], [7]), *[([4, 5], [6])] * 5, ([9, 5, 5], [6]))
+    assert len(shortlist.choose_pairs(corpus, 10)) == 57
+    monkeypatch.setattr(shortlist, "MOST_CELLS", 30)
+    assert shortlist.choose_pairs(corpus, 10) == [*range(10), 50, 57], "ten times where there is room"
+    monkeypatch.setattr(shortlist, "MOST_CELLS", 8)
+    assert shortlist.choose_pairs(corpus, 10) == [0, 50, 57]
+    monkeypatch.setattr(shortlist, "MOST_CELLS", 3)
+    assert shortlist.choose_pairs(corpus, 10) == [0]
+
+
+def test_a_corpus_without_words_has_an_empty_shortlist() -> None:
+    assert not learn_shortlist(pairs(([], [])), 9, 9).candidates_UC.any()
+
+
+def test_the_list_has_control_pieces_candidates_frequent_ones_and_perhaps_the_sources_own() -> None:
+    candidates = torch.zeros(9, 3, dtype=torch.int32)
+    candidates[5] = torch.tensor([20, 30, 40])
+    candidates[6] = torch.tensor([30, 31, 32])
+    listed = Shortlist(candidates, torch.tensor([12, 11], dtype=torch.int32))
+    sources = torch.tensor([[5, 6, 2], [6, 2, 3]])
+    assert listed.pieces(sources, 2, own=False).tolist() == [0, 1, 2, 3, 11, 12, 20, 30, 31]
+    assert listed.pieces(sources, 1, own=True).tolist() == [0, 1, 2, 3, 5, 6, 11, 12, 20, 30]
+
+
+@pytest.mark.parametrize("kind", ["fp32", "int8", "tied"])
+def test_a_restricted_decoder_gives_the_logits_of_its_pieces(kind: str) -> None:
+    decoders = [IncrementalDecoder(to_int8(model) if kind == "int8" else model)
+                for model in models(replace(TINY, tied_embeddings="three-way") if kind == "tied" else TINY)]
+    for tokens_N1, caches, some in steps_of_both(decoders[0]):
+        found = some.step(tokens_N1, caches[1])
+        torch.testing.assert_close(found, decoders[0].step(PIECES[tokens_N1], caches[0])[..., PIECES])
+
+
+def test_a_restricted_ensemble_means_its_models_probabilities_of_the_pieces() -> None:
+    decoders = [IncrementalDecoder(model) for model in models(TINY)]
+    for tokens_N1, caches, some in steps_of_both(Ensemble(decoders)):
+        own = caches[0].caches if isinstance(caches[0], EnsembleCache) else []
+        apart = [decoder.step(PIECES[tokens_N1], cache)[..., PIECES].softmax(-1)
+                 for decoder, cache in zip(decoders, own, strict=True)]
+        torch.testing.assert_close(some.step(tokens_N1, caches[1]).exp(), (apart[0] + apart[1]) / 2)
+
+
+PIECES = torch.tensor([0, 1, 2, 3, 9, 20, 21, 49])
+
+
+def models(config: ModelConfig) -> list[Transformer]:
+    torch.manual_seed(2)
+    return [Transformer(config, 50, 50).eval() for _ in range(2)]
+
+
+def steps_of_both(whole: Decoder) -> Iterator[tuple[Tensor, list[DecoderCache], Decoder]]:
+    """Newest tokens (N, 1) on the list, the caches of the whole and the restricted decoder, and the latter."""
+    some = whole.restricted(PIECES)
+    assert some.vocab_size == len(PIECES)
+    sources = pad([[5, 6, 7], [8]], torch.device("cpu"))
+    with torch.inference_mode():
+        caches = [whole.start(*sources, 3), some.start(*sources, 3)]
+        for tokens in ([1, 1], [4, 7], [6, 5]):
+            yield torch.tensor(tokens)[:, None], caches, some
+
+
+def test_a_list_of_all_pieces_changes_nothing_and_a_short_one_is_kept_to(translator: Translator) -> None:
+    lines = [source for source, _ in PAIRS]
+    size = translator.tokenizer.tgt_vocab_size
+    nothing = torch.zeros(translator.tokenizer.src_vocab_size, CANDIDATES, dtype=torch.int32)
+    translator.shortlist = Shortlist(nothing, torch.arange(size, dtype=torch.int32))
+    plain = Translator(translator.model, translator.tokenizer, replace(OPTIONS, shortlist=0))
+    assert translator.translate(lines) == plain.translate(lines)
+    translator.shortlist = Shortlist(nothing, torch.arange(50, 60, dtype=torch.int32))
+    own = {i for ids in translator.tokenizer.encode_source(lines) for i in ids}
+    for (best,) in translator.translate_n_best(lines):
+        assert set(best.parts[0].hypothesis.ids) <= own | set(range(50, 60))
+    demanding = [Request(lines[0], must=(Term(("coffee",)),)), Request(lines[0], prefix="Two")]
+    assert translator.translate(demanding) == plain.translate(demanding)
+
+
+def test_it_goes_into_the_model_folder_and_is_asked_for_by_name(translator: Translator, tmp_path: Path) -> None:
+    found = learn_shortlist(pairs(([5, 6], [7, 8])), translator.tokenizer.src_vocab_size,
+                            translator.tokenizer.tgt_vocab_size)
+    info = ModelInfo("de", "en", "two pairs", TINY, OPTIONS)
+    weights = dict(translator.model.named_parameters())
+    save_model(tmp_path / "with", weights, translator.tokenizer, info, "", found)
+    save_model(tmp_path / "without", weights, translator.tokenizer, info, "")
+    loaded = Translator.load(tmp_path / "with", "cpu", precision="fp32")
+    assert loaded.shortlist is not None
+    assert loaded.shortlist.candidates_UC.equal(found.candidates_UC)
+    assert loaded.translate(["Hund"])[0]
+    assert "shortlist 16" in loaded.describe()
+    with pytest.raises(ValueError, match="this model has none"):
+        Translator.load(tmp_path / "without", "cpu").translate(["Hund"])
+
+
+@pytest.mark.parametrize(("name", "tensor"), [
+    ("candidates_UC", torch.zeros(5, 3, dtype=torch.int32)), ("candidates_UC", torch.zeros(400, dtype=torch.int32)),
+    ("frequent_F", torch.tensor([9000], dtype=torch.int32)), ("frequent_F", torch.tensor([-1], dtype=torch.int32)),
+    ("frequent_F", torch.tensor([1.0])), ("frequent_F", torch.zeros(0, dtype=torch.int32)), ("other", torch.zeros(1)),
+])
+def test_a_shortlist_of_another_model_is_refused(translator: Translator, tmp_path: Path, name: str,
+                                                 tensor: Tensor) -> None:
+    size = translator.tokenizer.src_vocab_size
+    tensors = {"candidates_UC": torch.zeros(size, 3, dtype=torch.int32), "frequent_F": torch.tensor([5]).int()}
+    write_tensors(tmp_path / "shortlist.safetensors", tensors)
+    assert load_shortlist(tmp_path, translator.tokenizer) is not None
+    write_tensors(tmp_path / "shortlist.safetensors", tensors | {name: tensor})
+    with pytest.raises(ValueError, match="doesn't fit the model"):
+        load_shortlist(tmp_path, translator.tokenizer)

@@ -1,0 +1,121 @@
+"""Training that starts from a model folder: what is taken over, what is refused, what stays still."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.data.batches import Pairs, Sequences, hide_pieces, make_batch
+from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.model.encoder_decoder import Transformer
+from nmt.training.finetuning import freeze, start_from
+from nmt.training.optim import make_optimizer
+from nmt.translation.model_folder import ModelInfo, save_model
+from nmt.vocabulary import BOS, EOS, PAD, UNK
+
+PAIRS = [(f"der {adjective} {noun}", f"the {word} {thing}")
+         for adjective, word in (("alte", "old"), ("rote", "red"), ("neue", "new"), ("gute", "good"))
+         for noun, thing in (("Hund", "dog"), ("Mann", "man"), ("Fisch", "fish"), ("Hut", "hat"))]
+CONFIG = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=16, dropout=0.0)
+
+
+def tokenizer(folder: Path, pairs: list[tuple[str, str]], joint: bool = True) -> Tokenizer:
+    return train_tokenizer(pairs, TokenizerConfig(vocab_size=40, byte_fallback=False, joint=joint), folder, "de", "en")
+
+
+def new_model(config: ModelConfig, words: Tokenizer, seed: int) -> Transformer:
+    torch.manual_seed(seed)
+    return Transformer(config, words.src_vocab_size, words.tgt_vocab_size).eval()
+
+
+def folder_of(model: Transformer, words: Tokenizer, folder: Path) -> Path:
+    info = ModelInfo("de", "en", "test", model.config, DecodingConfig())
+    save_model(folder, dict(model.named_parameters()), words, info, "A test.\n")
+    return folder
+
+
+@pytest.mark.parametrize("tied", ["three-way", "decoder", "none"])
+def test_with_the_same_vocabulary_the_new_model_is_the_old(tmp_path: Path, tied: str) -> None:
+    words = tokenizer(tmp_path / "words", PAIRS, joint=tied == "three-way")
+    config = replace(CONFIG, tied_embeddings=tied)  # type: ignore[arg-type]
+    old = new_model(config, words, 1)
+    folder = folder_of(old, words, tmp_path / "model")
+    model = new_model(replace(config, dropout=0.3), words, 2)
+    start_from(model, words, folder)
+    batch = make_batch(Pairs(Sequences.of([[5, 6]]), Sequences.of([[7, 8, 9]])), torch.tensor([0]))
+    one, other = (m(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT) for m in (old, model))
+    assert torch.equal(one, other)
+
+
+def test_with_a_new_vocabulary_shared_pieces_keep_their_embedding(tmp_path: Path) -> None:
+    old_words = tokenizer(tmp_path / "old", PAIRS)
+    words = tokenizer(tmp_path / "new", [*PAIRS[:8], *((f"das Pferd {n}", f"the zebra {n}") for n in range(9))])
+    old, model = new_model(CONFIG, old_words, 1), new_model(CONFIG, words, 2)
+    first = model.tgt_embedding.weight.detach().clone()
+    said = start_from(model, words, folder_of(old, old_words, tmp_path / "model"))
+    kept = 0
+    for i in range(words.tgt_vocab_size):
+        there = old_words.target.piece_to_id(piece := words.target.id_to_piece(i))
+        expected = first[i] if old_words.target.id_to_piece(there) != piece else old.tgt_embedding.weight[there]
+        kept += int(old_words.target.id_to_piece(there) == piece)
+        assert torch.equal(model.tgt_embedding.weight[i], expected), piece
+    assert 10 < kept < words.tgt_vocab_size
+    assert f"{kept} of {words.tgt_vocab_size} rows" in said
+    assert torch.equal(dict(model.named_parameters())["decoder.0.cross_attention.kv.weight"],
+                       dict(old.named_parameters())["decoder.0.cross_attention.kv.weight"])
+
+
+def test_another_architecture_is_refused_by_its_settings(tmp_path: Path) -> None:
+    words = tokenizer(tmp_path / "words", PAIRS)
+    folder = folder_of(new_model(CONFIG, words, 1), words, tmp_path / "model")
+    with pytest.raises(ValueError, match=r"model\.d_ff is 32, there 16; model\.norm is 'rms', there 'layer'"):
+        start_from(new_model(replace(CONFIG, d_ff=32, norm="rms"), words, 2), words, folder)
+
+
+def test_frozen_parts_stay_and_the_others_learn(tmp_path: Path) -> None:
+    words = tokenizer(tmp_path / "words", PAIRS)
+    model = new_model(CONFIG, words, 1)
+    freeze(model, ("embeddings", "encoder"))
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizer = make_optimizer(model, TrainingConfig(learning_rate=0.1))
+    batch = make_batch(Pairs(Sequences.of([[5, 6]]), Sequences.of([[7, 8, 9]])), torch.tensor([0]))
+    model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT).square().sum().backward()
+    optimizer.step()
+    changed = {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
+    assert changed
+    assert all(name.startswith("decoder") for name in changed)
+
+
+def test_freezing_everything_is_refused() -> None:
+    with pytest.raises(ValueError, match="nothing is left to learn"):
+        TrainingConfig(freeze=("embeddings", "encoder", "decoder"))
+
+
+@given(st.integers(0, 99), st.floats(0.0, 0.9))
+def test_word_dropout_hides_pieces_that_are_read_and_no_mark(seed: int, probability: float) -> None:
+    torch.manual_seed(seed)
+    ids = [list(range(4, 4 + n)) for n in (60, 30)]
+    batch = make_batch(Pairs(Sequences.of(ids), Sequences.of(ids)), torch.arange(2))
+    hidden = hide_pieces(batch, probability)
+    assert torch.equal(hidden.tgt_out_BT, batch.tgt_out_BT)
+    for before, after in ((batch.src_BS, hidden.src_BS), (batch.tgt_in_BT, hidden.tgt_in_BT)):
+        marks = (before == BOS) | (before == EOS) | (before == PAD)
+        assert torch.equal(after[marks], before[marks])
+        assert ((after == before) | (after == UNK)).all()
+        share = float((after[~marks] == UNK).float().mean())
+        assert abs(share - probability) < 0.3
+
+
+def test_the_passes_of_r_drop_hide_different_pieces() -> None:
+    torch.manual_seed(1)
+    ids = [list(range(4, 64))]
+    twice = hide_pieces(make_batch(Pairs(Sequences.of(ids), Sequences.of(ids)), torch.arange(1)).repeated(2), 0.5)
+    one, other = twice.src_BS == UNK
+    assert not one.equal(other)
+    assert one.any()
+    assert other.any()
+    assert twice.tgt_out_BT[0].equal(twice.tgt_out_BT[1])

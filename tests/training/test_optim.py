@@ -1,0 +1,95 @@
+"""Muon: orthogonal steps, fused matrices taken apart, AdamW for the rest. AdamW's own groups."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from nmt.config import ModelConfig, TrainingConfig
+from nmt.model.encoder_decoder import Transformer
+from nmt.training.finetuning import freeze
+from nmt.training.optim import Muon, make_optimizer, orthogonal
+
+MODEL = ModelConfig(d_model=16, n_heads=4, n_kv_heads=2, encoder_layers=1, decoder_layers=1, d_ff=24,
+                    activation="swiglu")
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 8), (2, 5, 12), (2, 12, 5)])
+def test_singular_values_come_near_one(shape: tuple[int, int, int]) -> None:
+    matrices = torch.randn(shape, generator=torch.Generator().manual_seed(1)) * 40
+    u, s, vh = torch.linalg.svd(matrices, full_matrices=False)
+    result = orthogonal(matrices)
+    values = torch.linalg.svdvals(result[s.amin(-1) > 0.05 * s.amax(-1)])
+    assert values.numel()
+    assert float(values.min()) > 0.6
+    assert float(values.max()) < 1.3
+    # The same singular vectors: in their bases the result is diagonal.
+    inside = u.mT @ result @ vh.mT
+    assert float((inside - torch.diag_embed(inside.diagonal(dim1=1, dim2=2))).abs().max()) < 1e-4
+    assert torch.equal(orthogonal(torch.zeros(1, 3, 3)), torch.zeros(1, 3, 3))
+
+
+def with_gradients(settings: TrainingConfig) -> tuple[Transformer, torch.optim.Optimizer]:
+    torch.manual_seed(1)
+    model = Transformer(MODEL, 30, 30)
+    for p in model.parameters():
+        p.grad = torch.randn_like(p)
+    return model, make_optimizer(model, settings)
+
+
+def test_each_matrix_of_a_fused_one_takes_a_step_of_its_own() -> None:
+    settings = TrainingConfig(optimizer="muon", muon_rate=3.0, weight_decay=0.1)
+    model, optimizer = with_gradients(settings)
+    for group in optimizer.param_groups:
+        group["lr"] = 0.01
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizer.step()
+    attention = "encoder.0.self_attention.qkv.weight"
+    for start, rows in ((0, 16), (16, 8), (24, 8)):  # q has four heads, k and v two each
+        old, new = before[attention][start:start + rows], model.get_parameter(attention)[start:start + rows]
+        gradient = model.get_parameter(attention).grad
+        assert gradient is not None
+        step = orthogonal(1.95 * gradient[start:start + rows][None])[0]
+        torch.testing.assert_close(new, old * (1 - 0.03 * 0.1) - 0.2 * 0.03 * math.sqrt(16) * step)
+    name = "decoder.0.around_cross.norm.weight"
+    gradient = model.get_parameter(name).grad
+    assert gradient is not None
+    torch.testing.assert_close(model.get_parameter(name), before[name] - 0.01 * gradient.sign())
+
+
+def test_every_learned_parameter_moves_once() -> None:
+    for optimizer_name in ("adamw", "muon"):
+        torch.manual_seed(1)
+        model = Transformer(MODEL, 30, 30)
+        model.encoder.requires_grad_(False)
+        for p in model.parameters():
+            p.grad = torch.randn_like(p) if p.requires_grad else None
+        before = [p.detach().clone() for p in model.parameters()]
+        optimizer = make_optimizer(model, TrainingConfig(optimizer=optimizer_name))
+        owned = [id(p) for group in optimizer.param_groups for p in group["params"]]
+        assert sorted(owned) == sorted(id(p) for p in model.parameters() if p.requires_grad)
+        optimizer.step()
+        moved = [not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True)]
+        assert moved == [p.requires_grad for p in model.parameters()]
+        optimizer.zero_grad()
+        assert all(p.grad is None for p in model.parameters())
+
+
+def test_muon_without_a_matrix_is_adamw() -> None:
+    model = Transformer(ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=16), 30, 30)
+    freeze(model, ("encoder", "decoder"))
+    optimizer = make_optimizer(model, TrainingConfig(optimizer="muon"))
+    assert isinstance(optimizer, torch.optim.AdamW)
+    learned = {id(p) for p in model.parameters() if p.requires_grad}
+    assert {id(p) for group in optimizer.param_groups for p in group["params"]} == learned != set()
+
+
+def test_muon_and_its_adamw_hold_one_state() -> None:
+    model, optimizer = with_gradients(TrainingConfig(optimizer="muon"))
+    assert isinstance(optimizer, Muon)
+    optimizer.step()
+    kinds = {frozenset(optimizer.state[p]) for p in model.parameters()}
+    assert kinds == {frozenset({"momentum"}), frozenset({"step", "exp_avg", "exp_avg_sq"})}
+    assert isinstance(model.src_embedding, nn.Embedding)
+    assert "exp_avg" in optimizer.state[model.src_embedding.weight]
