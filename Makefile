@@ -32,7 +32,8 @@ train-%: $(CORE)
 	@pair='$*'; $(RUN) -m nmt.train --resume --data.source "$${pair%%-*}" --data.target "$${pair#*-}" \
 		$(if $(CORPUS),--data.corpus '$(CORPUS)') $(ARGS)
 
-test: $(DEV)  ## lint, types, layer contracts and tests
+test: $(DEV)  ## format, lint, types, layer contracts and tests
+	$(VENV)/bin/ruff format --check --quiet .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo

@@ -27,8 +27,12 @@ from nmt.model.device import choose_device, choose_precision
 from nmt.training.data import TrainingData
 from nmt.training.loop import Window, make_trainer
 
-PRODUCTS = {torch.ops.aten.mm.default, torch.ops.aten.addmm.default, torch.ops.aten.bmm.default,
-            torch.ops.aten.baddbmm.default}
+PRODUCTS = {
+    torch.ops.aten.mm.default,
+    torch.ops.aten.addmm.default,
+    torch.ops.aten.bmm.default,
+    torch.ops.aten.baddbmm.default,
+}
 
 
 class RoundedProducts(TorchDispatchMode):

@@ -45,18 +45,22 @@ def ctranslate2(job: Job, compute_type: str) -> Callable[[], list[list[int]]]:
     from ctranslate2.specs import TransformerSpec
 
     config, vocabulary = job.model.config, job.tokenizer.target_pieces(range(job.tokenizer.tgt_vocab_size))
-    spec = TransformerSpec.from_config((config.encoder_layers, config.decoder_layers), config.n_heads,
-                                       pre_norm=config.norm_position == "pre")
+    spec = TransformerSpec.from_config(
+        (config.encoder_layers, config.decoder_layers), config.n_heads, pre_norm=config.norm_position == "pre"
+    )
     spec.config.decoder_start_token, spec.config.add_source_eos = "<s>", True
-    for side, embedding, blocks in ((spec.encoder, job.model.src_embedding, job.model.encoder),
-                                    (spec.decoder, job.model.tgt_embedding, job.model.decoder)):
+    for side, embedding, blocks in (
+        (spec.encoder, job.model.src_embedding, job.model.encoder),
+        (spec.decoder, job.model.tgt_embedding, job.model.decoder),
+    ):
         embeddings = side.embeddings[0] if side is spec.encoder else side.embeddings
         embeddings.weight = embedding.weight.detach().numpy()
         side.scale_embeddings = True
         side.position_encodings.encodings = sinusoids(512, config.d_model).numpy()
         for layer, block in zip(side.layer, blocks, strict=True):
-            fill_attention(layer.self_attention, [block.self_attention.qkv, block.self_attention.out],
-                           block.around_self.norm)
+            fill_attention(
+                layer.self_attention, [block.self_attention.qkv, block.self_attention.out], block.around_self.norm
+            )
             if side is spec.decoder:
                 cross = block.cross_attention
                 fill_attention(layer.attention, [cross.q, cross.kv, cross.out], block.around_cross.norm)
@@ -72,15 +76,18 @@ def ctranslate2(job: Job, compute_type: str) -> Callable[[], list[list[int]]]:
     spec.validate()
     folder = tempfile.mkdtemp()
     spec.save(folder)
-    translator = Translator(folder, device="cpu", compute_type=compute_type, inter_threads=1,
-                            intra_threads=torch.get_num_threads())
+    translator = Translator(
+        folder, device="cpu", compute_type=compute_type, inter_threads=1, intra_threads=torch.get_num_threads()
+    )
     pieces = [job.tokenizer.source_pieces(ids) for ids in job.sources]
     number = {piece: i for i, piece in enumerate(vocabulary)}
 
     def translate() -> list[list[int]]:
-        results = translator.translate_batch(pieces, beam_size=job.beam, max_batch_size=job.batch,
-                                             max_decoding_length=MAX_LENGTH, length_penalty=1.0)
+        results = translator.translate_batch(
+            pieces, beam_size=job.beam, max_batch_size=job.batch, max_decoding_length=MAX_LENGTH, length_penalty=1.0
+        )
         return [[number[piece] for piece in result.hypotheses[0]] for result in results]
+
     return translate
 
 
@@ -102,16 +109,32 @@ def transformers(job: Job, _: str) -> Callable[[], list[list[int]]]:
     from transformers import MarianConfig, MarianMTModel
 
     config = job.model.config
-    model = MarianMTModel(MarianConfig(
-        vocab_size=job.tokenizer.tgt_vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers, encoder_attention_heads=config.n_heads,
-        decoder_attention_heads=config.n_heads, encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff,
-        activation_function="relu", scale_embedding=True, pad_token_id=PAD, eos_token_id=EOS, bos_token_id=BOS,
-        decoder_start_token_id=BOS, max_position_embeddings=512, forced_eos_token_id=None)).eval()
+    model = MarianMTModel(
+        MarianConfig(
+            vocab_size=job.tokenizer.tgt_vocab_size,
+            d_model=config.d_model,
+            encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers,
+            encoder_attention_heads=config.n_heads,
+            decoder_attention_heads=config.n_heads,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            activation_function="relu",
+            scale_embedding=True,
+            pad_token_id=PAD,
+            eos_token_id=EOS,
+            bos_token_id=BOS,
+            decoder_start_token_id=BOS,
+            max_position_embeddings=512,
+            forced_eos_token_id=None,
+        )
+    ).eval()
     with torch.no_grad():
         model.lm_head.weight.copy_(job.model.output.weight)
-        for side, embedding, blocks in ((model.model.encoder, job.model.src_embedding, job.model.encoder),
-                                        (model.model.decoder, job.model.tgt_embedding, job.model.decoder)):
+        for side, embedding, blocks in (
+            (model.model.encoder, job.model.src_embedding, job.model.encoder),
+            (model.model.decoder, job.model.tgt_embedding, job.model.decoder),
+        ):
             side.embed_tokens.weight.copy_(embedding.weight)
             side.embed_positions.weight.copy_(sinusoids(512, config.d_model))
             for layer, block in zip(side.layers, blocks, strict=True):
@@ -131,14 +154,22 @@ def transformers(job: Job, _: str) -> Callable[[], list[list[int]]]:
     def translate() -> list[list[int]]:
         output: list[list[int]] = [[]] * len(order)
         for start in range(0, len(order), job.batch):
-            rows = order[start:start + job.batch]
-            src_BS = torch.nn.utils.rnn.pad_sequence([torch.tensor([*job.sources[i], EOS]) for i in rows],
-                                                     batch_first=True, padding_value=PAD)
-            out_BT = model.generate(input_ids=src_BS, attention_mask=src_BS != PAD, num_beams=job.beam, do_sample=False,
-                                    max_new_tokens=MAX_LENGTH, length_penalty=1.0)
+            rows = order[start : start + job.batch]
+            src_BS = torch.nn.utils.rnn.pad_sequence(
+                [torch.tensor([*job.sources[i], EOS]) for i in rows], batch_first=True, padding_value=PAD
+            )
+            out_BT = model.generate(
+                input_ids=src_BS,
+                attention_mask=src_BS != PAD,
+                num_beams=job.beam,
+                do_sample=False,
+                max_new_tokens=MAX_LENGTH,
+                length_penalty=1.0,
+            )
             for i, ids in zip(rows, out_BT[:, 1:].tolist(), strict=True):
-                output[i] = [token for token in (ids[:ids.index(EOS)] if EOS in ids else ids) if token != PAD]
+                output[i] = [token for token in (ids[: ids.index(EOS)] if EOS in ids else ids) if token != PAD]
         return output
+
     return translate
 
 
@@ -155,8 +186,10 @@ def copy_attention(attention: Any, parts: list[Any]) -> None:
 
 
 PEERS: dict[str, tuple[Callable[[Job, str], Callable[[], list[list[int]]]], str]] = {
-    "ctranslate2-float32": (ctranslate2, "float32"), "ctranslate2-int8": (ctranslate2, "int8"),
-    "transformers": (transformers, "float32")}
+    "ctranslate2-float32": (ctranslate2, "float32"),
+    "ctranslate2-int8": (ctranslate2, "int8"),
+    "transformers": (transformers, "float32"),
+}
 
 
 def main() -> None:
@@ -171,10 +204,15 @@ def main() -> None:
     if args.threads:
         torch.set_num_threads(args.threads)
     model, tokenizer, info = load_model(args.model)
-    require((info.model.norm, info.model.positions, info.model.activation, info.model.bias)
-            == ("layer", "sinusoidal", "relu", True), f"{args.model} is not a classic Transformer")
-    require(args.peer != "transformers" or info.model.norm_position == "post",
-            f"{args.model} is pre-norm, which MarianMTModel is not")
+    require(
+        (info.model.norm, info.model.positions, info.model.activation, info.model.bias)
+        == ("layer", "sinusoidal", "relu", True),
+        f"{args.model} is not a classic Transformer",
+    )
+    require(
+        args.peer != "transformers" or info.model.norm_position == "post",
+        f"{args.model} is pre-norm, which MarianMTModel is not",
+    )
     sources = tokenizer.encode_source(args.source.read_text(encoding="utf8").splitlines())
     build, compute_type = PEERS[args.peer]
     translate = build(Job(model, tokenizer, sources, args.beam, args.batch), compute_type)
@@ -183,10 +221,18 @@ def main() -> None:
         started = time.perf_counter()
         output = translate()
         best = min(best, time.perf_counter() - started)
-    (bleu,) = score(tokenizer.decode_target(output), args.reference.read_text(encoding="utf8").splitlines(),
-                    metrics=["bleu"])
-    print(json.dumps({"sentences_per_second": len(sources) / best, "bleu": bleu.value,
-                      "tokens_per_second": sum(map(len, output)) / best}))
+    (bleu,) = score(
+        tokenizer.decode_target(output), args.reference.read_text(encoding="utf8").splitlines(), metrics=["bleu"]
+    )
+    print(
+        json.dumps(
+            {
+                "sentences_per_second": len(sources) / best,
+                "bleu": bleu.value,
+                "tokens_per_second": sum(map(len, output)) / best,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -50,10 +50,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=Help)
     parser.add_argument("--model", type=Path, required=True, help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
-    parser.add_argument("--dtype", action="append", default=[],
-                        help="of nmt: fp32, bf16, int8 or auto; with a shortlist as int8:8; repeatable")
-    parser.add_argument("--setting", action="append", default=[], metavar="BEAMxBATCH",
-                        help=f"beam and batch size; repeatable; otherwise {' '.join(SETTINGS)}")
+    parser.add_argument(
+        "--dtype",
+        action="append",
+        default=[],
+        help="of nmt: fp32, bf16, int8 or auto; with a shortlist as int8:8; repeatable",
+    )
+    parser.add_argument(
+        "--setting",
+        action="append",
+        default=[],
+        metavar="BEAMxBATCH",
+        help=f"beam and batch size; repeatable; otherwise {' '.join(SETTINGS)}",
+    )
     parser.add_argument("--sentences", type=int, default=0, help="of the test set, the first; 0: all")
     parser.add_argument("--repeats", type=int, default=2, help="times that a process translates, the best counts")
     parser.add_argument("--rounds", type=int, default=1, help="times that each row is measured")
@@ -70,10 +79,15 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         files = write_test_set(args, Path(folder))
         if args.profile:
-            return subprocess.run(own_command(args, files, args.dtype[0] if args.dtype else "auto", "5x64"),
-                                  check=False).returncode
-        rows = [row for _ in range(args.rounds) for setting in args.setting or SETTINGS
-                for row in measure(args, files, setting)]
+            return subprocess.run(
+                own_command(args, files, args.dtype[0] if args.dtype else "auto", "5x64"), check=False
+            ).returncode
+        rows = [
+            row
+            for _ in range(args.rounds)
+            for setting in args.setting or SETTINGS
+            for row in measure(args, files, setting)
+        ]
     print_table(rows)
     if args.json:
         args.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
@@ -92,7 +106,7 @@ def write_test_set(args: argparse.Namespace, folder: Path) -> Path:
     corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
     pairs = next(iter(corpus.tests.values()))
     for i, name in enumerate(("source", "reference")):
-        lines = [tidy(pair[i])[0] for pair in pairs[:args.sentences or len(pairs)]]
+        lines = [tidy(pair[i])[0] for pair in pairs[: args.sentences or len(pairs)]]
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
     return folder
 
@@ -105,10 +119,25 @@ def measure(args: argparse.Namespace, files: Path, setting: str) -> list[Row]:
     commands = [(("nmt", dtype), own_command(args, files, dtype, setting)) for dtype in args.dtype or ["auto"]]
     for peer in args.peer:
         system, _, dtype = peer.partition("-")
-        command = [args.peer_python, str(Path(__file__).with_name("decode_peers.py")), peer,
-                   "--model", str(find_model(str(args.model))), "--source", str(files / "source"),
-                   "--reference", str(files / "reference"), "--beam", str(beam), "--batch", str(batch),
-                   "--repeats", str(args.repeats), "--threads", str(args.threads)]
+        command = [
+            args.peer_python,
+            str(Path(__file__).with_name("decode_peers.py")),
+            peer,
+            "--model",
+            str(find_model(str(args.model))),
+            "--source",
+            str(files / "source"),
+            "--reference",
+            str(files / "reference"),
+            "--beam",
+            str(beam),
+            "--batch",
+            str(batch),
+            "--repeats",
+            str(args.repeats),
+            "--threads",
+            str(args.threads),
+        ]
         commands.append(((system, dtype or "float32"), command))
     rows = []
     for (system, dtype), command in commands:
@@ -123,8 +152,23 @@ def measure(args: argparse.Namespace, files: Path, setting: str) -> list[Row]:
 
 def own_command(args: argparse.Namespace, files: Path, dtype: str, setting: str) -> list[str]:
     profile = ["--profile"] if args.profile else []
-    return [sys.executable, __file__, "--model", str(args.model), "--files", str(files), "--dtype", dtype,
-            "--setting", setting, "--repeats", str(args.repeats), "--threads", str(args.threads), *profile]
+    return [
+        sys.executable,
+        __file__,
+        "--model",
+        str(args.model),
+        "--files",
+        str(files),
+        "--dtype",
+        dtype,
+        "--setting",
+        setting,
+        "--repeats",
+        str(args.repeats),
+        "--threads",
+        str(args.threads),
+        *profile,
+    ]
 
 
 def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
@@ -141,8 +185,9 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
     precision, _, shortlist = args.dtype[0].partition(":")
     decoding = DecodingConfig(beam_size=beam, batch_size=batch, shortlist=int(shortlist or 0))
     translator = Translator.load(find_model(str(args.model)), precision=precision, decoding=decoding)
-    sources, references = ((args.files / name).read_text(encoding="utf8").splitlines()
-                           for name in ("source", "reference"))
+    sources, references = (
+        (args.files / name).read_text(encoding="utf8").splitlines() for name in ("source", "reference")
+    )
     if args.profile:
         show_profile(translator, sources)
     best, output = float("inf"), [""]
@@ -152,8 +197,12 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
         best = min(best, time.perf_counter() - started)
     tokens = sum(map(len, translator.tokenizer.encode_target(output)))
     (bleu,) = score(output, references, metrics=["bleu"])
-    return {"dtype": translator.precision + (f":{shortlist}" if shortlist else ""),
-            "sentences_per_second": len(sources) / best, "tokens_per_second": tokens / best, "bleu": bleu.value}
+    return {
+        "dtype": translator.precision + (f":{shortlist}" if shortlist else ""),
+        "sentences_per_second": len(sources) / best,
+        "tokens_per_second": tokens / best,
+        "bleu": bleu.value,
+    }
 
 
 def show_profile(translator: "Translator", sources: list[str]) -> None:
@@ -178,9 +227,15 @@ def print_table(rows: list[Row]) -> None:
             ratios = "–"
         else:
             ratios = ", ".join(f"{name} {ratio(ours, same)}" for name, ours in own[beam, batch])
-        table.add_row(str(beam), str(batch), f"{system} {dtype}",
-                      f"{statistics.median(row.sentences_per_second for row in same):.1f}",
-                      f"{statistics.median(row.tokens_per_second for row in same):.0f}", f"{same[0].bleu:.2f}", ratios)
+        table.add_row(
+            str(beam),
+            str(batch),
+            f"{system} {dtype}",
+            f"{statistics.median(row.sentences_per_second for row in same):.1f}",
+            f"{statistics.median(row.tokens_per_second for row in same):.0f}",
+            f"{same[0].bleu:.2f}",
+            ratios,
+        )
     Console().print(table)
 
 

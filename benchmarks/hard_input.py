@@ -35,10 +35,41 @@ LATIN = ("az",)
 ALPHABETS = ("\u0430\u044f", "\u03b1\u03c9", "\u0627\u064a", "\u0905\u0939")
 UNSPACED = ("\u4e00\u9fff", "\u3041\u3096", "\u30a1\u30fa")
 LONG_WORD = 10_000
-ITEMS = ("https://example.org/a/b?c=1&d=%20e", "www.example.org", "first.last@example.org", "{name}", "{{ count }}",
-         "%s", "%(total)d", "<br/>", "&nbsp;", "<b>{}</b>", '<a href="https://example.org">{}</a>')
-MARKUP = ("<div class='x'>", "</div>", "<p>", "</p", "<b>", "</i>", "<br/>", "<!-- x -->", "&amp;", "&nbsp;",
-          "{% if x %}", "{{x}}", "[b](#c)", "**", "##", "|", "`x = 1;`", "\\n", "<<<", "/>")
+ITEMS = (
+    "https://example.org/a/b?c=1&d=%20e",
+    "www.example.org",
+    "first.last@example.org",
+    "{name}",
+    "{{ count }}",
+    "%s",
+    "%(total)d",
+    "<br/>",
+    "&nbsp;",
+    "<b>{}</b>",
+    '<a href="https://example.org">{}</a>',
+)
+MARKUP = (
+    "<div class='x'>",
+    "</div>",
+    "<p>",
+    "</p",
+    "<b>",
+    "</i>",
+    "<br/>",
+    "<!-- x -->",
+    "&amp;",
+    "&nbsp;",
+    "{% if x %}",
+    "{{x}}",
+    "[b](#c)",
+    "**",
+    "##",
+    "|",
+    "`x = 1;`",
+    "\\n",
+    "<<<",
+    "/>",
+)
 EMOJI = ("😀", "🐶", "🎸", "👍\U0001f3fd", "🇩🇪", "👩\u200d🚀", "❤\ufe0f", "5\ufe0f\u20e3")
 STRAY = b"\x00\x07\t\r\x1b\x7f\x80\xc3\xed\xff"
 
@@ -72,8 +103,10 @@ def word(rng: Random, pairs: Sequence[Pair]) -> str:
 def letters(rng: Random, scripts: Sequence[str], most_words: int, longest: int) -> str:
     """Words of random letters of one of the scripts."""
     first, last = map(ord, rng.choice(scripts))
-    return " ".join("".join(chr(rng.randint(first, last)) for _ in range(rng.randint(1, longest)))
-                    for _ in range(rng.randint(1, most_words)))
+    return " ".join(
+        "".join(chr(rng.randint(first, last)) for _ in range(rng.randint(1, longest)))
+        for _ in range(rng.randint(1, most_words))
+    )
 
 
 def long_word(rng: Random, pairs: Sequence[Pair]) -> str:
@@ -159,11 +192,19 @@ def measure(translator: Translator, kind: str, lines: list[str]) -> Row:
     plain, plain_seconds = timed(translator, lines, guard=False)
     guarded, guarded_seconds = timed(translator, lines, guard=True)
     least = translator.decoding.least_confidence
-    flags = [suspicions(tidy(line)[0], best.text, finished=best.finished, sure=best.confidence >= least)
-             for line, best in zip(lines, plain, strict=True)]
-    return Row(kind, plain_seconds, guarded_seconds, [
-        Answer(line, before.text, tuple(wrong), after.text, after.flags, after.fallback)
-        for line, before, wrong, after in zip(lines, plain, flags, guarded, strict=True)])
+    flags = [
+        suspicions(tidy(line)[0], best.text, finished=best.finished, sure=best.confidence >= least)
+        for line, best in zip(lines, plain, strict=True)
+    ]
+    return Row(
+        kind,
+        plain_seconds,
+        guarded_seconds,
+        [
+            Answer(line, before.text, tuple(wrong), after.text, after.flags, after.fallback)
+            for line, before, wrong, after in zip(lines, plain, flags, guarded, strict=True)
+        ],
+    )
 
 
 def timed(translator: Translator, lines: list[str], *, guard: bool) -> tuple[list[Translation], float]:
@@ -180,10 +221,14 @@ def print_table(rows: list[Row]) -> None:
         off, on = [answer.plain_flags for answer in row.answers], [answer.guarded_flags for answer in row.answers]
         offs, ons = Counter(chain(*off)), Counter(chain(*on))
         fallbacks = Counter(answer.fallback for answer in row.answers if answer.fallback)
-        table.add_row(row.kind, str(len(row.answers)), f"{sum(map(bool, off))} → {sum(map(bool, on))}",
-                      ", ".join(f"{flag} {offs[flag]} → {ons[flag]}" for flag, _ in (offs | ons).most_common()),
-                      ", ".join(f"{name} {count}" for name, count in fallbacks.most_common()),
-                      f"{row.guarded_seconds / row.plain_seconds:.1f}")
+        table.add_row(
+            row.kind,
+            str(len(row.answers)),
+            f"{sum(map(bool, off))} → {sum(map(bool, on))}",
+            ", ".join(f"{flag} {offs[flag]} → {ons[flag]}" for flag, _ in (offs | ons).most_common()),
+            ", ".join(f"{name} {count}" for name, count in fallbacks.most_common()),
+            f"{row.guarded_seconds / row.plain_seconds:.1f}",
+        )
     Console().print(table)
 
 

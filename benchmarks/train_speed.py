@@ -27,12 +27,23 @@ from rich.table import Table
 if TYPE_CHECKING:
     import torch
 
-SPEED = re.compile(r"^(?P<system>.+) (?P<dtype>fp32|bf16): (?P<tokens>[\d.]+) target tokens/s, "
-                   r"(?P<sentences>[\d.]+) sentences/s", re.MULTILINE)
+SPEED = re.compile(
+    r"^(?P<system>.+) (?P<dtype>fp32|bf16): (?P<tokens>[\d.]+) target tokens/s, "
+    r"(?P<sentences>[\d.]+) sentences/s",
+    re.MULTILINE,
+)
 # The reference that peers are measured with; and the paper's two (Vaswani et al. 2017, table 3), with its pre-norm.
 MODELS: dict[str, dict[str, Any]] = {
-    "reference": {"d_model": 256, "n_heads": 4, "encoder_layers": 3, "decoder_layers": 3, "d_ff": 1024, "dropout": 0.3,
-                  "attention_dropout": 0.3, "activation_dropout": 0.3},
+    "reference": {
+        "d_model": 256,
+        "n_heads": 4,
+        "encoder_layers": 3,
+        "decoder_layers": 3,
+        "d_ff": 1024,
+        "dropout": 0.3,
+        "attention_dropout": 0.3,
+        "activation_dropout": 0.3,
+    },
     "base": {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "dropout": 0.1},
     "big": {"d_model": 1024, "n_heads": 16, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 4096, "dropout": 0.3},
 }
@@ -75,8 +86,9 @@ def main() -> int:
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padded positions")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
     parser.add_argument("--rounds", type=int, default=1, help="times that each system runs")
-    parser.add_argument("--peer", action="append", default=[], metavar="COMMAND",
-                        help="run in turn with nmt; repeatable")
+    parser.add_argument(
+        "--peer", action="append", default=[], metavar="COMMAND", help="run in turn with nmt; repeatable"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # the prepared run: be the process that is timed
     args = parser.parse_args()
@@ -113,8 +125,14 @@ def measure(command: list[str]) -> Row:
     if process.returncode or not line:
         sys.exit(f"train_speed: {shlex.join(command)} ended with status {process.returncode} and no line of its speed")
     detail = DETAIL.search(output)
-    row = Row(line["system"], line["dtype"], float(line["sentences"]), float(line["tokens"]),
-              usage.ru_maxrss / 1024, **(json.loads(detail[1]) if detail else {}))
+    row = Row(
+        line["system"],
+        line["dtype"],
+        float(line["sentences"]),
+        float(line["tokens"]),
+        usage.ru_maxrss / 1024,
+        **(json.loads(detail[1]) if detail else {}),
+    )
     print(line[0], file=sys.stderr, flush=True)
     return row
 
@@ -131,8 +149,13 @@ def time_training(args: argparse.Namespace) -> None:
 
     prepared = Prepared.load(args.run)
     model = ModelConfig(norm_position="pre", **MODELS[args.model])
-    training = TrainingConfig(batch_tokens=args.batch_tokens, precision=args.dtype, threads=args.threads,
-                              learning_rate=1e-3, compile=args.compile)
+    training = TrainingConfig(
+        batch_tokens=args.batch_tokens,
+        precision=args.dtype,
+        threads=args.threads,
+        learning_rate=1e-3,
+        compile=args.compile,
+    )
     data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
     trainer = make_trainer(Config(model=model, training=training), data, args.run, print)
     batches = trainer.batches()
@@ -147,17 +170,22 @@ def time_training(args: argparse.Namespace) -> None:
     seconds = time.perf_counter() - window.started
     on_gpu = trainer.numerics.device.type == "cuda"
     dtype = "bf16" if trainer.numerics.bf16 else "fp32"
-    print(f"nmt {dtype}: {window.target_tokens / seconds:.0f} target tokens/s, "
-          f"{window.sentences / seconds:.1f} sentences/s")
+    print(
+        f"nmt {dtype}: {window.target_tokens / seconds:.0f} target tokens/s, "
+        f"{window.sentences / seconds:.1f} sentences/s"
+    )
     with FlopCounterMode(display=False) as counter:  # it slows the steps, so it counts others than those timed
         counted = Window()
         for _ in range(4):
             trainer.step(batches, counted)
     flop = counter.get_total_flops() / counted.positions * window.positions
     peak = matrix_peak(trainer.numerics.device, torch.bfloat16 if trainer.numerics.bf16 else torch.float32)
-    detail = {"flop_per_second": flop / seconds, "peak_share": flop / seconds / peak,
-              "data_share": window.waited / seconds,
-              "gpu_memory_mib": torch.cuda.max_memory_allocated() / 2 ** 20 if on_gpu else None}
+    detail = {
+        "flop_per_second": flop / seconds,
+        "peak_share": flop / seconds / peak,
+        "data_share": window.waited / seconds,
+        "gpu_memory_mib": torch.cuda.max_memory_allocated() / 2**20 if on_gpu else None,
+    }
     print(f"detail: {json.dumps(detail)}")
 
 
@@ -174,33 +202,46 @@ def matrix_peak(device: "torch.device", dtype: "torch.dtype") -> float:
             c = a @ b
         float(c[0, 0])  # which waits for a GPU
         best = min(best, time.perf_counter() - started)
-    return 2 * rows ** 3 * products / best
+    return 2 * rows**3 * products / best
 
 
 def print_table(rounds: list[list[Row]]) -> None:
     """Each system's median figures; below, nmt's speed over each peer's: the rounds' median, least and greatest."""
     table = Table()
-    columns = [("sentences/s", "sentences_per_second", 1.0, ""), ("tokens/s", "target_tokens_per_second", 1.0, ""),
-               ("MiB", "peak_memory_mib", 1.0, ""), ("GPU MiB", "gpu_memory_mib", 1.0, ""),
-               ("GFLOP/s", "flop_per_second", 1e-9, ""), ("of peak", "peak_share", 100.0, "%"),
-               ("waits", "data_share", 100.0, "%")]
+    columns = [
+        ("sentences/s", "sentences_per_second", 1.0, ""),
+        ("tokens/s", "target_tokens_per_second", 1.0, ""),
+        ("MiB", "peak_memory_mib", 1.0, ""),
+        ("GPU MiB", "gpu_memory_mib", 1.0, ""),
+        ("GFLOP/s", "flop_per_second", 1e-9, ""),
+        ("of peak", "peak_share", 100.0, "%"),
+        ("waits", "data_share", 100.0, "%"),
+    ]
     columns = [column for column in columns if any(getattr(row, column[1]) is not None for row in rounds[0])]
     for heading in ("system", "dtype", *(heading for heading, *_ in columns)):
         table.add_column(heading, justify="left" if heading in ("system", "dtype") else "right")
     for number, first in enumerate(rounds[0]):
         values = [[getattr(rows[number], field) for rows in rounds] for _, field, *_ in columns]
-        table.add_row(first.system, first.dtype, *(
-            "" if None in found else f"{statistics.median(found) * scale:,.0f}{unit}"
-            for found, (*_, scale, unit) in zip(values, columns, strict=True)))
+        table.add_row(
+            first.system,
+            first.dtype,
+            *(
+                "" if None in found else f"{statistics.median(found) * scale:,.0f}{unit}"
+                for found, (*_, scale, unit) in zip(values, columns, strict=True)
+            ),
+        )
     console = Console()
     console = Console(width=max(console.width, 100))  # a file has no width of its own
     console.print(table)
     for number, peer in enumerate(rounds[0][1:], start=1):
         # In tokens too: a system that leaves long sentences out is the faster in sentences.
-        told = [f"{ratio_of([getattr(rows[0], field) / getattr(rows[number], field) for rows in rounds])} in {unit}"
-                for field, unit in (("sentences_per_second", "sentences"), ("target_tokens_per_second", "tokens"))]
-        console.print(f"nmt / {peer.system} {peer.dtype}: {', '.join(told)}", markup=False, highlight=False,
-                      soft_wrap=True)
+        told = [
+            f"{ratio_of([getattr(rows[0], field) / getattr(rows[number], field) for rows in rounds])} in {unit}"
+            for field, unit in (("sentences_per_second", "sentences"), ("target_tokens_per_second", "tokens"))
+        ]
+        console.print(
+            f"nmt / {peer.system} {peer.dtype}: {', '.join(told)}", markup=False, highlight=False, soft_wrap=True
+        )
 
 
 def ratio_of(ratios: list[float]) -> str:

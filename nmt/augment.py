@@ -26,27 +26,59 @@ from nmt.data.cleaning import Ledger, ledger_table
 from nmt.data.corpora import Corpus, clean_train, load_corpus, load_sentences
 from nmt.files import locked
 
-DECODING = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "top_p", "min_p", "seed", "shortlist",
-            "guard", "batch_size")
+DECODING = (
+    "beam_size",
+    "length_penalty",
+    "samples",
+    "temperature",
+    "top_k",
+    "top_p",
+    "min_p",
+    "seed",
+    "shortlist",
+    "guard",
+    "batch_size",
+)
 
 
 def make_parser() -> Any:
     from jsonargparse import ArgumentParser, set_parsing_settings
 
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    parser = ArgumentParser(prog="python -m nmt.augment", exit_on_error=False,
-                            description="Add to a corpus what models make of its sentences.")
+    parser = ArgumentParser(
+        prog="python -m nmt.augment",
+        exit_on_error=False,
+        description="Add to a corpus what models make of its sentences.",
+    )
     parser.add_class_arguments(DataConfig, "data")
-    parser.add_argument("--forward", action="append", default=[], metavar="DIR",
-                        help="A model or run folder from data.source to data.target: translates the sources. "
-                             "Repeatable.")
-    parser.add_argument("--backward", action="append", default=[], metavar="DIR",
-                        help="One from data.target to data.source: translates the targets. Repeatable.")
-    parser.add_argument("--more-source", action="append", default=[], metavar="FILE",
-                        help="Text in data.source alone, a sentence a line (or .gz of it), for the forward models. "
-                             "Repeatable.")
-    parser.add_argument("--more-target", action="append", default=[], metavar="FILE",
-                        help="Text in data.target alone, for the backward models. Repeatable.")
+    parser.add_argument(
+        "--forward",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="A model or run folder from data.source to data.target: translates the sources. Repeatable.",
+    )
+    parser.add_argument(
+        "--backward",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="One from data.target to data.source: translates the targets. Repeatable.",
+    )
+    parser.add_argument(
+        "--more-source",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="Text in data.source alone, a sentence a line (or .gz of it), for the forward models. Repeatable.",
+    )
+    parser.add_argument(
+        "--more-target",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="Text in data.target alone, for the backward models. Repeatable.",
+    )
     parser.add_argument("--output", default=SUPPRESS, metavar="DIR", help="The folder to make, for data.corpus.")
     add_device_options(parser, precision="auto")
     add_decoding_options(parser, *DECODING)

@@ -36,7 +36,7 @@ DECODING_HELP = {
     "diversity": "How much they avoid them, in log-probability.",
     "prefix_bias": "1: a prefix is binding; below 1: hypotheses lean to it so much.",
     "samples": "Draw so many translations of each sentence at random instead of searching: beam, penalties and phrases "
-               "are for searching.",
+    "are for searching.",
     "temperature": "Of drawing: below 1 the probable becomes more probable.",
     "top_k": "Of drawing: from the so many most probable pieces; 0: all.",
     "top_p": "Of drawing: from the fewest pieces that have this probability together.",
@@ -46,7 +46,7 @@ DECODING_HELP = {
     "split_above": "A line of more pieces than this is translated sentence by sentence.",
     "span_pieces": "Longest source that is given to the model; longer sentences are cut at spaces.",
     "shortlist": "Write only what source pieces usually become, the N (to 16) likeliest of each; 0: all. 8 is faster. "
-                 "Not for samples, nor for lines of which something is demanded.",
+    "Not for samples, nor for lines of which something is demanded.",
     "guard": "Try again, in other ways, what looks wrong, and tell on stderr what still does: true or false.",
     "n_best": "Write up to N, best first, a line each: index of the input line (from 0) ||| text ||| score.",
     "batch_size": "Sentences translated together.",
@@ -107,9 +107,13 @@ def add_decoding_options(parser: Any, *names: str) -> None:
 def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
     """Where and how precisely to translate."""
     parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N.")
-    parser.add_argument("--precision", default=precision, choices=get_args(DecodingPrecision),
-                        help="fp32: the same translations on every machine and in every batch; bf16 or int8: faster, "
-                             "where the machine has them; auto: the fastest (on a CPU bf16, or else int8).")
+    parser.add_argument(
+        "--precision",
+        default=precision,
+        choices=get_args(DecodingPrecision),
+        help="fp32: the same translations on every machine and in every batch; bf16 or int8: faster, "
+        "where the machine has them; auto: the fastest (on a CPU bf16, or else int8).",
+    )
 
 
 def override_decoding(decoding: DecodingConfig, options: Any) -> DecodingConfig:

@@ -86,11 +86,15 @@ class DataConfig:
     """Drop training pairs whose source sentence occurs in the validation or test text."""
 
     def __post_init__(self) -> None:
-        require(self.source != self.target,
-                f"data.source and data.target are both {self.source!r}: a translator needs two different languages")
+        require(
+            self.source != self.target,
+            f"data.source and data.target are both {self.source!r}: a translator needs two different languages",
+        )
         for name in ("source", "target"):
-            require(re.fullmatch(r"[\w-]+", getattr(self, name)) is not None,
-                    f"data.{name} is {getattr(self, name)!r}: it must be a language code such as de, pt-BR or zh_Hans")
+            require(
+                re.fullmatch(r"[\w-]+", getattr(self, name)) is not None,
+                f"data.{name} is {getattr(self, name)!r}: it must be a language code such as de, pt-BR or zh_Hans",
+            )
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         require_from("data", self, 1, "max_characters max_pieces max_ratio")
 
@@ -122,17 +126,27 @@ class TokenizerConfig:
 
     def __post_init__(self) -> None:
         floor = 4 + 256 * self.byte_fallback + len(self.user_defined_symbols) + 1
-        require(self.vocab_size >= floor,
-                f"tokenizer.vocab_size is {self.vocab_size}: the special pieces alone need {floor}")
-        require(0 < self.character_coverage <= 1,
-                f"tokenizer.character_coverage is {self.character_coverage}: it is a share, above 0 and at most 1")
+        require(
+            self.vocab_size >= floor,
+            f"tokenizer.vocab_size is {self.vocab_size}: the special pieces alone need {floor}",
+        )
+        require(
+            0 < self.character_coverage <= 1,
+            f"tokenizer.character_coverage is {self.character_coverage}: it is a share, above 0 and at most 1",
+        )
         for symbol in self.user_defined_symbols:
-            require(re.fullmatch(r"[^\s\u2581]+", symbol) is not None,
-                    f"tokenizer.user_defined_symbols has {symbol!r}: a symbol must have no blanks in it, and no \u2581")
-            require(re.fullmatch(r"<(unk|s|/s|pad|0x[0-9A-F]{2})>", symbol) is None,
-                    f"tokenizer.user_defined_symbols has {symbol}, which is a special piece already")
-        require(len(set(self.user_defined_symbols)) == len(self.user_defined_symbols),
-                f"tokenizer.user_defined_symbols are {', '.join(self.user_defined_symbols)}: name each symbol once")
+            require(
+                re.fullmatch(r"[^\s\u2581]+", symbol) is not None,
+                f"tokenizer.user_defined_symbols has {symbol!r}: a symbol must have no blanks in it, and no \u2581",
+            )
+            require(
+                re.fullmatch(r"<(unk|s|/s|pad|0x[0-9A-F]{2})>", symbol) is None,
+                f"tokenizer.user_defined_symbols has {symbol}, which is a special piece already",
+            )
+        require(
+            len(set(self.user_defined_symbols)) == len(self.user_defined_symbols),
+            f"tokenizer.user_defined_symbols are {', '.join(self.user_defined_symbols)}: name each symbol once",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,15 +205,23 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         require_from("model", self, 1, "d_model n_heads encoder_layers decoder_layers d_ff max_positions")
-        require(self.d_model % self.n_heads == 0,
-                f"model.d_model is {self.d_model}: it must be a multiple of model.n_heads, {self.n_heads}")
-        require(self.positions != "rotary" or self.d_head % 2 == 0,
-                f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
-        require(self.kv_heads > 0 and self.n_heads % self.kv_heads == 0,
-                f"model.n_kv_heads is {self.n_kv_heads}: it must divide model.n_heads, {self.n_heads}")
+        require(
+            self.d_model % self.n_heads == 0,
+            f"model.d_model is {self.d_model}: it must be a multiple of model.n_heads, {self.n_heads}",
+        )
+        require(
+            self.positions != "rotary" or self.d_head % 2 == 0,
+            f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width",
+        )
+        require(
+            self.kv_heads > 0 and self.n_heads % self.kv_heads == 0,
+            f"model.n_kv_heads is {self.n_kv_heads}: it must divide model.n_heads, {self.n_heads}",
+        )
         for name in ("dropout", "attention_dropout", "activation_dropout"):
-            require(0 <= getattr(self, name) < 1,
-                    f"model.{name} is {getattr(self, name)}: a probability, at least 0 and below 1")
+            require(
+                0 <= getattr(self, name) < 1,
+                f"model.{name} is {getattr(self, name)}: a probability, at least 0 and below 1",
+            )
 
     @property
     def d_head(self) -> int:
@@ -338,30 +360,48 @@ class TrainingConfig:
     """Which checkpoints are averaged when average is above 1."""
 
     def __post_init__(self) -> None:
-        require(self.batch_tokens == "auto" or self.batch_tokens > 0,
-                f"training.batch_tokens is {self.batch_tokens}: it must be positive, or auto")
+        require(
+            self.batch_tokens == "auto" or self.batch_tokens > 0,
+            f"training.batch_tokens is {self.batch_tokens}: it must be positive, or auto",
+        )
         require_from("training", self, 1, "accumulate log_every validate_every keep_checkpoints average")
-        require_from("training", self, 0, "max_steps warmup_steps clip_norm weight_decay patience validation_sentences "
-                                          "threads min_learning_rate stop_at r_drop")
-        require(0 <= self.seed < 2 ** 32, f"training.seed is {self.seed}: it must be from 0 to {2 ** 32 - 1}")
+        require_from(
+            "training",
+            self,
+            0,
+            "max_steps warmup_steps clip_norm weight_decay patience validation_sentences "
+            "threads min_learning_rate stop_at r_drop",
+        )
+        require(0 <= self.seed < 2**32, f"training.seed is {self.seed}: it must be from 0 to {2**32 - 1}")
         for name in ("beta1", "beta2"):
-            require(0 <= getattr(self, name) < 1,
-                    f"training.{name} is {getattr(self, name)}: a decay, at least 0 and below 1")
+            require(
+                0 <= getattr(self, name) < 1,
+                f"training.{name} is {getattr(self, name)}: a decay, at least 0 and below 1",
+            )
         require(self.epsilon > 0, f"training.epsilon is {self.epsilon}: it must be positive")
         require(self.muon_rate > 0, f"training.muon_rate is {self.muon_rate}: it must be positive")
-        require(not (self.shard and self.optimizer == "muon"),
-                "training.optimizer is muon, which needs whole matrices: with training.shard take adamw")
+        require(
+            not (self.shard and self.optimizer == "muon"),
+            "training.optimizer is muon, which needs whole matrices: with training.shard take adamw",
+        )
         require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
         require(self.learning_rate > 0, f"training.learning_rate is {self.learning_rate}: it must be positive")
-        require(0 <= self.label_smoothing < 1,
-                f"training.label_smoothing is {self.label_smoothing}: a share, at least 0 and below 1")
-        require(len(set(self.freeze)) < 3,
-                "training.freeze names all three parts of the model: nothing is left to learn")
-        require(0 <= self.word_dropout < 1,
-                f"training.word_dropout is {self.word_dropout}: a probability, at least 0 and below 1")
+        require(
+            0 <= self.label_smoothing < 1,
+            f"training.label_smoothing is {self.label_smoothing}: a share, at least 0 and below 1",
+        )
+        require(
+            len(set(self.freeze)) < 3, "training.freeze names all three parts of the model: nothing is left to learn"
+        )
+        require(
+            0 <= self.word_dropout < 1,
+            f"training.word_dropout is {self.word_dropout}: a probability, at least 0 and below 1",
+        )
         require(0 <= self.ema < 1, f"training.ema is {self.ema}: a decay, at least 0 and below 1")
-        require(0 <= self.subword_sampling <= 1,
-                f"training.subword_sampling is {self.subword_sampling}: it must be from 0 (none) to 1")
+        require(
+            0 <= self.subword_sampling <= 1,
+            f"training.subword_sampling is {self.subword_sampling}: it must be from 0 (none) to 1",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -459,8 +499,10 @@ class DecodingConfig:
     """Sentences translated together."""
 
     def __post_init__(self) -> None:
-        require(self.beam_groups >= 1 and self.beam_size % self.beam_groups == 0,
-                f"decoding.beam_groups is {self.beam_groups}: it must divide decoding.beam_size, {self.beam_size}")
+        require(
+            self.beam_groups >= 1 and self.beam_size % self.beam_groups == 0,
+            f"decoding.beam_groups is {self.beam_groups}: it must divide decoding.beam_size, {self.beam_size}",
+        )
         require_from("decoding", self, 1, "split_above span_pieces")
         require_from("decoding", self, 0, "max_length no_repeat_ngram top_k")
         require_from("decoding", self, 0, "shortlist", up_to=16)
@@ -473,16 +515,22 @@ class DecodingConfig:
         require_from("decoding", self, 0.01, "max_length_ratio", up_to=100)
         require_from("decoding", self, 1, "repetition_penalty", up_to=100)
         require_from("decoding", self, 0.001, "temperature", up_to=1000)
-        require(not 0 < self.max_length < self.min_length,
-                f"decoding.min_length is {self.min_length}: it can't be above decoding.max_length, {self.max_length}")
+        require(
+            not 0 < self.max_length < self.min_length,
+            f"decoding.min_length is {self.min_length}: it can't be above decoding.max_length, {self.max_length}",
+        )
         require(0 < self.prefix_bias <= 1, f"decoding.prefix_bias is {self.prefix_bias}: it must be above 0, up to 1")
         require(0 < self.top_p <= 1, f"decoding.top_p is {self.top_p}: it must be above 0, up to 1, which is all")
-        require(0 <= self.least_confidence < 1,
-                f"decoding.least_confidence is {self.least_confidence}: a probability, at least 0 and below 1")
+        require(
+            0 <= self.least_confidence < 1,
+            f"decoding.least_confidence is {self.least_confidence}: a probability, at least 0 and below 1",
+        )
         require(0 <= self.min_p < 1, f"decoding.min_p is {self.min_p}: it must be from 0 (all) to below 1")
         kind, choices = ("samples", self.samples) if self.samples else ("beam_size", self.beam_size)
-        require(1 <= self.n_best <= choices,
-                f"decoding.n_best is {self.n_best}: it must be from 1 to decoding.{kind}, {choices}")
+        require(
+            1 <= self.n_best <= choices,
+            f"decoding.n_best is {self.n_best}: it must be from 1 to decoding.{kind}, {choices}",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -502,9 +550,13 @@ class Config:
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
     def __post_init__(self) -> None:
-        require(self.tokenizer.joint or self.model.tied_embeddings != "three-way",
-                "model.tied_embeddings is three-way: it needs one vocabulary for both languages "
-                "(tokenizer.joint: true); with a model for each language, take decoder or none")
-        require(self.training.subword_sampling == 0 or self.tokenizer.kind == "unigram",
-                f"training.subword_sampling is {self.training.subword_sampling}: it needs tokenizer.kind unigram, not "
-                f"{self.tokenizer.kind}, which gives one segmentation only")
+        require(
+            self.tokenizer.joint or self.model.tied_embeddings != "three-way",
+            "model.tied_embeddings is three-way: it needs one vocabulary for both languages "
+            "(tokenizer.joint: true); with a model for each language, take decoder or none",
+        )
+        require(
+            self.training.subword_sampling == 0 or self.tokenizer.kind == "unigram",
+            f"training.subword_sampling is {self.training.subword_sampling}: it needs tokenizer.kind unigram, not "
+            f"{self.tokenizer.kind}, which gives one segmentation only",
+        )

@@ -1,8 +1,8 @@
 """Command: a model and a test set in; BLEU, chrF and TER out, each with its signature, as a table and as JSON.
 
-    python -m nmt.evaluate --model runs/NAME                                # the run's own test sets
-    python -m nmt.evaluate --model DIR --source test.de --reference test.en
-    python -m nmt.evaluate --hypothesis test.out --reference test.en        # translations made elsewhere
+python -m nmt.evaluate --model runs/NAME                                # the run's own test sets
+python -m nmt.evaluate --model DIR --source test.de --reference test.en
+python -m nmt.evaluate --hypothesis test.out --reference test.en        # translations made elsewhere
 """
 
 import json
@@ -30,10 +30,18 @@ OPTIONS = (
 def make_parser() -> Any:
     from jsonargparse import ArgumentParser
 
-    parser = ArgumentParser(prog="python -m nmt.evaluate", exit_on_error=False,
-                            description="Score translations. Without --source and --hypothesis: a run's own test sets.")
-    parser.add_argument("--reference", action="append", default=[], metavar="FILE",
-                        help="What the translations should be; may be given several times.")
+    parser = ArgumentParser(
+        prog="python -m nmt.evaluate",
+        exit_on_error=False,
+        description="Score translations. Without --source and --hypothesis: a run's own test sets.",
+    )
+    parser.add_argument(
+        "--reference",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="What the translations should be; may be given several times.",
+    )
     for name, metavar, text in OPTIONS:
         parser.add_argument(name, default=SUPPRESS, metavar=metavar, help=text)
     add_decoding_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size")
@@ -120,10 +128,18 @@ def read_lines(path: Path) -> list[str]:
 
 def as_json(results: "dict[str, Evaluation]") -> str:
     """A list with an object for each test set."""
-    return json.dumps([
-        {"test": name, "sentences": len(result.translations), "seconds": round(result.seconds, 3),
-         "scores": [asdict(score) for score in result.scores]}
-        for name, result in results.items()], indent=2)
+    return json.dumps(
+        [
+            {
+                "test": name,
+                "sentences": len(result.translations),
+                "seconds": round(result.seconds, 3),
+                "scores": [asdict(score) for score in result.scores],
+            }
+            for name, result in results.items()
+        ],
+        indent=2,
+    )
 
 
 def print_table(results: "dict[str, Evaluation]") -> None:

@@ -1,6 +1,6 @@
 """Command: parallel text becomes what training reads: clean pairs, a tokenizer, and a ledger of every pair.
 
-    python -m nmt.prepare --data.corpus=phrasebook
+python -m nmt.prepare --data.corpus=phrasebook
 """
 
 import sys

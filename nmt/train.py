@@ -24,8 +24,11 @@ def command(argv: list[str]) -> int:
     from nmt.data.prepared import is_prepared
     from nmt.training.run import Run
 
-    parser = make_parser("nmt.train", "Train a translator from parallel text, measure it, and keep it in runs/<name>/. "
-                                      "Without --config, recipes/CORPUS.yaml is used if there is one.")
+    parser = make_parser(
+        "nmt.train",
+        "Train a translator from parallel text, measure it, and keep it in runs/<name>/. "
+        "Without --config, recipes/CORPUS.yaml is used if there is one.",
+    )
     parser.add_argument("--resume", action="store_true", help="Go on with a run that was stopped.")
     options = parse(parser, argv)
     corpus = load_corpus(options.data) if corpus_name(options.data) is None else None

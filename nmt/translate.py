@@ -15,14 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from nmt.cli import (
-    DECODING_HELP,
-    add_decoding_options,
-    add_device_options,
-    override_decoding,
-    parse,
-    run_command,
-)
+from nmt.cli import DECODING_HELP, add_decoding_options, add_device_options, override_decoding, parse, run_command
 from nmt.config import require
 
 if TYPE_CHECKING:
@@ -38,38 +31,78 @@ PIPE_CLOSED = 141
 def make_parser() -> Any:
     from jsonargparse import ArgumentParser
 
-    parser = ArgumentParser(prog="python -m nmt.translate", exit_on_error=False,
-                            description="Translate text line by line. The settings of the search are the model's own.")
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE",
-                        help="What to translate; none, or -: standard input.")
+    parser = ArgumentParser(
+        prog="python -m nmt.translate",
+        exit_on_error=False,
+        description="Translate text line by line. The settings of the search are the model's own.",
+    )
+    parser.add_argument(
+        "files", nargs="*", default=[], metavar="FILE", help="What to translate; none, or -: standard input."
+    )
     parser.add_argument("--input", nargs="+", default=[], metavar="FILE", help="The same, after those named first.")
-    parser.add_argument("--output", default=SUPPRESS, metavar="FILE",
-                        help="Where to write, instead of standard output.")
-    parser.add_argument("--model", action="append", default=SUPPRESS, metavar="DIR",
-                        help="A model or run folder; given several times, they translate together (an ensemble); "
-                             "otherwise the newest finished run's.")
-    parser.add_argument("--format", choices=["text", "tsv", "jsonl"], default="text",
-                        help="text: a line is a source, and its answer a translation. tsv: the first column is the "
-                             "source; columns with translation, score and flags are added. jsonl: a line is a string, "
-                             'or an object with "text" (which may have line breaks) and perhaps "prefix", "must", '
-                             '"must_not"; translation, score, tokens, flags and more are added.')
-    parser.add_argument("--force-decode", action="store_true",
-                        help="Score given translations: a line is source TAB translation, and its answer the score "
-                             "(text), the line and the score (tsv) or all scores (jsonl).")
-    parser.add_argument("--scores", action="store_true",
-                        help="Write score TAB text: the log-probability divided by length ** length penalty.")
-    parser.add_argument("--alignments", action="store_true",
-                        help="Write text ||| 0-0 1-2 …: the word, from 0, of the source that each word comes from.")
-    parser.add_argument("--pictures", default=SUPPRESS, metavar="DIR",
-                        help="Draw where the model looked for each piece of each line, into DIR/LINE.png.")
-    parser.add_argument("--glossary", default=SUPPRESS, metavar="FILE",
-                        help="Lines of source TAB target: what must become what (see the README). Tells what was met.")
+    parser.add_argument(
+        "--output", default=SUPPRESS, metavar="FILE", help="Where to write, instead of standard output."
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=SUPPRESS,
+        metavar="DIR",
+        help="A model or run folder; given several times, they translate together (an ensemble); "
+        "otherwise the newest finished run's.",
+    )
+    parser.add_argument(
+        "--format",
+        choices=["text", "tsv", "jsonl"],
+        default="text",
+        help="text: a line is a source, and its answer a translation. tsv: the first column is the "
+        "source; columns with translation, score and flags are added. jsonl: a line is a string, "
+        'or an object with "text" (which may have line breaks) and perhaps "prefix", "must", '
+        '"must_not"; translation, score, tokens, flags and more are added.',
+    )
+    parser.add_argument(
+        "--force-decode",
+        action="store_true",
+        help="Score given translations: a line is source TAB translation, and its answer the score "
+        "(text), the line and the score (tsv) or all scores (jsonl).",
+    )
+    parser.add_argument(
+        "--scores",
+        action="store_true",
+        help="Write score TAB text: the log-probability divided by length ** length penalty.",
+    )
+    parser.add_argument(
+        "--alignments",
+        action="store_true",
+        help="Write text ||| 0-0 1-2 …: the word, from 0, of the source that each word comes from.",
+    )
+    parser.add_argument(
+        "--pictures",
+        default=SUPPRESS,
+        metavar="DIR",
+        help="Draw where the model looked for each piece of each line, into DIR/LINE.png.",
+    )
+    parser.add_argument(
+        "--glossary",
+        default=SUPPRESS,
+        metavar="FILE",
+        help="Lines of source TAB target: what must become what (see the README). Tells what was met.",
+    )
     parser.add_argument("--prefix", default="", metavar="TEXT", help="What each translation begins with.")
-    parser.add_argument("--must", action="append", default=[], metavar="PHRASE",
-                        help="What must occur in each translation; alternatives are parted by |, * stands for any end. "
-                             "Repeatable.")
-    parser.add_argument("--must-not", action="append", default=[], metavar="PHRASE",
-                        help="What must not occur, in the same way. Case counts. Repeatable.")
+    parser.add_argument(
+        "--must",
+        action="append",
+        default=[],
+        metavar="PHRASE",
+        help="What must occur in each translation; alternatives are parted by |, * stands for any end. Repeatable.",
+    )
+    parser.add_argument(
+        "--must-not",
+        action="append",
+        default=[],
+        metavar="PHRASE",
+        help="What must not occur, in the same way. Case counts. Repeatable.",
+    )
     parser.add_argument("--verbose", action="store_true", help="Tell model, device, precision and speed on stderr.")
     add_device_options(parser, precision="auto")
     add_decoding_options(parser, *DECODING_HELP)
@@ -141,11 +174,18 @@ def make_job(options: Any) -> "Job":
     must_not = tuple(phrase for phrases in options.must_not for phrase in phrases.split("|"))
     if options.force_decode:
         for name in ("pictures", "glossary", "prefix", "must", "must_not", "alignments", "n_best", "samples"):
-            require(not options.get(name), f"--{name.replace('_', '-')} is for what is translated: it doesn't go with "
-                                           "--force-decode")
+            require(
+                not options.get(name),
+                f"--{name.replace('_', '-')} is for what is translated: it doesn't go with --force-decode",
+            )
         return Scoring(translator, options.format)
-    form = (Json(translator, options.alignments) if options.format == "jsonl" else Columns()
-            if options.format == "tsv" else Text(translator, "n_best" in options, options.scores, options.alignments))
+    form = (
+        Json(translator, options.alignments)
+        if options.format == "jsonl"
+        else Columns()
+        if options.format == "tsv"
+        else Text(translator, "n_best" in options, options.scores, options.alignments)
+    )
     problem = translator.problem(Request("", options.prefix, tuple(map(Term, must)), must_not))
     require(not problem, f"what is asked of every line can't be had: {problem}")
     pictures = Path(options.pictures) if "pictures" in options else None

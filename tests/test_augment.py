@@ -21,11 +21,17 @@ from nmt.translation.translator import Translator
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 # A random model would go on to the limit, and the guard would flag it.
 DECODING = DecodingConfig(beam_size=2, max_length=2, batch_size=8, guard=False)
-PAIRS = [("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
-         ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
-         ("Eine Frau liest.", "A woman reads."), ("Eine Frau liest.", "A woman is reading.")]
-SPLITS = {"train": PAIRS, "val": [("Ein Kind lacht.", "A child laughs.")],
-          "test_a": [("Ein Vogel singt.", "A bird sings."), ("Er geht.", "He goes.")]}
+PAIRS = [
+    ("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
+    ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
+    ("Eine Frau liest.", "A woman reads."),
+    ("Eine Frau liest.", "A woman is reading."),
+]
+SPLITS = {
+    "train": PAIRS,
+    "val": [("Ein Kind lacht.", "A child laughs.")],
+    "test_a": [("Ein Vogel singt.", "A bird sings."), ("Er geht.", "He goes.")],
+}
 
 
 def write(path: Path, lines: list[str]) -> str:
@@ -59,8 +65,17 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def arguments(home: Path, output: Path, *more: str) -> list[str]:
-    return ["--data.corpus", str(home / "corpus"), "--device", "cpu", "--precision", "fp32", "--output", str(output),
-            *more]
+    return [
+        "--data.corpus",
+        str(home / "corpus"),
+        "--device",
+        "cpu",
+        "--precision",
+        "fp32",
+        "--output",
+        str(output),
+        *more,
+    ]
 
 
 def both(home: Path) -> list[str]:
@@ -75,8 +90,10 @@ def test_each_sentence_goes_with_its_translation(home: Path, tmp_path: Path) -> 
     forth, back = (Translator.load(home / name / "model", "cpu", precision="fp32") for name in ("forth", "back"))
     sources = [source for source, _ in PAIRS[:3]]
     targets = [*(target for _, target in PAIRS), "A cat sleeps."]
-    expected = [*zip(sources, forth.translate(sources), strict=True),
-                *zip(back.translate(targets), targets, strict=True)]
+    expected = [
+        *zip(sources, forth.translate(sources), strict=True),
+        *zip(back.translate(targets), targets, strict=True),
+    ]
     assert pairs[4:] == [pair for pair in expected if all(pair)]
     assert len(pairs) > 8
     for split in ("val", "test_a"):
@@ -111,7 +128,8 @@ def test_an_interrupted_command_goes_on(home: Path, tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("change", [["--seed", "4"], ["--top-k", "3"], ["--forward", "other"]])
 def test_what_was_made_with_other_settings_is_not_taken(
-        home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: list[str]) -> None:
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: list[str]
+) -> None:
     save_tiny(home / "other", "de", "en", seed=3)
     sampled = ["--samples", "2", "--seed", "3"]
     before = ["--forward", str(home / "forth"), *sampled]
@@ -145,20 +163,26 @@ def test_what_is_unusable_or_known_is_dropped_and_counted_by_cause() -> None:
     assert ledger.dropped == {"no translation": 1, "flagged: loop": 1, "known already": 2}
 
 
-def test_text_in_one_language_is_read_as_training_text_is(home: Path, tmp_path: Path,
-                                                          capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_in_one_language_is_read_as_training_text_is(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Compressed or not; what is invalid, too long, or known from val or test is dropped and counted."""
     more = tmp_path / "more.en.gz"
     lines = ["\ufeffA cat sleeps.", "A bird sings.", "", "A cow \udcff.", "A very long line, or so.", "A dog barks."]
     more.write_bytes(gzip.compress("\n".join(lines).encode("utf8", "surrogateescape")))
-    assert main(arguments(home, tmp_path / "out", *both(home), "--more-target", str(more), "--data.max_characters",
-                          "20")) == 0
+    assert (
+        main(arguments(home, tmp_path / "out", *both(home), "--more-target", str(more), "--data.max_characters", "20"))
+        == 0
+    )
     assert set(read(tmp_path / "out/train.en")) & {line.strip("\ufeff") for line in lines} == {
-        "A cat sleeps.", "A dog barks."}
+        "A cat sleeps.",
+        "A dog barks.",
+    }
     _, ledger = load_sentences(more, DataConfig(max_characters=20), {"A bird sings."})
     assert ledger.repaired == {"byte-order mark removed": 1}
-    assert ledger.dropped == dict.fromkeys(["a side is blank", "invalid UTF-8", "occurs in val or test",
-                                            "longer than 20 characters"], 1)
+    assert ledger.dropped == dict.fromkeys(
+        ["a side is blank", "invalid UTF-8", "occurs in val or test", "longer than 20 characters"], 1
+    )
     capsys.readouterr()
     (tmp_path / "more.en").write_bytes("A cat".encode("utf-16"))
     assert main(arguments(home, tmp_path / "no", *both(home), "--more-target", str(tmp_path / "more.en"))) == 2
@@ -171,8 +195,10 @@ def test_pairs_that_are_repeated_on_purpose_stay_so(home: Path, tmp_path: Path) 
         write(tmp_path / f"corpus/train.{language}", [pair[side] for pair in repeated])
         for split in ("val", "test_a"):
             write(tmp_path / f"corpus/{split}.{language}", [pair[side] for pair in SPLITS[split]])
-    assert main(arguments(tmp_path, tmp_path / "out", "--forward", str(home / "forth"), "--data.drop_duplicates",
-                          "false")) == 0
+    assert (
+        main(arguments(tmp_path, tmp_path / "out", "--forward", str(home / "forth"), "--data.drop_duplicates", "false"))
+        == 0
+    )
     assert list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))[:6] == repeated
 
 
@@ -196,20 +222,31 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
     assert pairs == [*PAIRS, *kept]
 
 
-@pytest.mark.parametrize(("given", "told"), [
-    ([], "name a model"),
-    (["--forward", "back"], "translates from en to de, not from de to en"),
-    (["--backward", "forth"], "translates from de to en, not from en to de"),
-    (["--forward", "corpus"], "is not a model folder"),
-    (["--forward", "forth", "--more-target", "x"], "--more-target needs a model that translates it: --backward DIR"),
-    (["--forward", "forth", "--more-source", "nothing"], "nothing: No such file"),
-    (["--forward", "forth", "--shortlist", "8"], "has no shortlist"),
-    (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),
-    (["--forward", "forth", "--data.corups", "x"], "did you mean data.corpus"),
-])
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([], "name a model"),
+        (["--forward", "back"], "translates from en to de, not from de to en"),
+        (["--backward", "forth"], "translates from de to en, not from en to de"),
+        (["--forward", "corpus"], "is not a model folder"),
+        (
+            ["--forward", "forth", "--more-target", "x"],
+            "--more-target needs a model that translates it: --backward DIR",
+        ),
+        (["--forward", "forth", "--more-source", "nothing"], "nothing: No such file"),
+        (["--forward", "forth", "--shortlist", "8"], "has no shortlist"),
+        (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),
+        (["--forward", "forth", "--data.corups", "x"], "did you mean data.corpus"),
+    ],
+)
 def test_mistakes_are_told_before_any_work(
-        given: list[str], told: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+    given: list[str],
+    told: str,
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(home)
     assert main(arguments(home, tmp_path / "out", *given)) == 2
     assert told in capsys.readouterr().err

@@ -24,16 +24,39 @@ def write_corpus(folder: Path) -> Path:
     for split, sizes in (("train", range(20)), ("val", range(20, 22)), ("test", range(22, 24))):
         for side, language in enumerate(("de", "en")):
             (folder / f"{split}.{language}").write_text(
-                "".join(f"{noun[side]} {size}\n" for noun in NOUNS for size in sizes), encoding="utf8")
+                "".join(f"{noun[side]} {size}\n" for noun in NOUNS for size in sizes), encoding="utf8"
+            )
     return folder
 
 
 def test_train_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus")
     result = subprocess.run(
-        [sys.executable, "benchmarks/train_speed.py", "--corpus", str(corpus), "--steps", "2", "--warmup", "1",
-         "--batch-tokens", "64", "--threads", "1", "--rounds", "2", "--json", str(tmp_path / "rows.json"),
-         "--peer", f'{sys.executable} -c "{PEER}"'], cwd=ROOT, capture_output=True, text=True, check=False)
+        [
+            sys.executable,
+            "benchmarks/train_speed.py",
+            "--corpus",
+            str(corpus),
+            "--steps",
+            "2",
+            "--warmup",
+            "1",
+            "--batch-tokens",
+            "64",
+            "--threads",
+            "1",
+            "--rounds",
+            "2",
+            "--json",
+            str(tmp_path / "rows.json"),
+            "--peer",
+            f'{sys.executable} -c "{PEER}"',
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert result.returncode == 0, result.stderr
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [row["system"] for row in rows] == ["nmt", "peer"] * 2, "in turn"
@@ -46,15 +69,23 @@ def test_train_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
     assert " to " in result.stdout, "the ratio's range"
 
 
-@pytest.mark.parametrize(("options", "told"), [
-    (["--rounds", "0"], "--rounds is 0: it must be at least 1"),
-    (["--corpus", "/nowhere"], "'/nowhere': there is no such folder or file"),
-    (["--batch-tokens", "2", "--model", "base"], "more than training.batch_tokens, 2: raise that"),
-])
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--rounds", "0"], "--rounds is 0: it must be at least 1"),
+        (["--corpus", "/nowhere"], "'/nowhere': there is no such folder or file"),
+        (["--batch-tokens", "2", "--model", "base"], "more than training.batch_tokens, 2: raise that"),
+    ],
+)
 def test_train_speed_tells_a_mistake(tmp_path: Path, options: list[str], told: str) -> None:
     corpus = write_corpus(tmp_path / "corpus")
-    result = subprocess.run([sys.executable, "benchmarks/train_speed.py", "--corpus", str(corpus), *options],
-                            cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "benchmarks/train_speed.py", "--corpus", str(corpus), *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert result.returncode != 0
     assert told in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
@@ -82,15 +113,44 @@ def test_decode_speed_sets_nmt_beside_a_peer(model: Path, corpus: Path, tmp_path
     peer.write_text("""#!/bin/sh\necho '{"sentences_per_second": 2.0, "tokens_per_second": 20.0, "bleu": 1.5}'\n""")
     peer.chmod(0o755)
     result = subprocess.run(
-        [sys.executable, "benchmarks/decode_speed.py", "--model", str(model), "--corpus", str(corpus),
-         "--dtype", "fp32", "--dtype", "int8:9", "--setting", "2x4", "--threads", "1", "--repeats", "1",
-         "--rounds", "2", "--peer", "ctranslate2-int8", "--peer-python", str(peer),
-         "--json", str(tmp_path / "rows.json")],
-        cwd=ROOT, capture_output=True, text=True, check=False)
+        [
+            sys.executable,
+            "benchmarks/decode_speed.py",
+            "--model",
+            str(model),
+            "--corpus",
+            str(corpus),
+            "--dtype",
+            "fp32",
+            "--dtype",
+            "int8:9",
+            "--setting",
+            "2x4",
+            "--threads",
+            "1",
+            "--repeats",
+            "1",
+            "--rounds",
+            "2",
+            "--peer",
+            "ctranslate2-int8",
+            "--peer-python",
+            str(peer),
+            "--json",
+            str(tmp_path / "rows.json"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert result.returncode == 0, result.stderr
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [(row["system"], row["dtype"]) for row in rows] == [
-        ("nmt", "fp32"), ("nmt", "int8:9"), ("ctranslate2", "int8")] * 2, "in turn"
+        ("nmt", "fp32"),
+        ("nmt", "int8:9"),
+        ("ctranslate2", "int8"),
+    ] * 2, "in turn"
     assert all((row["beam"], row["batch"]) == (2, 4) and row["sentences_per_second"] > 0 for row in rows)
     assert rows[2]["tokens_per_second"] == 20
     assert "fp32" in result.stdout
@@ -98,9 +158,27 @@ def test_decode_speed_sets_nmt_beside_a_peer(model: Path, corpus: Path, tmp_path
 
 def test_hard_input_is_translated_without_the_guard_and_with_it(model: Path, corpus: Path, tmp_path: Path) -> None:
     result = subprocess.run(
-        [sys.executable, "benchmarks/hard_input.py", "--model", str(model), "--corpus", str(corpus), "--lines", "2",
-         "--kind", "ALL CAPITALS", "--kind", "stray bytes", "--json", str(tmp_path / "rows.json")],
-        cwd=ROOT, capture_output=True, text=True, check=False)
+        [
+            sys.executable,
+            "benchmarks/hard_input.py",
+            "--model",
+            str(model),
+            "--corpus",
+            str(corpus),
+            "--lines",
+            "2",
+            "--kind",
+            "ALL CAPITALS",
+            "--kind",
+            "stray bytes",
+            "--json",
+            str(tmp_path / "rows.json"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert result.returncode == 0, result.stderr
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [(row["kind"], len(row["answers"])) for row in rows] == [("ALL CAPITALS", 2), ("stray bytes", 2)]

@@ -24,25 +24,28 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
     assert settings() == Config()
 
 
-@pytest.mark.parametrize(("argv", "message"), [
-    (["--training.max_stepz", "5"], "no setting training.max_stepz: did you mean training.max_steps?"),
-    (["--training.max_steps", "many"], "training.max_steps: Expected a whole number. Got value: many"),
-    (["--model.norm", "batch"], "model.norm: Expected one of ['layer', 'rms']. Got value: batch"),
-    (["--model.d_model", "30"], "multiple of model.n_heads, 8"),
-    (["--model.n_kv_heads", "3"], "must divide model.n_heads, 8"),
-    (["--model.dropout", "1.5"], "model.dropout is 1.5"),
-    (["--data.source", "en"], "both 'en'"),
-    (["--decoding.n_best", "9"], "decoding.n_best is 9"),
-    (["--decoding.max_length_ratio", ".inf"], "decoding.max_length_ratio is inf"),
-    (["--decoding.length_penalty", "1000"], "decoding.length_penalty is 1000"),
-    (["--decoding.temperature", "1e-39"], "decoding.temperature is 1e-39"),
-    (["--decoding.repetition_penalty", ".nan"], "decoding.repetition_penalty is nan"),
-    (["--training.seed", "99999999999999"], "training.seed is 99999999999999"),
-    (["--training.beta2", "1.0"], "training.beta2 is 1.0: a decay"),
-    (["--training.epsilon", "0"], "training.epsilon is 0.0: it must be positive"),
-    (["--tokenizer.joint", "false"], "three-way"),
-    (["--config", "/no/such.yaml"], "/no/such.yaml"),
-])
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--training.max_stepz", "5"], "no setting training.max_stepz: did you mean training.max_steps?"),
+        (["--training.max_steps", "many"], "training.max_steps: Expected a whole number. Got value: many"),
+        (["--model.norm", "batch"], "model.norm: Expected one of ['layer', 'rms']. Got value: batch"),
+        (["--model.d_model", "30"], "multiple of model.n_heads, 8"),
+        (["--model.n_kv_heads", "3"], "must divide model.n_heads, 8"),
+        (["--model.dropout", "1.5"], "model.dropout is 1.5"),
+        (["--data.source", "en"], "both 'en'"),
+        (["--decoding.n_best", "9"], "decoding.n_best is 9"),
+        (["--decoding.max_length_ratio", ".inf"], "decoding.max_length_ratio is inf"),
+        (["--decoding.length_penalty", "1000"], "decoding.length_penalty is 1000"),
+        (["--decoding.temperature", "1e-39"], "decoding.temperature is 1e-39"),
+        (["--decoding.repetition_penalty", ".nan"], "decoding.repetition_penalty is nan"),
+        (["--training.seed", "99999999999999"], "training.seed is 99999999999999"),
+        (["--training.beta2", "1.0"], "training.beta2 is 1.0: a decay"),
+        (["--training.epsilon", "0"], "training.epsilon is 0.0: it must be positive"),
+        (["--tokenizer.joint", "false"], "three-way"),
+        (["--config", "/no/such.yaml"], "/no/such.yaml"),
+    ],
+)
 def test_a_mistake_is_one_line_that_names_it(argv: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=r"(?s).+") as error:
         settings(*argv)
@@ -58,8 +61,16 @@ def test_a_typo_in_a_recipe_names_the_nearest_setting(tmp_path: Path) -> None:
 
 
 def test_saved_settings_load_as_they_were(tmp_path: Path) -> None:
-    config = settings("--tokenizer.user_defined_symbols", '["<br>", "{name}"]', "--model.n_kv_heads", "2",
-                      "--training.learning_rate", "1e-3", "--data.corpus", "hub:a/b:c")
+    config = settings(
+        "--tokenizer.user_defined_symbols",
+        '["<br>", "{name}"]',
+        "--model.n_kv_heads",
+        "2",
+        "--training.learning_rate",
+        "1e-3",
+        "--data.corpus",
+        "hub:a/b:c",
+    )
     (tmp_path / "config.yaml").write_text(dump_config(config))
     assert load_config(tmp_path / "config.yaml") == config
 
@@ -86,8 +97,9 @@ def test_help_tells_every_field_by_its_docstring(kind: type) -> None:
 def test_flat_settings_have_every_leaf_once() -> None:
     flat = flatten(Config())
     assert flat["training.max_steps"] == TrainingConfig().max_steps
-    assert len(flat) == 2 + sum(len(fields(k)) for k in (DataConfig, TokenizerConfig, ModelConfig, TrainingConfig,
-                                                         DecodingConfig))
+    assert len(flat) == 2 + sum(
+        len(fields(k)) for k in (DataConfig, TokenizerConfig, ModelConfig, TrainingConfig, DecodingConfig)
+    )
 
 
 def test_a_users_mistake_is_printed_and_ours_is_not_hidden(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,10 @@ from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 DECODING = DecodingConfig(beam_size=2, max_length_ratio=0.2, batch_size=8)
-PAIRS = [("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
-         ("Zwei Männer trinken Kaffee.", "Two men drink coffee.")]
+PAIRS = [
+    ("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
+    ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
+]
 SOURCES, REFERENCES = map(list, zip(*PAIRS, strict=True))
 
 
@@ -63,7 +65,8 @@ def test_a_run_is_evaluated_on_its_own_test_sets(run: Path, capsys: pytest.Captu
 
 
 def test_files_are_scored_as_a_table_with_signatures_and_as_json(
-        run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     files = ["--source", write(tmp_path / "in.de", SOURCES), "--reference", write(tmp_path / "in.en", REFERENCES)]
     options = ["--model", str(run / "model"), "--beam-size", "1", "--ter", "--json", str(tmp_path / "j")]
     assert main([*files, *options]) == 0
@@ -78,10 +81,17 @@ def test_files_are_scored_as_a_table_with_signatures_and_as_json(
 
 
 def test_translations_made_elsewhere_are_scored_without_a_model(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = ["A dog runs.", "Two men."]
-    files = ["--hypothesis", write(tmp_path / "out.en", REFERENCES), "--reference", write(tmp_path / "a.en", other),
-             "--reference", write(tmp_path / "b.en", REFERENCES)]
+    files = [
+        "--hypothesis",
+        write(tmp_path / "out.en", REFERENCES),
+        "--reference",
+        write(tmp_path / "a.en", other),
+        "--reference",
+        write(tmp_path / "b.en", REFERENCES),
+    ]
     assert main([*files, "--json", "-"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["test"] == "out.en"
@@ -96,21 +106,29 @@ def test_unicode_line_ends_do_not_end_lines(tmp_path: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)[0]["sentences"] == 3
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--source", "two", "--reference", "one"], "2 lines in two but 1 in one"),
-    (["--source", "two", "--reference", "two", "--reference", "one"], "2 lines in two but 1 in one"),
-    (["--hypothesis", "two", "--reference", "one"], "2 translations but 1 references"),
-    (["--source", "two"], "--source and --reference belong together"),
-    (["--reference", "two"], "--source and --reference belong together"),
-    (["--hypothesis", "two"], "--reference"),
-    (["--source", "none", "--reference", "none"], "no lines"),
-    (["--source", "missing", "--reference", "one"], "missing"),
-    (["--model", "model"], "no run folder"),
-    (["--beam-size", "-1"], "beam_size"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--source", "two", "--reference", "one"], "2 lines in two but 1 in one"),
+        (["--source", "two", "--reference", "two", "--reference", "one"], "2 lines in two but 1 in one"),
+        (["--hypothesis", "two", "--reference", "one"], "2 translations but 1 references"),
+        (["--source", "two"], "--source and --reference belong together"),
+        (["--reference", "two"], "--source and --reference belong together"),
+        (["--hypothesis", "two"], "--reference"),
+        (["--source", "none", "--reference", "none"], "no lines"),
+        (["--source", "missing", "--reference", "one"], "missing"),
+        (["--model", "model"], "no run folder"),
+        (["--beam-size", "-1"], "beam_size"),
+    ],
+)
 def test_a_mistake_is_told_in_one_line(
-        arguments: list[str], message: str, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+    arguments: list[str],
+    message: str,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name, n in (("two", 2), ("one", 1), ("none", 0)):
         write(tmp_path / name, SOURCES[:n])

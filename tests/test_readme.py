@@ -12,9 +12,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8").replace("\\\n", "")
 COMMANDS = [line.strip() for line in README.splitlines() if re.match(r"    (make|\.venv/|echo) ?", line)]
-SMALL = ("--tokenizer.vocab_size 320 --model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 "
-         "--model.decoder_layers 1 --training.max_steps 2 --training.validate_every 2 --training.warmup_steps 1 "
-         "--training.validation_sentences 5 --training.threads 1 --decoding.beam_size 3")
+SMALL = (
+    "--tokenizer.vocab_size 320 --model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 "
+    "--model.decoder_layers 1 --training.max_steps 2 --training.validate_every 2 --training.warmup_steps 1 "
+    "--training.validation_sentences 5 --training.threads 1 --decoding.beam_size 3"
+)
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
 
 
@@ -104,6 +106,16 @@ def test_python_example_runs(folder: Path) -> None:
 def test_only_named_things_stand_at_the_top() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     top = {line.split("/")[0] for line in tracked.splitlines()}
-    assert top <= {"pyproject.toml", "README.md", "Makefile", "LICENSE", ".gitignore", ".ci", "nmt", "recipes",
-                   "tokenizers",
-                   "tests", "benchmarks"}
+    assert top <= {
+        "pyproject.toml",
+        "README.md",
+        "Makefile",
+        "LICENSE",
+        ".gitignore",
+        ".ci",
+        "nmt",
+        "recipes",
+        "tokenizers",
+        "tests",
+        "benchmarks",
+    }

@@ -19,13 +19,39 @@ from nmt.train import main
 
 TIMED = {f"speed/{name}" for name in ("target_tokens_per_second", "sentences_per_second", "data_share")}
 ROOT = Path(__file__).parent.parent
-SENTENCES = [(f"das {a} ist {b} .", f"the {c} is {d} .")
-             for a, c in (("Haus", "house"), ("Boot", "boat"), ("Kind", "child"), ("Tier", "animal"), ("Brot", "bread"))
-             for b, d in (("alt", "old"), ("neu", "new"), ("gut", "good"), ("klein", "small"), ("rot", "red"))]
-SMALL = ["--tokenizer.vocab_size", "60", "--tokenizer.byte_fallback", "false", "--model.d_model", "16",
-         "--model.n_heads", "2", "--model.d_ff", "32", "--model.encoder_layers", "1", "--model.decoder_layers", "1",
-         "--training.max_steps", "6", "--training.batch_tokens", "100", "--training.log_every", "2",
-         "--training.validate_every", "3", "--training.average", "2", "--training.threads", "1"]
+SENTENCES = [
+    (f"das {a} ist {b} .", f"the {c} is {d} .")
+    for a, c in (("Haus", "house"), ("Boot", "boat"), ("Kind", "child"), ("Tier", "animal"), ("Brot", "bread"))
+    for b, d in (("alt", "old"), ("neu", "new"), ("gut", "good"), ("klein", "small"), ("rot", "red"))
+]
+SMALL = [
+    "--tokenizer.vocab_size",
+    "60",
+    "--tokenizer.byte_fallback",
+    "false",
+    "--model.d_model",
+    "16",
+    "--model.n_heads",
+    "2",
+    "--model.d_ff",
+    "32",
+    "--model.encoder_layers",
+    "1",
+    "--model.decoder_layers",
+    "1",
+    "--training.max_steps",
+    "6",
+    "--training.batch_tokens",
+    "100",
+    "--training.log_every",
+    "2",
+    "--training.validate_every",
+    "3",
+    "--training.average",
+    "2",
+    "--training.threads",
+    "1",
+]
 
 
 @pytest.fixture
@@ -60,7 +86,8 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
     lowest = min(found, key=lambda best: best.confidence)
     assert translator.decoding.least_confidence == pytest.approx(lowest.confidence, abs=3e-4)
     assert translator.decoding.split_above == max(
-        map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]])))
+        map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]]))
+    )
     said = capsys.readouterr().err
     assert f"-m nmt.translate --model {run / 'model'}" in said
     assert said.count("reference  the ") == 3, "the test set has three sentences to show"
@@ -84,8 +111,23 @@ def test_a_model_is_tuned_further_with_its_own_tokenizer(corpus: Path, capsys: p
     assert train(corpus) == 0
     base = corpus.parent / "runs" / "de-en-houses" / "model"
     capsys.readouterr()
-    assert main(["--config", str(base.parent / "config.yaml"), "--name", "tuned", "--training.start_from", str(base),
-                 "--tokenizer.folder", str(base), "--training.max_steps", "0"]) == 0
+    assert (
+        main(
+            [
+                "--config",
+                str(base.parent / "config.yaml"),
+                "--name",
+                "tuned",
+                "--training.start_from",
+                str(base),
+                "--tokenizer.folder",
+                str(base),
+                "--training.max_steps",
+                "0",
+            ]
+        )
+        == 0
+    )
     said = capsys.readouterr().err
     assert f"The tokenizer is the one in {base}" in said
     [rows] = re.findall(r"(\d+ of \d+) rows of embeddings", said)
@@ -143,18 +185,37 @@ def test_a_model_that_memory_has_no_room_for_is_told(corpus: Path, capsys: pytes
 
 def test_a_rank_that_torchrun_did_not_set_silences_nothing(corpus: Path) -> None:
     command = [sys.executable, "-m", "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs")]
-    done = subprocess.run([*command, *SMALL, "--training.max_steps", "0"], cwd=ROOT, capture_output=True, text=True,
-                          env=os.environ | {"RANK": "x"}, check=False)
+    done = subprocess.run(
+        [*command, *SMALL, "--training.max_steps", "0"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"RANK": "x"},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "BLEU" in done.stderr
 
 
 def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = [sys.executable, "-m", "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"),
-               *SMALL, "--training.max_steps", "100000", "--training.validate_every", "100000"]
+    command = [
+        sys.executable,
+        "-m",
+        "nmt.train",
+        "--data.corpus",
+        str(corpus),
+        "--runs",
+        str(corpus.parent / "runs"),
+        *SMALL,
+        "--training.max_steps",
+        "100000",
+        "--training.validate_every",
+        "100000",
+    ]
     checkpoints = corpus.parent / "runs" / "de-en-houses" / "checkpoints"
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-                               env=os.environ | {"OMP_NUM_THREADS": "1"})
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("step 10:"):
@@ -176,17 +237,43 @@ def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFi
 
 def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
     """With dropout, bf16, sampled segmentations and a moving average; a checkpoint each step, so that saves are hit."""
-    settings = ["--training.max_steps", "40", "--training.validate_every", "1", "--training.validation_sentences", "1",
-                "--training.precision", "bf16", "--training.subword_sampling", "0.5", "--training.ema", "0.9",
-                "--training.average", "1"]
+    settings = [
+        "--training.max_steps",
+        "40",
+        "--training.validate_every",
+        "1",
+        "--training.validation_sentences",
+        "1",
+        "--training.precision",
+        "bf16",
+        "--training.subword_sampling",
+        "0.5",
+        "--training.ema",
+        "0.9",
+        "--training.average",
+        "1",
+    ]
     assert train(corpus, *settings, "--name", "whole") == 0
-    command = [sys.executable, "-m", "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"),
-               *SMALL, *settings, "--name", "killed", "--resume"]
-    seed = random.randrange(2 ** 32)
+    command = [
+        sys.executable,
+        "-m",
+        "nmt.train",
+        "--data.corpus",
+        str(corpus),
+        "--runs",
+        str(corpus.parent / "runs"),
+        *SMALL,
+        *settings,
+        "--name",
+        "killed",
+        "--resume",
+    ]
+    seed = random.randrange(2**32)
     moments, kills = random.Random(seed), 0
     while True:
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-                                   env=os.environ | {"OMP_NUM_THREADS": "1"})
+        process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        )
         assert process.stderr is not None
         for line in process.stderr:
             if kills < 3 and line.startswith("step "):
@@ -201,33 +288,64 @@ def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
     assert kills > 0, "the run was over before it could be killed"
     runs = corpus.parent / "runs"
     for name in ("model", "ema", "optimizer"):
-        one, other = ((runs / run / "checkpoints" / "step-00000040" / f"{name}.safetensors").read_bytes()
-                      for run in ("whole", "killed"))
+        one, other = (
+            (runs / run / "checkpoints" / "step-00000040" / f"{name}.safetensors").read_bytes()
+            for run in ("whole", "killed")
+        )
         assert one == other, (name, seed)
-    figures = [[{tag: value for tag, value in json.loads(line).items() if tag not in TIMED}
-                for line in (runs / run / "metrics.jsonl").read_text().splitlines()] for run in ("whole", "killed")]
+    figures = [
+        [
+            {tag: value for tag, value in json.loads(line).items() if tag not in TIMED}
+            for line in (runs / run / "metrics.jsonl").read_text().splitlines()
+        ]
+        for run in ("whole", "killed")
+    ]
     assert figures[0] == figures[1], seed
 
 
-@pytest.mark.parametrize(("argv", "message"), [
-    (["--data.corpus", "nowhere/at/all"], "nowhere/at/all"),
-    (["--training.max_stepz", "3"], "did you mean training.max_steps?"),
-    (["--training.device", "cuda:99", "--data.corpus", "CORPUS"], "cuda:99"),
-])
-def test_a_mistake_is_one_line_and_status_2(corpus: Path, capsys: pytest.CaptureFixture[str], argv: list[str],
-                                            message: str) -> None:
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--data.corpus", "nowhere/at/all"], "nowhere/at/all"),
+        (["--training.max_stepz", "3"], "did you mean training.max_steps?"),
+        (["--training.device", "cuda:99", "--data.corpus", "CORPUS"], "cuda:99"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(
+    corpus: Path, capsys: pytest.CaptureFixture[str], argv: list[str], message: str
+) -> None:
     argv = [str(corpus) if a == "CORPUS" else a for a in argv]
-    assert main([*argv, "--runs", str(corpus.parent / "runs"), "--tokenizer.vocab_size", "60",
-                 "--tokenizer.byte_fallback", "false"]) == 2
+    assert (
+        main(
+            [
+                *argv,
+                "--runs",
+                str(corpus.parent / "runs"),
+                "--tokenizer.vocab_size",
+                "60",
+                "--tokenizer.byte_fallback",
+                "false",
+            ]
+        )
+        == 2
+    )
     assert message in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_help_is_quick_and_imports_no_torch() -> None:
     for module, limit in (("nmt", 0.1), ("nmt.train", 1.0)):
-        code = f"import sys, time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start); " \
-               "assert 'torch' not in sys.modules"
-        best = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                                        cwd=ROOT).stdout) for _ in range(3))
+        code = (
+            f"import sys, time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start); "
+            "assert 'torch' not in sys.modules"
+        )
+        best = min(
+            float(
+                subprocess.run(
+                    [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+                ).stdout
+            )
+            for _ in range(3)
+        )
         assert best < limit, module
     started = time.perf_counter()
     subprocess.run([sys.executable, "-m", "nmt.train", "--help"], capture_output=True, check=True, cwd=ROOT)
@@ -235,12 +353,19 @@ def test_help_is_quick_and_imports_no_torch() -> None:
 
 
 def test_the_makefile_passes_pair_corpus_and_settings_on() -> None:
-    made = subprocess.run(["make", "-n", "train-en-de", "CORPUS=some/folder", "ARGS=--training.max_steps 5"], cwd=ROOT,
-                          capture_output=True, text=True, check=True).stdout
+    made = subprocess.run(
+        ["make", "-n", "train-en-de", "CORPUS=some/folder", "ARGS=--training.max_steps 5"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     assert "pair='en-de'" in made
     assert "--data.corpus 'some/folder' --training.max_steps 5" in made
-    assert "make train-SOURCE-TARGET" in subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True,
-                                                        check=True).stdout
+    assert (
+        "make train-SOURCE-TARGET"
+        in subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    )
     removed = subprocess.run(["make", "-n", "clean"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "rm -rf" in removed
     assert " runs" not in removed

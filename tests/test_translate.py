@@ -26,12 +26,27 @@ from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 DECODING = DecodingConfig(beam_size=2, max_length_ratio=0.2, batch_size=8, guard=False)
-PAIRS = [("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
-         ("Zwei Männer trinken Kaffee.", "Two men drink coffee.")]
+PAIRS = [
+    ("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
+    ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
+]
 # Ends of line for others, half a character, half a pair, a byte that is never UTF-8, and the separator of n-best lists.
-ODD_LINES = ["a\u2028b\u2029c\u0085d".encode(), b"a\rb\r", b"a\x0bb\x0cc\x1cd", b"\xe2\x82", b"\xed\xa0\xbd",
-             b"\xff\xfe", b"\x00", b"\t", b"", b" ", "👩‍👩‍👧".encode(), b"a ||| b",
-             b"Hund " * 300, "ﬁ\u0308\ufeff".encode()]
+ODD_LINES = [
+    "a\u2028b\u2029c\u0085d".encode(),
+    b"a\rb\r",
+    b"a\x0bb\x0cc\x1cd",
+    b"\xe2\x82",
+    b"\xed\xa0\xbd",
+    b"\xff\xfe",
+    b"\x00",
+    b"\t",
+    b"",
+    b" ",
+    "👩‍👩‍👧".encode(),
+    b"a ||| b",
+    b"Hund " * 300,
+    "ﬁ\u0308\ufeff".encode(),
+]
 
 
 @pytest.fixture(scope="module")
@@ -52,18 +67,34 @@ def translator(folder: Path) -> Translator:
     return Translator.load(folder / "model", "cpu", precision="fp32")
 
 
-def translate_bytes(translator: Translator, data: bytes, size: int = 1 << 16, *, n_best: bool = False,
-                    scores: bool = False) -> bytes:
+def translate_bytes(
+    translator: Translator, data: bytes, size: int = 1 << 16, *, n_best: bool = False, scores: bool = False
+) -> bytes:
     job = Translating(translator, Text(translator, n_best, scores), Demands())
     return b"".join(map(job.answer, read_chunks(io.BytesIO(data), size)))
 
 
 def start_command(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
     """A real process, which is ended after a minute so that a test can't hang."""
-    command = [sys.executable, "-m", "nmt.translate", "--model", str(folder), "--device", "cpu",
-               "--precision", "fp32", *arguments]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               env={**os.environ, "OMP_NUM_THREADS": "1"})
+    command = [
+        sys.executable,
+        "-m",
+        "nmt.translate",
+        "--model",
+        str(folder),
+        "--device",
+        "cpu",
+        "--precision",
+        "fp32",
+        *arguments,
+    ]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     watchdog = Timer(60, process.kill)
     watchdog.daemon = True
     watchdog.start()
@@ -76,7 +107,8 @@ any_line = st.one_of(st.binary(max_size=20).map(lambda line: line.replace(b"\n",
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(lines=st.lists(any_line, max_size=12), ended=st.booleans(), size=st.integers(1, 400))
 def test_as_many_lines_come_out_as_went_in_whatever_their_bytes(
-        translator: Translator, lines: list[bytes], ended: bool, size: int) -> None:
+    translator: Translator, lines: list[bytes], ended: bool, size: int
+) -> None:
     data = b"".join(line + b"\n" for line in lines)
     if not ended and lines and lines[-1]:
         data = data[:-1]
@@ -115,7 +147,8 @@ def test_n_best_and_scores_have_their_formats(translator: Translator) -> None:
 
 
 def test_files_are_translated_one_after_the_other_into_a_file(
-        folder: Path, translator: Translator, tmp_path: Path) -> None:
+    folder: Path, translator: Translator, tmp_path: Path
+) -> None:
     (tmp_path / "a").write_bytes(b"Hund\n\nKaffee")
     (tmp_path / "b").write_bytes("Männer\r\n".encode())
     names = [str(tmp_path / "a"), "--input", str(tmp_path / "b"), "--output", str(tmp_path / "out")]
@@ -136,12 +169,15 @@ def test_decoding_options_go_before_the_model_s_own(folder: Path, translator: Tr
 
 
 def test_without_a_model_the_newest_finished_run_is_taken_and_named(
-        folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "in").write_text("Hund\n")
     monkeypatch.chdir(tmp_path)
     assert main(["in"]) == 2
-    assert capfd.readouterr().err == ("nmt.translate: no model is given and runs/ has no finished run: give one with "
-                                      "--model DIR, or train one with python -m nmt.train\n")
+    assert capfd.readouterr().err == (
+        "nmt.translate: no model is given and runs/ has no finished run: give one with "
+        "--model DIR, or train one with python -m nmt.train\n"
+    )
     (tmp_path / "runs").symlink_to(folder.parent)
     assert main(["in"]) == 0
     output = capfd.readouterr()
@@ -149,25 +185,33 @@ def test_without_a_model_the_newest_finished_run_is_taken_and_named(
     assert len(output.out.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--beam-size", "0"], "decoding.beam_size is 0"),
-    (["--beam-size", "two"], "beam_size"),
-    (["--beem-size", "2"], "beem"),
-    (["--n-best", "9"], "decoding.n_best is 9: it must be from 1 to decoding.beam_size, 2"),
-    (["--device", "gpu"], "gpu"),
-    (["nowhere.txt"], "nowhere.txt"),
-    (["--model", "nowhere"], "nowhere is not a model folder"),
-    (["--output", "in"], "is also an input"),
-    (["--must", "cat", "--must-not", "cat|dog"], "can't be had: must has 'cat'"),
-    (["--must", "|"], "empty"),
-    (["--samples", "4", "--prefix", "The"], "don't go with decoding.samples"),
-    (["--force-decode", "--must", "cat"], "--must is for what is translated"),
-    (["--batch-size", "1000000000"], "decoding.batch_size is 1000000000: it must be from 1 to 10000"),
-    (["--samples", "100000"], "it must be from 0 to 1000"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--beam-size", "0"], "decoding.beam_size is 0"),
+        (["--beam-size", "two"], "beam_size"),
+        (["--beem-size", "2"], "beem"),
+        (["--n-best", "9"], "decoding.n_best is 9: it must be from 1 to decoding.beam_size, 2"),
+        (["--device", "gpu"], "gpu"),
+        (["nowhere.txt"], "nowhere.txt"),
+        (["--model", "nowhere"], "nowhere is not a model folder"),
+        (["--output", "in"], "is also an input"),
+        (["--must", "cat", "--must-not", "cat|dog"], "can't be had: must has 'cat'"),
+        (["--must", "|"], "empty"),
+        (["--samples", "4", "--prefix", "The"], "don't go with decoding.samples"),
+        (["--force-decode", "--must", "cat"], "--must is for what is translated"),
+        (["--batch-size", "1000000000"], "decoding.batch_size is 1000000000: it must be from 1 to 10000"),
+        (["--samples", "100000"], "it must be from 0 to 1000"),
+    ],
+)
 def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
-        arguments: list[str], message: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capfd: pytest.CaptureFixture[str]) -> None:
+    arguments: list[str],
+    message: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").write_text("Hund\n")
     assert main(["in", "--model", str(folder), *arguments]) == 2
@@ -212,12 +256,12 @@ def test_a_reader_that_leaves_early_ends_it_without_a_word(folder: Path, tmp_pat
         assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize(("closed", "told"), [("<&-", "standard input can't be read"),
-                                              (">&-", "standard output can't be written to")])
+@pytest.mark.parametrize(
+    ("closed", "told"), [("<&-", "standard input can't be read"), (">&-", "standard output can't be written to")]
+)
 def test_what_is_closed_is_named(folder: Path, closed: str, told: str) -> None:
     command = shlex.join([sys.executable, "-m", "nmt.translate", "--model", str(folder), "--device", "cpu"])
-    done = subprocess.run(f"echo Ja | ({command} {closed})", shell=True, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(f"echo Ja | ({command} {closed})", shell=True, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr

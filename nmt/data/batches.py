@@ -22,8 +22,8 @@ class Sequences:
 
     def __init__(self, flat: Tensor, lengths_N: Tensor) -> None:
         """Args:
-            flat: the ids of all sequences, one after another.
-            lengths_N: how many of them each sequence has (int64).
+        flat: the ids of all sequences, one after another.
+        lengths_N: how many of them each sequence has (int64).
         """
         self.flat = torch.cat([flat.to(torch.int32), torch.tensor([PAD], dtype=torch.int32)])
         self.lengths_N = lengths_N
@@ -40,8 +40,9 @@ class Sequences:
     def __len__(self) -> int:
         return self.lengths_N.size(0)
 
-    def padded(self, index_B: Tensor, before: tuple[int, ...] = (),
-               after: tuple[int, ...] = ()) -> tuple[Tensor, Tensor]:
+    def padded(
+        self, index_B: Tensor, before: tuple[int, ...] = (), after: tuple[int, ...] = ()
+    ) -> tuple[Tensor, Tensor]:
         """Rows `index_B`, each between the ids `before` and `after`: ids (B, L) int64, and True (bool) where real."""
         lengths_B1 = self.lengths_N[index_B, None]
         position_L = torch.arange(int(lengths_B1.max()) + len(before) + len(after)) - len(before)
@@ -132,8 +133,10 @@ class PlannedBatch:
 
     def halves(self) -> "tuple[PlannedBatch, PlannedBatch]":
         middle = len(self.index_B) // 2
-        return (replace(self, index_B=self.index_B[:middle], part=2 * self.part + 1),
-                replace(self, index_B=self.index_B[middle:], part=2 * self.part + 2))
+        return (
+            replace(self, index_B=self.index_B[:middle], part=2 * self.part + 1),
+            replace(self, index_B=self.index_B[middle:], part=2 * self.part + 2),
+        )
 
     def seed(self, seed: int) -> int:
         """Of what is drawn at random for this batch alone: a pure function of the run's seed and the batch's place."""
@@ -190,8 +193,10 @@ def cut(order_N: Tensor, pairs: Pairs, batch_tokens: int) -> Iterator[Tensor]:
     start, longest = 0, 0
     for i, length in enumerate(lengths_N):
         if length >= batch_tokens:
-            raise ValueError(f"a training pair has {length + 1} pieces, more than training.batch_tokens, "
-                             f"{batch_tokens}: raise that, or lower data.max_pieces")
+            raise ValueError(
+                f"a training pair has {length + 1} pieces, more than training.batch_tokens, "
+                f"{batch_tokens}: raise that, or lower data.max_pieces"
+            )
         longest = max(longest, length + 1)
         if longest * (i + 1 - start) > batch_tokens:
             yield order_N[start:i]

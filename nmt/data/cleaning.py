@@ -1,5 +1,4 @@
-"""Text made uniform, and training pairs filtered: raw pairs flow in; kept pairs flow out, with a ledger of the others.
-"""
+"""Training pairs filtered: tidied pairs flow in; those that are kept flow out, with a ledger of the others."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,15 +57,22 @@ class Ledger:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it back."""
-        return {"read": self.read, "repaired": self.repaired, "dropped": self.dropped, "kept": self.kept,
-                "first": self.first}
+        return {
+            "read": self.read,
+            "repaired": self.repaired,
+            "dropped": self.dropped,
+            "kept": self.kept,
+            "first": self.first,
+        }
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> "Ledger":
         ledger = cls(saved["read"], saved["repaired"], saved["dropped"], saved["first"])
         if ledger.kept != saved["kept"]:
-            raise ValueError(f"a ledger doesn't add up: it has {saved['kept']} pairs as kept, where {ledger.read} "
-                             f"read less those dropped are {ledger.kept}")
+            raise ValueError(
+                f"a ledger doesn't add up: it has {saved['kept']} pairs as kept, where {ledger.read} "
+                f"read less those dropped are {ledger.kept}"
+            )
         return ledger
 
 

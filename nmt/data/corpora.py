@@ -42,8 +42,10 @@ _HELD_OUT = 1000  # most pairs held out for val, and for test, when a corpus lac
 _HELD_OUT_SHARE = 20  # and at most one pair in so many
 _BATCH_ROWS = 10_000
 _VAL_NAMES = ("val", "valid", "validation", "dev")
-_KINDS = ("data.corpus must be phrasebook, multi30k, auto, hub:NAME[:CONFIGURATION], a folder, a .tsv or .jsonl file "
-          "(or .gz of one), or the common prefix of two plain files")
+_KINDS = (
+    "data.corpus must be phrasebook, multi30k, auto, hub:NAME[:CONFIGURATION], a folder, a .tsv or .jsonl file "
+    "(or .gz of one), or the common prefix of two plain files"
+)
 
 
 class Split:
@@ -146,21 +148,26 @@ def _assemble(name: str, train: Split, val: Split | None, tests: dict[str, Split
     _require_usable(name, "train", train)
     missing = [split for split, there in (("val", val), ("test", tests)) if not there]
     held_out = _hold_out(train, missing, name) if missing else {}
-    notes = [f"{name} has no {split} text: {len(part.pairs):,} of its training pairs are held out for it."
-             for split, part in held_out.items()]
+    notes = [
+        f"{name} has no {split} text: {len(part.pairs):,} of its training pairs are held out for it."
+        for split, part in held_out.items()
+    ]
     splits = {"train": train, "val": val or held_out["val"], **(tests or {"test": held_out["test"]})}
     for key, split in splits.items():
         _require_usable(name, key, split)
     pairs = {key: split.pairs for key, split in splits.items()}
-    return Corpus(name, pairs.pop("train"), pairs.pop("val"), pairs,
-                  {key: split.ledger for key, split in splits.items()}, notes)
+    return Corpus(
+        name, pairs.pop("train"), pairs.pop("val"), pairs, {key: split.ledger for key, split in splits.items()}, notes
+    )
 
 
 def _require_usable(name: str, key: str, split: Split) -> None:
     if not split.pairs:
         causes = ", ".join(f"{count:,} {cause}" for cause, count in split.ledger.dropped.items())
-        raise ValueError(f"the corpus {name} has no usable {key} pair: {split.ledger.read:,} read"
-                         + (f", dropped: {causes}" if causes else ""))
+        raise ValueError(
+            f"the corpus {name} has no usable {key} pair: {split.ledger.read:,} read"
+            + (f", dropped: {causes}" if causes else "")
+        )
 
 
 def _hold_out(train: Split, missing: list[str], name: str) -> dict[str, Split]:
@@ -170,13 +177,15 @@ def _hold_out(train: Split, missing: list[str], name: str) -> dict[str, Split]:
         first.setdefault(source, n)
     size = min(_HELD_OUT, max(1, len(first) // _HELD_OUT_SHARE))
     if len(first) <= len(missing) * size:
-        raise ValueError(f"the corpus {name} has {len(first)} different source sentences and no {' or '.join(missing)} "
-                         "text: too few to hold some out; give it more, or files of its own for them")
+        raise ValueError(
+            f"the corpus {name} has {len(first)} different source sentences and no {' or '.join(missing)} "
+            "text: too few to hold some out; give it more, or files of its own for them"
+        )
     chosen = heapq.nsmallest(size * len(missing), first, key=_hash)
     held_out: dict[str, Split] = {}
     for k, key in enumerate(missing):
         split = held_out[key] = Split(training=False)
-        split.pairs = [train.pairs[n] for n in sorted(first[source] for source in chosen[k::len(missing)])]
+        split.pairs = [train.pairs[n] for n in sorted(first[source] for source in chosen[k :: len(missing)])]
         split.ledger.read = size
         train.ledger.drop(f"held out for {key}", size)
     taken = {first[source] for source in chosen}
@@ -203,8 +212,10 @@ def _read_phrasebook(config: DataConfig) -> Corpus:
 
 def _require_german_and_english(config: DataConfig) -> None:
     if {config.source, config.target} != {"de", "en"}:
-        raise ValueError(f"data.corpus is {config.corpus}, which has German (de) and English (en) only, not "
-                         f"{config.source} and {config.target}: set it to a corpus of these languages")
+        raise ValueError(
+            f"data.corpus is {config.corpus}, which has German (de) and English (en) only, not "
+            f"{config.source} and {config.target}: set it to a corpus of these languages"
+        )
 
 
 # Files
@@ -213,16 +224,21 @@ def _require_german_and_english(config: DataConfig) -> None:
 def _read_folder(folder: Path, config: DataConfig) -> Corpus:
     train = _find_split(folder, "train", config)
     if train is None:
-        raise ValueError(f"{folder} has no training text: neither train.{config.source} and train.{config.target} nor "
-                         f"train.tsv nor train.jsonl (or .gz of them); {_contents(folder)}")
+        raise ValueError(
+            f"{folder} has no training text: neither train.{config.source} and train.{config.target} nor "
+            f"train.tsv nor train.jsonl (or .gz of them); {_contents(folder)}"
+        )
     found = (_find_split(folder, name, config) for name in _VAL_NAMES)
     val = next((files for files in found if files), None)
     stem = re.compile(rf"(test.*?)\.(?:{re.escape(config.source)}|{re.escape(config.target)}|tsv|jsonl)(?:\.gz)?")
     names = sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))})
     tests = {name: _find_split(folder, name, config) for name in names}
-    return _assemble(_name(config), _read_split(train, config, training=True),
-                     _read_split(val, config, training=False) if val else None,
-                     {name: _read_split(files, config, training=False) for name, files in tests.items() if files})
+    return _assemble(
+        _name(config),
+        _read_split(train, config, training=True),
+        _read_split(val, config, training=False) if val else None,
+        {name: _read_split(files, config, training=False) for name, files in tests.items() if files},
+    )
 
 
 def _contents(folder: Path) -> str:
@@ -252,8 +268,10 @@ def _plain_or_gz(path: Path) -> Path | None:
 def _read_file(path: Path, config: DataConfig) -> Corpus:
     if path.is_file():
         if not re.search(r"\.(tsv|jsonl)(\.gz)?$", path.name):
-            raise ValueError(f"data.corpus is {config.corpus!r}, one plain file: give the prefix that it shares with "
-                             f"the other language's file, without .{config.source} or .{config.target}; {_KINDS}")
+            raise ValueError(
+                f"data.corpus is {config.corpus!r}, one plain file: give the prefix that it shares with "
+                f"the other language's file, without .{config.source} or .{config.target}; {_KINDS}"
+            )
         files: list[Path] | None = [path]
     else:
         files = _find_split(path.parent, path.name, config)
@@ -281,8 +299,10 @@ def _read_parallel(source: Path, target: Path, split: Split) -> None:
         if src is not None and tgt is not None:
             split.add(src, tgt, n_source)
     if n_source != n_target:
-        raise ValueError(f"{source} has {n_source:,} lines, {target} has {n_target:,}: line n of one must translate "
-                         "line n of the other, so one of them is cut short or shifted")
+        raise ValueError(
+            f"{source} has {n_source:,} lines, {target} has {n_target:,}: line n of one must translate "
+            "line n of the other, so one of them is cut short or shifted"
+        )
 
 
 def _read_tsv(path: Path, config: DataConfig, split: Split) -> None:
@@ -355,8 +375,10 @@ def _read_multi30k(config: DataConfig) -> Corpus:
     try:
         return _download_multi30k(config)
     except ConnectionError as error:
-        raise ValueError(f"multi30k can't be loaded ({error}): set data.corpus to a folder that holds it, with "
-                         "train.de, train.en, val.de …, or to phrasebook, which is built in") from error
+        raise ValueError(
+            f"multi30k can't be loaded ({error}): set data.corpus to a folder that holds it, with "
+            "train.de, train.en, val.de …, or to phrasebook, which is built in"
+        ) from error
 
 
 def _download_multi30k(config: DataConfig) -> Corpus:
@@ -382,8 +404,11 @@ def _read_hub(config: DataConfig) -> Corpus:
 def _read_splits(splits: Any, config: DataConfig, name: str, renamed: dict[str, str]) -> Corpus:
     if "train" not in splits:
         raise ValueError(f"{name} has no split named train; it has {', '.join(splits)}")
-    read = {key: _read_rows(rows, config, key) for key, rows in splits.items()
-            if key == "train" or key in _VAL_NAMES or key.startswith("test")}
+    read = {
+        key: _read_rows(rows, config, key)
+        for key, rows in splits.items()
+        if key == "train" or key in _VAL_NAMES or key.startswith("test")
+    }
     val = next((read[key] for key in _VAL_NAMES if key in read), None)
     tests = {renamed.get(key, key): split for key, split in read.items() if key.startswith("test")}
     return _assemble(name, read["train"], val, tests)
@@ -407,8 +432,10 @@ def _columns(names: list[str], config: DataConfig) -> list[str]:
         columns = [f"{prefix}{language}" for language in (config.source, config.target)]
         if set(columns) <= set(names):
             return columns
-    raise ValueError(f"the data set has no columns for {config.source} and {config.target}, neither of their own nor "
-                     f"in translation; it has {', '.join(names)}")
+    raise ValueError(
+        f"the data set has no columns for {config.source} and {config.target}, neither of their own nor "
+        f"in translation; it has {', '.join(names)}"
+    )
 
 
 def _load_dataset(name: str, configuration: str | None) -> Any:

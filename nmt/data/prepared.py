@@ -47,8 +47,9 @@ class Prepared:
         ledgers = {split: Ledger.from_dict(ledger) for split, ledger in saved.items()}
         pairs = {split: _read_pairs(folder / "data", split, size) for split, size in record["pairs"].items()}
         train, val = pairs.pop("train"), pairs.pop("val")
-        return cls(folder, record["corpus"], Tokenizer.load(folder / "tokenizer"), train, val, pairs, record["notes"],
-                   ledgers)
+        return cls(
+            folder, record["corpus"], Tokenizer.load(folder / "tokenizer"), train, val, pairs, record["notes"], ledgers
+        )
 
 
 def run_folder(config: Config, corpus: str) -> Path:
@@ -88,8 +89,9 @@ def prepare(corpus: Corpus, config: Config, folder: Path, say: Callable[[str], N
         tokenizer.save(draft / "tokenizer")
     else:
         say(f"Training the tokenizer on {len(train):,} pairs of {corpus.name}")
-        tokenizer = train_tokenizer(train, config.tokenizer, draft / "tokenizer", config.data.source,
-                                    config.data.target)
+        tokenizer = train_tokenizer(
+            train, config.tokenizer, draft / "tokenizer", config.data.source, config.data.target
+        )
     for note in tokenizer.notes:
         say(note)
     train = _drop_long(train, tokenizer, config.data.max_pieces, ledger)
@@ -105,8 +107,10 @@ def _take_tokenizer(config: Config) -> Tokenizer:
     folder = Path(config.tokenizer.folder)
     tokenizer = Tokenizer.load(folder)
     if config.model.tied_embeddings == "three-way" and not tokenizer.joint:
-        raise ValueError(f"model.tied_embeddings is three-way, but the tokenizer in {folder} has a vocabulary for each "
-                         f"language: take decoder or none")
+        raise ValueError(
+            f"model.tied_embeddings is three-way, but the tokenizer in {folder} has a vocabulary for each "
+            f"language: take decoder or none"
+        )
     tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
     return tokenizer
 
@@ -114,11 +118,12 @@ def _take_tokenizer(config: Config) -> Tokenizer:
 def _drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Ledger) -> list[Pair]:
     kept: list[Pair] = []
     for start in range(0, len(pairs), _CHUNK):
-        chunk = pairs[start:start + _CHUNK]
+        chunk = pairs[start : start + _CHUNK]
         sources = tokenizer.encode_source([source for source, _ in chunk])
         targets = tokenizer.encode_target([target for _, target in chunk])
-        kept += [pair for pair, src, tgt in zip(chunk, sources, targets, strict=True)
-                 if max(len(src), len(tgt)) <= most]
+        kept += [
+            pair for pair, src, tgt in zip(chunk, sources, targets, strict=True) if max(len(src), len(tgt)) <= most
+        ]
     ledger.drop(f"longer than {most:,} pieces", len(pairs) - len(kept))
     require_pairs(kept, ledger)
     return kept
@@ -126,8 +131,12 @@ def _drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: L
 
 def _record(config: Config, name: str, splits: dict[str, list[Pair]], notes: Sequence[str]) -> dict[str, Any]:
     """What data/corpus.json says of the folder: what was used, with which settings, and the sizes to check it by."""
-    return {"corpus": name, "pairs": {split: len(pairs) for split, pairs in splits.items()}, "notes": list(notes),
-            "settings": _settings(config)}
+    return {
+        "corpus": name,
+        "pairs": {split: len(pairs) for split, pairs in splits.items()},
+        "notes": list(notes),
+        "settings": _settings(config),
+    }
 
 
 def _settings(config: Config) -> dict[str, Any]:
@@ -178,11 +187,17 @@ def _require_same_settings(config: Config, folder: Path) -> None:
     before, now = record["settings"], _settings(config)
     if "auto" in (before["data"]["corpus"], now["data"]["corpus"]):  # what auto came to is in the folder's name
         before["data"]["corpus"] = now["data"]["corpus"]
-    changed = [f"{stage}.{key} was {before[stage].get(key)!r}, is {value!r}" for stage, settings in now.items()
-               for key, value in settings.items() if before[stage].get(key) != value]
+    changed = [
+        f"{stage}.{key} was {before[stage].get(key)!r}, is {value!r}"
+        for stage, settings in now.items()
+        for key, value in settings.items()
+        if before[stage].get(key) != value
+    ]
     if changed:
-        raise ValueError(f"{folder} was prepared with other settings: {'; '.join(changed)}. "
-                         "Give the run another name, or delete that folder")
+        raise ValueError(
+            f"{folder} was prepared with other settings: {'; '.join(changed)}. "
+            "Give the run another name, or delete that folder"
+        )
 
 
 def _read_record(folder: Path) -> dict[str, Any] | None:
@@ -195,8 +210,10 @@ def _read_record(folder: Path) -> dict[str, Any] | None:
 def _read_pairs(folder: Path, split: str, size: int) -> list[Pair]:
     source, target = (_read_lines(folder / f"{split}.{side}") for side in ("src", "tgt"))
     if not len(source) == len(target) == size:
-        raise ValueError(f"{folder / split}.src has {len(source):,} lines and {split}.tgt {len(target):,}, not "
-                         f"{size:,} each: the folder was changed since it was prepared; delete it and prepare again")
+        raise ValueError(
+            f"{folder / split}.src has {len(source):,} lines and {split}.tgt {len(target):,}, not "
+            f"{size:,} each: the folder was changed since it was prepared; delete it and prepare again"
+        )
     return list(zip(source, target, strict=True))
 
 

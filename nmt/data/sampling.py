@@ -25,26 +25,37 @@ class SampledText:
 
     def __init__(self, model: Any, lines: Sequence[str], alpha: float, longest: int) -> None:
         """Args:
-            model: `Tokenizer.source` or `.target`, of the unigram kind.
-            lines: the text.
-            alpha: a segmentation is drawn in proportion to its probability to this power.
-            longest: a sentence that could be drawn with more pieces than that always has its usual segmentation.
+        model: `Tokenizer.source` or `.target`, of the unigram kind.
+        lines: the text.
+        alpha: a segmentation is drawn in proportion to its probability to this power.
+        longest: a sentence that could be drawn with more pieces than that always has its usual segmentation.
         """
         numbers: dict[str, int] = {}
         words = [[numbers.setdefault(word, len(numbers)) for word in line.split(" ") if word] for line in lines]
         candidates = segmentations(model, list(numbers), CANDIDATES)
         self.pieces = Sequences.of(ids for options in candidates for ids in options)
         scores = [model.get_score(i) for i in range(model.vocab_size())]
-        self.edges_C = torch.tensor([word + edge for word, options in enumerate(candidates) for edge in cumulative(
-            [alpha * sum(scores[i] for i in ids) for ids in options])], dtype=torch.float64)
+        self.edges_C = torch.tensor(
+            [
+                word + edge
+                for word, options in enumerate(candidates)
+                for edge in cumulative([alpha * sum(scores[i] for i in ids) for ids in options])
+            ],
+            dtype=torch.float64,
+        )
         self.word_O = torch.tensor([word for line in words for word in line], dtype=torch.int64)
         self.words_N = torch.tensor([len(line) for line in words], dtype=torch.int64)
         most = [max(map(len, options)) for options in candidates]
         usual = [len(options[0]) for options in candidates]
         mosts = [sum(most[word] for word in line) for line in words]
         long_N = torch.tensor([length > longest for length in mosts], dtype=torch.bool)
-        self.longest = max((sum(usual[word] for word in line) if length > longest else length
-                            for line, length in zip(words, mosts, strict=True)), default=0)
+        self.longest = max(
+            (
+                sum(usual[word] for word in line) if length > longest else length
+                for line, length in zip(words, mosts, strict=True)
+            ),
+            default=0,
+        )
         """Most pieces that a line can be drawn with."""
         self.fixed_O = long_N.repeat_interleave(self.words_N)
 

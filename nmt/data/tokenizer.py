@@ -68,8 +68,10 @@ class Tokenizer:
 
     def same_as(self, other: "Tokenizer") -> bool:
         """Whether both give the same ids."""
-        return all(one.serialized_model_proto() == two.serialized_model_proto()
-                   for one, two in ((self.source, other.source), (self.target, other.target)))
+        return all(
+            one.serialized_model_proto() == two.serialized_model_proto()
+            for one, two in ((self.source, other.source), (self.target, other.target))
+        )
 
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         return _encode(self.source, texts)
@@ -93,9 +95,13 @@ class Tokenizer:
 
 def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> Pairs:
     """Text pairs as ids, some at a time, so that the lists of a large corpus are never all in memory."""
+
     def encoded(side: int, encode: Callable[[list[str]], list[list[int]]]) -> Sequences:
-        return Sequences.of(ids for start in range(0, len(pairs), chunk)
-                            for ids in encode([pair[side] for pair in pairs[start:start + chunk]]))
+        return Sequences.of(
+            ids
+            for start in range(0, len(pairs), chunk)
+            for ids in encode([pair[side] for pair in pairs[start : start + chunk]])
+        )
 
     return Pairs(encoded(0, tokenizer.encode_source), encoded(1, tokenizer.encode_target))
 
@@ -112,11 +118,15 @@ def segmentations(model: Any, words: Sequence[str], most: int) -> list[list[list
     try:
         likely = model.nbest_encode(words, nbest_size=most, out_type=int)
     except RuntimeError as error:
-        raise ValueError("training.subword_sampling needs a unigram tokenizer: this one is of another kind, and gives "
-                         "one segmentation only") from error
+        raise ValueError(
+            "training.subword_sampling needs a unigram tokenizer: this one is of another kind, and gives "
+            "one segmentation only"
+        ) from error
     usual = _encode(model, words)
-    return [[best] if UNK in best or SPACE in word else [best, *(ids for ids in options if ids != best)]
-            for word, best, options in zip(words, usual, likely, strict=True)]
+    return [
+        [best] if UNK in best or SPACE in word else [best, *(ids for ids in options if ids != best)]
+        for word, best, options in zip(words, usual, likely, strict=True)
+    ]
 
 
 def _encode(model: Any, texts: Sequence[str]) -> list[list[int]]:
@@ -145,8 +155,8 @@ def _respell(ids: list[int], old: list[int], new: list[int]) -> list[int]:
     """Replace one byte spelling by another throughout; without byte fallback both are unk, and nothing changes."""
     spelled, position = list(ids), 0
     while position <= len(spelled) - len(old):
-        if spelled[position:position + len(old)] == old:
-            spelled[position:position + len(old)] = new
+        if spelled[position : position + len(old)] == old:
+            spelled[position : position + len(old)] = new
         position += 1
     return spelled
 
@@ -165,8 +175,10 @@ def _load_model(path: Path) -> Any:
         raise ValueError(f"{path} is no SentencePiece model, or a damaged one: copy or train it again") from error
     ids = (model.unk_id(), model.bos_id(), model.eos_id(), model.pad_id())
     if ids != (UNK, BOS, EOS, PAD):
-        raise ValueError(f"{path} has unk, bos, eos and pad at {ids}, not at {(UNK, BOS, EOS, PAD)}: train it with "
-                         "nmt.prepare, or with unk_id=0, bos_id=1, eos_id=2, pad_id=3")
+        raise ValueError(
+            f"{path} has unk, bos, eos and pad at {ids}, not at {(UNK, BOS, EOS, PAD)}: train it with "
+            "nmt.prepare, or with unk_id=0, bos_id=1, eos_id=2, pad_id=3"
+        )
     return model
 
 
@@ -185,8 +197,11 @@ def train_tokenizer(
         tokenizer = Tokenizer(model, model, notes)
     else:
         chosen = _sample(pairs, MAX_SENTENCES, notes)
-        tokenizer = Tokenizer(_train_model((pair[0] for pair in chosen), config, source, notes),
-                              _train_model((pair[1] for pair in chosen), config, target, notes), notes)
+        tokenizer = Tokenizer(
+            _train_model((pair[0] for pair in chosen), config, source, notes),
+            _train_model((pair[1] for pair in chosen), config, target, notes),
+            notes,
+        )
     tokenizer.save(folder)
     return tokenizer
 
@@ -209,15 +224,18 @@ def _train_model(texts: Iterable[str], config: TokenizerConfig, languages: str, 
         except RuntimeError as error:
             size = _smaller_size(str(error), size, languages)
     if size < config.vocab_size:
-        notes.append(f"The text in {languages} supports {size:,} pieces, fewer than tokenizer.vocab_size, "
-                     f"{config.vocab_size:,}.")
+        notes.append(
+            f"The text in {languages} supports {size:,} pieces, fewer than tokenizer.vocab_size, {config.vocab_size:,}."
+        )
     return model
 
 
 def _smaller_size(message: str, size: int, languages: str) -> int:
     if too_small := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
-        raise ValueError(f"tokenizer.vocab_size is {size}: the characters of the text in {languages} need at least "
-                         f"{too_small[1]}; raise it, or lower tokenizer.character_coverage")
+        raise ValueError(
+            f"tokenizer.vocab_size is {size}: the characters of the text in {languages} need at least "
+            f"{too_small[1]}; raise it, or lower tokenizer.character_coverage"
+        )
     too_high = re.search(r"Please set it to a value <= (\d+)", message)
     if not too_high or int(too_high[1]) >= size:
         raise ValueError(f"the tokenizer can't be trained on the text in {languages}: {message}")
@@ -229,10 +247,20 @@ def _run_trainer(sentences: Iterator[str], config: TokenizerConfig, size: int) -
 
     proto = io.BytesIO()
     SentencePieceTrainer.Train(
-        sentence_iterator=sentences, model_writer=proto, model_type=config.kind, vocab_size=size,
-        unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=PAD, normalization_rule_name="identity",
-        byte_fallback=config.byte_fallback, character_coverage=config.character_coverage,
-        user_defined_symbols=list(config.user_defined_symbols), max_sentence_length=_MAX_BYTES,
+        sentence_iterator=sentences,
+        model_writer=proto,
+        model_type=config.kind,
+        vocab_size=size,
+        unk_id=UNK,
+        bos_id=BOS,
+        eos_id=EOS,
+        pad_id=PAD,
+        normalization_rule_name="identity",
+        byte_fallback=config.byte_fallback,
+        character_coverage=config.character_coverage,
+        user_defined_symbols=list(config.user_defined_symbols),
+        max_sentence_length=_MAX_BYTES,
         num_threads=16,  # fixed: unigram's sums, and so its pieces, depend on how many threads share the text
-        minloglevel=2)
+        minloglevel=2,
+    )
     return SentencePieceProcessor(model_proto=proto.getvalue())

@@ -42,8 +42,9 @@ PACK = 8
 
 
 @torch.inference_mode()
-def search(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: DecodingConfig,
-           demands: Sequence[Demands] = ()) -> list[list[Hypothesis]]:
+def search(
+    model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: DecodingConfig, demands: Sequence[Demands] = ()
+) -> list[list[Hypothesis]]:
     """The `options.n_best` best hypotheses of each sentence, best first and all different.
 
     Each sentence's result depends on that sentence alone. Fewer than n_best come back only if the rules leave fewer, or
@@ -65,8 +66,14 @@ def search(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: Decodin
 
 
 @torch.inference_mode()
-def force_score(model: Transformer, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor,
-                cross_weights: list[Tensor] | None = None) -> Tensor:
+def force_score(
+    model: Transformer,
+    src_BS: Tensor,
+    src_mask_BS: Tensor,
+    tgt_BT: Tensor,
+    tgt_mask_BT: Tensor,
+    cross_weights: list[Tensor] | None = None,
+) -> Tensor:
     """The log-probability (B, T), float32, of each token of given translations; 0 at padding.
 
     Args:
@@ -95,8 +102,9 @@ def best_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, beam_size: int)
     return best_NK, block_NK.gather(1, place_NK // BLOCK) * BLOCK + place_NK % BLOCK
 
 
-def diverse_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, free_NG: Tensor, options: DecodingConfig,
-                          width: int) -> tuple[Tensor, Tensor]:
+def diverse_continuations(
+    scores_NK: Tensor, log_probs_NKV: Tensor, free_NG: Tensor, options: DecodingConfig, width: int
+) -> tuple[Tensor, Tensor]:
     """The same for beams in groups, one after the other: a piece costs a group what earlier groups have taken of it.
 
     What a group finds beyond its free slots is not taken, though it is returned.
@@ -105,11 +113,12 @@ def diverse_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, free_NG: Ten
     taken_NV = torch.zeros_like(log_probs_NKV[:, 0])
     totals, places = [], []
     for group, first in enumerate(range(0, options.beam_size, size)):
-        scores_Nk, log_probs_NkV = scores_NK[:, first:first + size], log_probs_NKV[:, first:first + size]
+        scores_Nk, log_probs_NkV = scores_NK[:, first : first + size], log_probs_NKV[:, first : first + size]
         _, place_Nk = best_continuations(scores_Nk, log_probs_NkV - options.diversity * taken_NV[:, None], size)
         parents_Nk, tokens_Nk = place_Nk // width, (place_Nk % width).clamp_(max=log_probs_NKV.size(2) - 1)
         total_Nk = scores_Nk.gather(1, parents_Nk) + log_probs_NkV.flatten(1).gather(
-            1, parents_Nk * log_probs_NKV.size(2) + tokens_Nk)
+            1, parents_Nk * log_probs_NKV.size(2) + tokens_Nk
+        )
         free_Nk = torch.arange(size, device=free_NG.device) < free_NG[:, group, None]
         taken_NV.scatter_add_(1, tokens_Nk, (free_Nk & (total_Nk > NEVER)).float())
         totals.append(total_Nk)
@@ -120,23 +129,31 @@ def diverse_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, free_NG: Ten
 class Beams:
     """The live hypotheses of the sentences still in the batch, and the finished ones of all."""
 
-    def __init__(self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: DecodingConfig,
-                 demands: Sequence[Demands]) -> None:
+    def __init__(
+        self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: DecodingConfig, demands: Sequence[Demands]
+    ) -> None:
         n_sentences, device = src_BS.size(0), src_BS.device
-        require(options.beam_groups == 1 or not any(demand.phrases for demand in demands),
-                f"decoding.beam_groups is {options.beam_groups}: phrases share the beam out in their own way")
+        require(
+            options.beam_groups == 1 or not any(demand.phrases for demand in demands),
+            f"decoding.beam_groups is {options.beam_groups}: phrases share the beam out in their own way",
+        )
         self.model, self.options, self.steps = model, options, 0
         self.width = math.ceil(model.vocab_size / BLOCK) * BLOCK
         pieces = (src_mask_BS.sum(1) - 1).tolist()
-        self.limits = [longest_output(n, options, model.max_positions, demand)
-                       for n, demand in zip(pieces, demands, strict=True)]
+        self.limits = [
+            longest_output(n, options, model.max_positions, demand) for n, demand in zip(pieces, demands, strict=True)
+        ]
         longest = max(self.limits) + 1
         self.cache = model.start(src_BS, src_mask_BS, longest, options.beam_size)
         shape, group_size = (n_sentences, options.beam_size), options.beam_size // options.beam_groups
-        self.coverage = (Coverage(options.coverage_penalty, src_mask_BS, options.beam_size)
-                         if options.coverage_penalty else None)
-        self.phrases = (Phrases([demand.phrases for demand in demands], self.limits, options.beam_size, device)
-                        if any(demand.phrases for demand in demands) else None)
+        self.coverage = (
+            Coverage(options.coverage_penalty, src_mask_BS, options.beam_size) if options.coverage_penalty else None
+        )
+        self.phrases = (
+            Phrases([demand.phrases for demand in demands], self.limits, options.beam_size, device)
+            if any(demand.phrases for demand in demands)
+            else None
+        )
         self.rules = self.make_rules([demand.prefix for demand in demands], n_sentences, device)
         # Of the sentences in the batch. At first all rows of a group are the same: only one may go on, and one row is
         # enough if nothing but its logits is looked at.
@@ -192,7 +209,8 @@ class Beams:
         parents_NK, tokens_NK = taken_NK // self.width, (taken_NK % self.width).clamp_(max=own_NKV.size(2) - 1)
         self.taken_TBK[self.steps, self.sentences_N] = taken_NK
         self.gains_TBK[self.steps, self.sentences_N] = own_NKV.flatten(1).gather(
-            1, parents_NK * own_NKV.size(2) + tokens_NK)
+            1, parents_NK * own_NKV.size(2) + tokens_NK
+        )
         for rule in self.rules:
             rule.follow(parents_NK, tokens_NK)
         ended_NK = tokens_NK == EOS
@@ -208,7 +226,8 @@ class Beams:
         """For each slot that is free its score and its place; −inf for the others."""
         if self.options.beam_groups > 1:
             totals_NK, taken_NK = diverse_continuations(
-                self.scores_NK, ruled_NKV, self.free_NG, self.options, self.width)
+                self.scores_NK, ruled_NKV, self.free_NG, self.options, self.width
+            )
         else:
             totals_NK, taken_NK = best_continuations(self.scores_NK, ruled_NKV, self.options.beam_size)
         if self.phrases:
@@ -251,21 +270,28 @@ class Beams:
     def hypotheses(self) -> list[list[Hypothesis]]:
         """The finished hypotheses of all sentences, best first."""
         if self.best_BF.isnan().any() or (self.best_BF[:, :1] == NEVER).any():
-            raise ValueError("the model's logits are not numbers: its weights are damaged, or its training diverged"
-                             if self.gains_TBK[:self.steps].isnan().any() else "the settings leave no translation")
-        taken = self.taken_TBK[:self.steps].transpose(0, 1).tolist()
-        gains = self.gains_TBK[:self.steps].transpose(0, 1).tolist()
+            raise ValueError(
+                "the model's logits are not numbers: its weights are damaged, or its training diverged"
+                if self.gains_TBK[: self.steps].isnan().any()
+                else "the settings leave no translation"
+            )
+        taken = self.taken_TBK[: self.steps].transpose(0, 1).tolist()
+        gains = self.gains_TBK[: self.steps].transpose(0, 1).tolist()
         ranked = zip(self.best_BF.tolist(), self.origin_BF.tolist(), strict=True)
         found = []
         for i, best in enumerate(ranked):
-            traced = [self.trace(taken[i], gains[i], origin, score, self.limits[i])
-                      for score, origin in zip(*best, strict=True) if score > NEVER]
+            traced = [
+                self.trace(taken[i], gains[i], origin, score, self.limits[i])
+                for score, origin in zip(*best, strict=True)
+                if score > NEVER
+            ]
             distinct = {tuple(one.ids): one for one in reversed(traced)}  # of equal ones the best, which comes last
-            found.append([one for one in traced if distinct[tuple(one.ids)] is one][:self.options.n_best])
+            found.append([one for one in traced if distinct[tuple(one.ids)] is one][: self.options.n_best])
         return found
 
-    def trace(self, taken: list[list[int]], gains: list[list[float]], origin: int, score: float,
-              limit: int) -> Hypothesis:
+    def trace(
+        self, taken: list[list[int]], gains: list[list[float]], origin: int, score: float, limit: int
+    ) -> Hypothesis:
         """Follow a finished hypothesis back to its beginning."""
         last, slot = divmod(origin, self.options.beam_size)
         ids, log_probs = [], []

@@ -35,8 +35,11 @@ class Ensemble:
     def __init__(self, models: Sequence[IncrementalDecoder]) -> None:
         """Raises ValueError if their vocabularies differ in size."""
         sizes = [model.vocab_size for model in models]
-        require(len(set(sizes)) == 1, f"the models' vocabularies have {', '.join(map(str, sizes))} pieces: an ensemble "
-                                      "needs models that share one tokenizer")
+        require(
+            len(set(sizes)) == 1,
+            f"the models' vocabularies have {', '.join(map(str, sizes))} pieces: an ensemble "
+            "needs models that share one tokenizer",
+        )
         self.models, self.vocab_size = models, sizes[0]
         limits = [model.max_positions for model in models if model.max_positions is not None]
         self.max_positions = min(limits, default=None)

@@ -97,8 +97,10 @@ def longest_output(n_pieces: int, options: DecodingConfig, max_positions: int | 
     limit = max(limit, options.min_length) + needed
     if max_positions is not None:
         if needed >= max_positions:
-            raise ValueError(f"what the translation must contain takes {needed} pieces: this model's positions end "
-                             f"at {max_positions}")
+            raise ValueError(
+                f"what the translation must contain takes {needed} pieces: this model's positions end "
+                f"at {max_positions}"
+            )
         limit = min(limit, max_positions - 1)
     return limit
 

@@ -41,9 +41,11 @@ JOINERS = "_\u00ad\u200c\u200d"
 # Scripts that are written without spaces: Thai, Lao and Tibetan; Burmese; Khmer; Tai Le to Khmer symbols; Tai Tham;
 # Balinese; Han, kana and bopomofo, up to Hangul, which has spaces; Javanese and more Burmese; and the rest of Han and
 # kana. Variation selectors (U+FE00 to U+FE0F) are marks that follow emoji.
-NOT_PARTED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\u2e80-\u312f"
-                        "\u3190-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\ufe00-\ufe0f"
-                        "\uff66-\uff9f\U0001aff0-\U0001b16f\U00020000-\U0003ffff]")
+NOT_PARTED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\u2e80-\u312f"
+    "\u3190-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\ufe00-\ufe0f"
+    "\uff66-\uff9f\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
+)
 # From here on, planes are unassigned or private, but for tags and variation selectors, which follow no letter.
 LETTERS_END = 0x40000
 
@@ -88,7 +90,7 @@ def _read_wide(prefix: bytes) -> tuple[bytes, bool | None] | None:
     if not codes:
         return None
     missing = bytes_to_come(prefix)
-    letters = any(is_letter(chr(code)) for code in codes[:max(0, LETTERS_END - codes.start)])
+    letters = any(is_letter(chr(code)) for code in codes[: max(0, LETTERS_END - codes.start)])
     if missing == 0:
         return (LETTER, False) if letters else (OTHER, True)
     alike = not letters and len(codes) == 64**missing
@@ -139,17 +141,24 @@ class Phrase:
     @classmethod
     def parse(cls, written: str, meets: int = 0) -> "Phrase":
         """Raises:
-            ValueError: there is nothing to look for, or it is no text.
+        ValueError: there is nothing to look for, or it is no text.
         """
         core = written.strip()
         text = " ".join(unicodedata.normalize("NFC", core.strip("*")).split())
         if not text:
-            raise ValueError(f"{'must' if meets else 'must_not'} has the phrase {written!r}, which is "
-                             "empty: a phrase needs a character other than blanks and the * at its ends")
+            raise ValueError(
+                f"{'must' if meets else 'must_not'} has the phrase {written!r}, which is "
+                "empty: a phrase needs a character other than blanks and the * at its ends"
+            )
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise ValueError(f"the phrase {written!r} has half a surrogate pair, which is no text")
-        return cls(written, text.encode(), left=not core.startswith("*") and is_letter(text[0]),
-                   right=not core.endswith("*") and is_letter(text[-1]), meets=meets)
+        return cls(
+            written,
+            text.encode(),
+            left=not core.startswith("*") and is_letter(text[0]),
+            right=not core.endswith("*") and is_letter(text[-1]),
+            meets=meets,
+        )
 
 
 class Surfaces:
@@ -163,7 +172,7 @@ class Surfaces:
 
     def __init__(self, pieces: Sequence[str]) -> None:
         """Args:
-            pieces: all pieces in the order of their ids, as SentencePiece writes them: ▁ is a space, <0xC3> a byte.
+        pieces: all pieces in the order of their ids, as SentencePiece writes them: ▁ is a space, <0xC3> a byte.
         """
         surfaces = [b"" if i < FIRST_PIECE else _surface(piece) for i, piece in enumerate(pieces)]
         self.longest = max(map(len, surfaces), default=0)
@@ -198,8 +207,9 @@ def _trie(surfaces: Sequence[bytes]) -> tuple[list[tuple[Ints, Ints]], Ints]:
     columns, nodes, before = [], {b"": 0}, {b"": 0}
     for length in range(1, max(map(len, surfaces), default=0) + 1):
         prefixes = sorted({surface[:length] for surface in surfaces if len(surface) >= length})
-        columns.append((np.array([before[prefix[:-1]] for prefix in prefixes]),
-                        np.array([prefix[-1] for prefix in prefixes])))
+        columns.append(
+            (np.array([before[prefix[:-1]] for prefix in prefixes]), np.array([prefix[-1] for prefix in prefixes]))
+        )
         before = {prefix: i for i, prefix in enumerate(prefixes)}
         nodes.update(zip(prefixes, range(len(nodes), len(nodes) + len(prefixes)), strict=True))
     return columns, np.array([nodes[surface] for surface in surfaces])
@@ -355,8 +365,11 @@ class Bans(Reader):
             return math.inf
         if missing and self.surfaces.finishes:
             return self._finish(state, missing)
-        if any(self._is_settled(self.read(state, single)) for single in self.surfaces.singles
-               if not parting or not is_letter(single.decode(errors="replace"))):
+        if any(
+            self._is_settled(self.read(state, single))
+            for single in self.surfaces.singles
+            if not parting or not is_letter(single.decode(errors="replace"))
+        ):
             return 1
         row_V = self.row(state)
         frontier = _distinct(row_V[self.surfaces.parting_V] if parting else row_V)
@@ -416,8 +429,9 @@ class Automaton:
         self.bans = Bans(surfaces, forbidden)
         self.start = self.reader.start
         self.needed = [surfaces.pieces_needed(b" " + phrase.text) for phrase in required]
-        self.prices = [min(self._price(p) for p, phrase in enumerate(required) if phrase.meets == 1 << k)
-                       for k in range(len(must))]
+        self.prices = [
+            min(self._price(p) for p, phrase in enumerate(required) if phrase.meets == 1 << k) for k in range(len(must))
+        ]
         self.rows: dict[int, NDArray[np.int32]] = {}
         self.leads: dict[int, Ints] = {}
         self.distances: dict[int, float] = {}
@@ -440,8 +454,11 @@ class Automaton:
         """Whether EOS is allowed: every constraint is met, no forbidden phrase stands at the end, and no character
         is unfinished.
         """
-        return (self.reader.states[state].char in FINISHED and self._met(state) == self.everything
-                and all(phrase.meets for phrase in self.reader.standing(state)))
+        return (
+            self.reader.states[state].char in FINISHED
+            and self._met(state) == self.everything
+            and all(phrase.meets for phrase in self.reader.standing(state))
+        )
 
     def met(self, state: int) -> int:
         """How many constraints are met: for good, or by a phrase that is complete if the text ends here."""
@@ -450,8 +467,11 @@ class Automaton:
     def progress(self, state: int) -> float:
         """`met`, and of the phrase that is nearest to its end the share of its bytes that is there, below 1."""
         met = self._met(state)
-        shares = (i / len(self.required[p].text) for p, i in self.reader.states[state].begun
-                  if p < len(self.required) and not met & self.required[p].meets)
+        shares = (
+            i / len(self.required[p].text)
+            for p, i in self.reader.states[state].begun
+            if p < len(self.required) and not met & self.required[p].meets
+        )
         return met.bit_count() + max(shares, default=0.0)
 
     def distance(self, state: int) -> int:
@@ -482,15 +502,20 @@ class Automaton:
         end = self.bans.read(self.bans.start, phrase.text)
         if end == DEAD or self.bans.standing(end):
             found = next(ban for ban in self.bans.phrases if _contains(phrase, ban, self.surfaces))
-            raise ValueError(f"must has {phrase.written!r}, and must_not has {found.written!r}, which it contains: "
-                             "remove one of them")
+            raise ValueError(
+                f"must has {phrase.written!r}, and must_not has {found.written!r}, which it contains: "
+                "remove one of them"
+            )
         if self.needed[p][0] == math.inf:
-            raise ValueError(f"must has {phrase.written!r}, which no pieces of the vocabulary spell: it takes a "
-                             "tokenizer with byte_fallback to write any text")
+            raise ValueError(
+                f"must has {phrase.written!r}, which no pieces of the vocabulary spell: it takes a "
+                "tokenizer with byte_fallback to write any text"
+            )
         price = self.needed[p][0] + self.bans.escape(end, parting=True)
         if price == math.inf:
-            raise ValueError(f"must has {phrase.written!r}, after which must_not allows no pieces to go on with: "
-                             "forbid less")
+            raise ValueError(
+                f"must has {phrase.written!r}, after which must_not allows no pieces to go on with: forbid less"
+            )
         return price
 
     def _met(self, state: int) -> int:

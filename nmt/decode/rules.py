@@ -91,7 +91,7 @@ class NoRepeatedNgrams(History):
             return
         windows_NKTn = self.pieces_NKT.unfold(2, self.n, 1)
         # Where the last n − 1 pieces stood before, what followed them then must not follow now.
-        same_NKT = (windows_NKTn[..., :-1] == self.pieces_NKT[:, :, None, step - self.n + 1:]).all(3)
+        same_NKT = (windows_NKTn[..., :-1] == self.pieces_NKT[:, :, None, step - self.n + 1 :]).all(3)
         banned_NKT = torch.zeros(same_NKT.shape, device=same_NKT.device).masked_fill_(same_NKT, NEVER)
         ruled_NKV.scatter_add_(2, windows_NKTn[..., -1], banned_NKT)
 
@@ -153,8 +153,9 @@ class Phrases(Rule):
 
     alters = True
 
-    def __init__(self, automata: Sequence[Automaton | None], limits: Sequence[int], beam_size: int,
-                 device: torch.device) -> None:
+    def __init__(
+        self, automata: Sequence[Automaton | None], limits: Sequence[int], beam_size: int, device: torch.device
+    ) -> None:
         self.automata, self.limits = list(automata), list(limits)
         self.states_NK = torch.tensor([[a.start if a else 0] * beam_size for a in automata], device=device)
 
@@ -177,8 +178,9 @@ class Phrases(Rule):
         if not bool(ruled_V.isfinite().any()):  # other rules forbid all that is left
             ruled_V.copy_(torch.where(torch.from_numpy(allowed_V).to(own_V.device), own_V, NEVER))
 
-    def choose(self, scores_NK: Tensor, ruled_NKV: Tensor, free_N: Tensor, best_NK: Tensor, place_NK: Tensor,
-               width: int) -> None:
+    def choose(
+        self, scores_NK: Tensor, ruled_NKV: Tensor, free_N: Tensor, best_NK: Tensor, place_NK: Tensor, width: int
+    ) -> None:
         """In sentences with phrases to bring, share the slots out among hypotheses that have as much of them.
 
         Dynamic beam allocation (Post and Vilar 2018, section 3): besides the best continuations, which are given, those
@@ -198,8 +200,9 @@ class Phrases(Rule):
                 for slot, (total, place) in enumerate(chosen):
                     best_NK[n, slot], place_NK[n, slot] = total, place
 
-    def allocate(self, automaton: Automaton, states: list[int], found: dict[int, float], free: int,
-                 width: int) -> list[tuple[float, int]]:
+    def allocate(
+        self, automaton: Automaton, states: list[int], found: dict[int, float], free: int, width: int
+    ) -> list[tuple[float, int]]:
         """At most `free` of the candidates, as (score, place)."""
         banks: dict[int, list[tuple[float, int]]] = {}
         for place, total in sorted(found.items(), key=lambda item: -item[1]):
@@ -220,8 +223,10 @@ class Phrases(Rule):
         self.states_NK = self.states_NK.gather(1, parents_NK)
         for n, automaton in enumerate(self.automata):
             if automaton:
-                next_states = [int(automaton.row(state)[piece]) for state, piece in
-                               zip(self.states_NK[n].tolist(), tokens_NK[n].tolist(), strict=True)]
+                next_states = [
+                    int(automaton.row(state)[piece])
+                    for state, piece in zip(self.states_NK[n].tolist(), tokens_NK[n].tolist(), strict=True)
+                ]
                 # Past its end, or in a slot without a hypothesis, any state will do.
                 self.states_NK[n] = torch.tensor([max(state, 0) for state in next_states])
 

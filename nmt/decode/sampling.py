@@ -38,8 +38,12 @@ def sample(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: Decodin
     sources = [ids[real].tolist() for ids, real in zip(src_BS, src_mask_BS, strict=True)]
     limits = [longest_output(len(source) - 1, options, model.max_positions, Demands()) for source in sources]
     longest = max(limits) + 1
-    draws_BWT = torch.stack([uniform(options.seed, source, width, limit + 1, longest)
-                             for source, limit in zip(sources, limits, strict=True)]).to(device)
+    draws_BWT = torch.stack(
+        [
+            uniform(options.seed, source, width, limit + 1, longest)
+            for source, limit in zip(sources, limits, strict=True)
+        ]
+    ).to(device)
     cache = model.start(src_BS, src_mask_BS, longest, width)
     rows_W = torch.arange(width, device=device)
     sentences_N, limits_N = torch.arange(n_sentences, device=device), torch.tensor(limits, device=device)
@@ -65,13 +69,16 @@ def sample(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: Decodin
         if not live_N.all():
             staying = live_N.nonzero()[:, 0]
             sentences_N, limits_N, tokens_NW, ended_NW = (
-                state[staying] for state in (sentences_N, limits_N, tokens_NW, ended_NW))
+                state[staying] for state in (sentences_N, limits_N, tokens_NW, ended_NW)
+            )
             cache.keep(staying)
         if not sentences_N.size(0):
             break
     taken, gains = taken_TBW.permute(1, 2, 0).tolist(), gains_TBW.permute(1, 2, 0).tolist()
-    return [[hypothesis(ids, log_probs, limit, options) for ids, log_probs in zip(*rows, strict=True)]
-            for *rows, limit in zip(taken, gains, limits, strict=True)]
+    return [
+        [hypothesis(ids, log_probs, limit, options) for ids, log_probs in zip(*rows, strict=True)]
+        for *rows, limit in zip(taken, gains, limits, strict=True)
+    ]
 
 
 def uniform(seed: int, source: Sequence[int], width: int, length: int, longest: int) -> Tensor:
@@ -105,5 +112,10 @@ def draw(logits_NWV: Tensor, draws_NW: Tensor, options: DecodingConfig) -> Tenso
 def hypothesis(ids: list[int], log_probs: list[float], limit: int, options: DecodingConfig) -> Hypothesis:
     length = ids.index(EOS) + 1
     log_prob = math.fsum(log_probs[:length])
-    return Hypothesis(ids[:length - 1], log_prob / float(length_divisor(length, options)), log_prob,
-                      log_probs[:length], finished=length <= limit)
+    return Hypothesis(
+        ids[: length - 1],
+        log_prob / float(length_divisor(length, options)),
+        log_prob,
+        log_probs[:length],
+        finished=length <= limit,
+    )

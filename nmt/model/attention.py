@@ -28,37 +28,45 @@ def causal_mask(length: int, device: torch.device) -> Tensor:
     return torch.full((length, length), MASKED, device=device).triu_(1)[None, None]
 
 
-def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None,
-                       p_dropout: float = 0.0) -> tuple[Tensor, Tensor]:
+def explicit_attention(
+    q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, p_dropout: float = 0.0
+) -> tuple[Tensor, Tensor]:
     """Attention written out: softmax(q kᵀ / √D + mask) v. Returns (values (B, H, T, D), weights (B, H, T, S)).
 
     The heads that share a key–value head stand as further query positions of it, so keys and values are never copied.
     """
     (B, H, T, D), K = q_BHTD.shape, k_BKSD.size(1)
-    scores = torch.matmul((q_BHTD * D ** -0.5).reshape(B, K, -1, D), k_BKSD.transpose(-1, -2)).view(B, H, T, -1)
+    scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, -1, D), k_BKSD.transpose(-1, -2)).view(B, H, T, -1)
     # A mask is float32, and so are masked scores then.
     weights = torch.softmax(scores if mask is None else scores + mask, dim=-1).to(v_BKSD.dtype)
     dropped = dropout(weights, p_dropout).view(B, K, -1, k_BKSD.size(2))
     return torch.matmul(dropped, v_BKSD).view(B, H, T, D), weights
 
 
-def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, p_dropout: float = 0.0,
-              causal: bool = False) -> Tensor:
+def attention(
+    q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, p_dropout: float = 0.0, causal: bool = False
+) -> Tensor:
     """Attended values (B, H, T, D), by whichever form is the fastest for the device and the dropout.
 
     `causal`: query t sees keys 0 to t, of those that the mask leaves. Without a mask, a GPU's flash attention serves.
     """
     # On CPU the library's kernel draws dropout bit by bit (ten times slower than ours), and for the few positions of a
     # sentence batched matrix products beat its blocks: twice as fast at 18 positions, even at 128.
-    explicit = q_BHTD.device.type == "cpu" and (
-        p_dropout > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT)
+    explicit = q_BHTD.device.type == "cpu" and (p_dropout > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT)
     if causal and (explicit or mask is not None):
         past = causal_mask(q_BHTD.size(2), q_BHTD.device)
         mask, causal = past if mask is None else torch.minimum(mask, past), False
     if explicit:
         return explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p_dropout)[0]
-    return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, attn_mask=mask, dropout_p=p_dropout, is_causal=causal,
-                                          enable_gqa=k_BKSD.size(1) != q_BHTD.size(1))
+    return F.scaled_dot_product_attention(
+        q_BHTD,
+        k_BKSD,
+        v_BKSD,
+        attn_mask=mask,
+        dropout_p=p_dropout,
+        is_causal=causal,
+        enable_gqa=k_BKSD.size(1) != q_BHTD.size(1),
+    )
 
 
 def split_heads(x_BTX: Tensor, d_head: int) -> Tensor:
@@ -101,8 +109,9 @@ class CrossAttention(nn.Module):
         k, v = split_heads(self.kv(states_BSM), self.d_head).split(self.kv_heads, dim=1)
         return k, v
 
-    def forward(self, x_BTM: Tensor, source: tuple[Tensor, Tensor], mask: Tensor,
-                weights: list[Tensor] | None = None) -> Tensor:
+    def forward(
+        self, x_BTM: Tensor, source: tuple[Tensor, Tensor], mask: Tensor, weights: list[Tensor] | None = None
+    ) -> Tensor:
         """Args:
             x_BTM: the sublayer's input.
             source: from `keys_values`.

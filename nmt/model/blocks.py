@@ -78,8 +78,14 @@ class DecoderBlock(nn.Module):
         self.feed_forward = FeedForward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
-    def forward(self, x_BTM: Tensor, self_mask: Tensor | None, memory_BSM: Tensor, memory_mask: Tensor,
-                weights: list[Tensor] | None = None) -> Tensor:
+    def forward(
+        self,
+        x_BTM: Tensor,
+        self_mask: Tensor | None,
+        memory_BSM: Tensor,
+        memory_mask: Tensor,
+        weights: list[Tensor] | None = None,
+    ) -> Tensor:
         """All target positions at once, after the encoder's output: each sees itself, and of those before it what
         `self_mask` leaves. `weights`: see `CrossAttention`.
         """

@@ -28,13 +28,14 @@ class LayerCache:
 class DecoderCache:
     """What the next step needs of the past. Made by `IncrementalDecoder.start`, held by the caller."""
 
-    def __init__(self, source_2NKSD: list[Tensor], source_mask_N11S: Tensor | None, max_length: int,
-                 width: int) -> None:
+    def __init__(
+        self, source_2NKSD: list[Tensor], source_mask_N11S: Tensor | None, max_length: int, width: int
+    ) -> None:
         """Args:
-            source_2NKSD: each block's keys and values of the source.
-            source_mask_N11S: additive; None if there is no padding.
-            max_length: target positions to make room for.
-            width: rows of each sentence.
+        source_2NKSD: each block's keys and values of the source.
+        source_mask_N11S: additive; None if there is no padding.
+        max_length: target positions to make room for.
+        width: rows of each sentence.
         """
         _, n_sentences, n_heads, _, d_head = source_2NKSD[0].shape
         self.width, self.max_length, self.length = width, max_length, 0
@@ -44,8 +45,10 @@ class DecoderCache:
         self.layers = self.make_layers()
 
     def make_layers(self) -> list[LayerCache]:
-        return [LayerCache(*(part.flatten(0, 1) for pair in both for part in pair))
-                for both in zip(self.target_2NKLD, self.source_2NKSD, strict=True)]
+        return [
+            LayerCache(*(part.flatten(0, 1) for pair in both for part in pair))
+            for both in zip(self.target_2NKLD, self.source_2NKSD, strict=True)
+        ]
 
     @property
     def n_sentences(self) -> int:
@@ -56,8 +59,8 @@ class DecoderCache:
         start, self.length = self.length * self.width, self.length + 1
         if self.width == 1:
             return None
-        self.past_NWL[:, :, start:start + self.width].diagonal(dim1=1, dim2=2).zero_()
-        return self.past_NWL[:, None, :rows, :start + self.width]
+        self.past_NWL[:, :, start : start + self.width].diagonal(dim1=1, dim2=2).zero_()
+        return self.past_NWL[:, None, :rows, : start + self.width]
 
     def append(self, layer: int, kv_2NKWD: Tensor) -> tuple[Tensor, Tensor]:
         """Store a block's keys and values of the newest position; return all so far, each (N × K, filled, D).
@@ -65,7 +68,7 @@ class DecoderCache:
         Those of one row are every row's.
         """
         filled = self.length * self.width
-        self.target_2NKLD[layer][:, :, :, filled - self.width:filled] = kv_2NKWD
+        self.target_2NKLD[layer][:, :, :, filled - self.width : filled] = kv_2NKWD
         cache = self.layers[layer]
         return cache.keys[:, :filled], cache.values[:, :filled]
 

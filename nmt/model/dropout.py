@@ -19,8 +19,8 @@ def dropout(x: Tensor, p: float) -> Tensor:
     if x.device.type != "cpu":
         return F.dropout(x, p)
     dropped = min(round(p * LEVELS), LEVELS - 1)
-    words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-2 ** 63, None)
-    bits = words.view(torch.int16)[:x.numel()].view(x.shape)
+    words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    bits = words.view(torch.int16)[: x.numel()].view(x.shape)
     # Compared straight into numbers: by way of a bool tensor it takes three times as long.
     kept = torch.ge(bits, dropped - LEVELS // 2, out=torch.empty(x.shape, dtype=x.dtype))
     return x * kept.mul_(LEVELS / (LEVELS - dropped))

@@ -30,10 +30,13 @@ class Transformer(nn.Module):
 
     def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
-        self.config, self.scale = config, config.d_model ** 0.5
+        self.config, self.scale = config, config.d_model**0.5
         self.tgt_embedding = nn.Embedding(tgt_vocab_size, config.d_model)
-        self.src_embedding = (self.tgt_embedding if config.tied_embeddings == "three-way"
-                              else nn.Embedding(src_vocab_size, config.d_model))
+        self.src_embedding = (
+            self.tgt_embedding
+            if config.tied_embeddings == "three-way"
+            else nn.Embedding(src_vocab_size, config.d_model)
+        )
         self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=False)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
@@ -72,8 +75,13 @@ class Transformer(nn.Module):
         """Logits (B, T, V), float32: position t has seen target ids 0 to t, and the source."""
         return self.logits(self.decode_states(tgt_BT, memory, tgt_mask_BT))
 
-    def decode_states(self, tgt_BT: Tensor, memory: Memory, tgt_mask_BT: Tensor | None = None,
-                      cross_weights: list[Tensor] | None = None) -> Tensor:
+    def decode_states(
+        self,
+        tgt_BT: Tensor,
+        memory: Memory,
+        tgt_mask_BT: Tensor | None = None,
+        cross_weights: list[Tensor] | None = None,
+    ) -> Tensor:
         """The decoder's last hidden states (B, T, M), for those who want logits at some positions only.
 
         If `cross_weights` is given, each layer's cross-attention weights (B, H, T, S) are appended to it.
@@ -121,7 +129,7 @@ def initialise(model: Transformer) -> None:
             nn.init.xavier_uniform_(part)
     for module in model.modules():
         if isinstance(module, AddedPositions) and module.kind == "learned":
-            nn.init.normal_(module.table, std=model.config.d_model ** -0.5)
+            nn.init.normal_(module.table, std=model.config.d_model**-0.5)
     # A dict, not a set: tied matrices come once, and in the same order in every process.
     for weight in dict.fromkeys([model.src_embedding.weight, model.tgt_embedding.weight, model.output.weight]):
-        nn.init.normal_(weight, std=model.config.d_model ** -0.5)
+        nn.init.normal_(weight, std=model.config.d_model**-0.5)

@@ -66,7 +66,7 @@ class IncrementalAttention:
     """Both attentions of a block, of the newest rows."""
 
     def __init__(self, config: ModelConfig, own: SelfAttention, cross: CrossAttention, layer: int) -> None:
-        self.layer, self.scale = layer, config.d_head ** -0.5
+        self.layer, self.scale = layer, config.d_head**-0.5
         self.d_head, self.kv_heads, self.groups = config.d_head, config.kv_heads, config.n_heads // config.kv_heads
         self.qkv, self.own_out, self.rotary = linear(own.qkv), linear(own.out), own.rotary
         self.q, self.cross_out = linear(cross.q), linear(cross.out)
@@ -88,11 +88,20 @@ class IncrementalAttention:
     def to_source(self, x_RM: Tensor, step: Step) -> Tensor:
         """Of each row to its sentence's source."""
         layer = step.cache.layers[self.layer]
-        return self.cross_out(self.attend(self.q(x_RM), step.rows, layer.source_keys, layer.source_values,
-                                          step.cache.source_mask_N11S, step.cross_weights))
+        return self.cross_out(
+            self.attend(
+                self.q(x_RM),
+                step.rows,
+                layer.source_keys,
+                layer.source_values,
+                step.cache.source_mask_N11S,
+                step.cross_weights,
+            )
+        )
 
-    def attend(self, q_RX: Tensor, width: int, keys: Tensor, values: Tensor, mask: Tensor | None,
-               weights: list[Tensor] | None) -> Tensor:
+    def attend(
+        self, q_RX: Tensor, width: int, keys: Tensor, values: Tensor, mask: Tensor | None, weights: list[Tensor] | None
+    ) -> Tensor:
         """Values (R, H × D). The rows of a sentence, and the heads that share keys, are query positions of one product.
 
         Args:

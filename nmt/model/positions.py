@@ -37,8 +37,10 @@ class AddedPositions(nn.Module):
         end, table = start + x_BTM.size(1), self.table
         if end > table.size(0):
             if self.kind == "learned":
-                raise ValueError(f"a sentence of {end} pieces is too long for this model: its learned positions end at "
-                                 f"{self.max_positions}")
+                raise ValueError(
+                    f"a sentence of {end} pieces is too long for this model: its learned positions end at "
+                    f"{self.max_positions}"
+                )
             with torch.inference_mode(False):  # training may use the longer table too
                 self.table = table = sinusoids(2 * end, x_BTM.size(2)).to(table)
         return x_BTM + table[start:end]

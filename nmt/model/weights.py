@@ -13,7 +13,8 @@ def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -
     """Copy weights by name. Raises ValueError, naming one that differs, unless names and shapes are the model's own."""
     own = dict(model.named_parameters())
     wrong = sorted(own.keys() ^ tensors.keys()) or [
-        n for n in own if own[n].shape != tensors[n].shape or not tensors[n].is_floating_point()]
+        n for n in own if own[n].shape != tensors[n].shape or not tensors[n].is_floating_point()
+    ]
     if wrong:
         raise ValueError(f"the weights in {origin} don't fit the model's settings: see {wrong[0]}")
     with torch.no_grad():

@@ -27,8 +27,12 @@ class Evaluation:
     """For translating; 0 if the translations were given."""
 
 
-def evaluate(translator: Translator, sources: Sequence[str], *references: Sequence[str],
-             metrics: Sequence[Metric] = ("bleu", "chrf")) -> Evaluation:
+def evaluate(
+    translator: Translator,
+    sources: Sequence[str],
+    *references: Sequence[str],
+    metrics: Sequence[Metric] = ("bleu", "chrf"),
+) -> Evaluation:
     """Translate and score.
 
     Raises:

@@ -33,8 +33,9 @@ class Score:
     """sacreBLEU's record of everything that the value depends on."""
 
 
-def score(hypotheses: Sequence[str], *references: Sequence[str],
-          metrics: Sequence[Metric] = ("bleu", "chrf")) -> list[Score]:
+def score(
+    hypotheses: Sequence[str], *references: Sequence[str], metrics: Sequence[Metric] = ("bleu", "chrf")
+) -> list[Score]:
     """Score a corpus of translations against one or more references for each, a score for each of `metrics`.
 
     Raises:
@@ -42,8 +43,10 @@ def score(hypotheses: Sequence[str], *references: Sequence[str],
     """
     require(len(references) > 0, "scoring needs a reference")
     for lines in references:
-        require(len(lines) == len(hypotheses),
-                f"{len(hypotheses):,} translations but {len(lines):,} references: each line needs its own")
+        require(
+            len(lines) == len(hypotheses),
+            f"{len(hypotheses):,} translations but {len(lines):,} references: each line needs its own",
+        )
     require(len(hypotheses) > 0, "there are no lines to score")
     return [score_one(metric, hypotheses, references) for metric in metrics]
 

@@ -26,8 +26,10 @@ Kind = Literal["url", "email", "tag", "placeholder", "emoji", "number"]
 
 # Thai, Lao, Tibetan, Burmese, Hangul, Khmer, Han and kana with their punctuation and full width: no space (in Korean,
 # before particles) parts a word from the item beside it.
-UNSPACED = (r"\u0e00-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f"
-            r"\uff00-\uffef\U00020000-\U0003ffff")
+UNSPACED = (
+    r"\u0e00-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f"
+    r"\uff00-\uffef\U00020000-\U0003ffff"
+)
 LETTER = rf"[^\W\d_{UNSPACED}]"
 PICTURE = r"\u2600-\u2757\u2763-\u2767\u2794-\u27bf\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
 ATOM, LABEL = r"[a-zA-Z0-9_\u00c0-\u024f+-]", r"[a-zA-Z0-9\u00c0-\u024f-]"
@@ -38,33 +40,48 @@ BLANK = r"[ \u00a0\u2009\u202f]"
 # the first character costs less than looking back, and so comes first.
 URL = rf"(?=[hHfFwW])(?<!{LETTER})(?<!\d)(?:(?i:https?|ftp)://|(?i:www)\.)(?=[^\W_{UNSPACED}])"
 URL_PART = re.compile(rf"[^\s<>\"`\\^|()\[\]{{}}«»\u2000-\u206f\ufe0f{PICTURE}{UNSPACED}]+|[()\[\]{{}}]")
-EMAIL = (rf"(?<!{ATOM})(?<!{ATOM}\.){ATOM}++(?:\.{ATOM}++)*@{LABEL}++(?:\.{LABEL}++)*\.[a-zA-Z\u00c0-\u024f]{{2,}}+"
-         r"(?![\d@_])")
-TAG = (r"</?(?:[a-zA-Z][a-zA-Z0-9_:.-]*+|\d++)(?:\s[^<>\"']*+(?:(?:\"[^<\"]*+\"|'[^<']*+')[^<>\"']*+)*)?/?>"
-       r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
+EMAIL = (
+    rf"(?<!{ATOM})(?<!{ATOM}\.){ATOM}++(?:\.{ATOM}++)*@{LABEL}++(?:\.{LABEL}++)*\.[a-zA-Z\u00c0-\u024f]{{2,}}+"
+    r"(?![\d@_])"
+)
+TAG = (
+    r"</?(?:[a-zA-Z][a-zA-Z0-9_:.-]*+|\d++)(?:\s[^<>\"']*+(?:(?:\"[^<\"]*+\"|'[^<']*+')[^<>\"']*+)*)?/?>"
+    r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});"
+)
 # Neither a digit before printf's % nor %ig: "100%ige Lösung" and "100 %ige Lösung" are German for a percentage.
-PRINTF = (r"%(?<!\d%)(?<!%%)(?:\d++\$|\([^()\s]++\))?(?:[-+0]?\d++)?(?:\.\d++)?(?:hh?|ll?|[jzt])?"
-          r"(?:[sduoxXcrfFeEgG@]|i(?!g))")
-PLACEHOLDER = (r"\{\{[^{}]*+\}\}|\$?\{[a-zA-Z0-9_.,:;@$!?+*%=<>\[\]-]*+\}"
-               r"|\$(?<![a-zA-Z0-9_$]\$)[a-zA-Z_][a-zA-Z0-9_]*+"
-               r"|__(?<![a-zA-Z0-9_]__)[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)*__(?![a-zA-Z0-9_])"
-               rf"|{PRINTF}")
-PICTURE_PART = (rf"(?:[{PICTURE}]|[©®\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u25ff\u2900-\u297f"
-                r"\u2b00-\u2bff\u3030\u303d\u3297\u3299](?=\ufe0f)|[\u231a\u231b\u23e9-\u23f3\u2b1b\u2b1c\u2b50\u2b55])"
-                r"[\ufe0e\ufe0f]?+[\U0001f3fb-\U0001f3ff]?+\u20e3?+[\U000e0020-\U000e007f]*+")
+PRINTF = (
+    r"%(?<!\d%)(?<!%%)(?:\d++\$|\([^()\s]++\))?(?:[-+0]?\d++)?(?:\.\d++)?(?:hh?|ll?|[jzt])?"
+    r"(?:[sduoxXcrfFeEgG@]|i(?!g))"
+)
+PLACEHOLDER = (
+    r"\{\{[^{}]*+\}\}|\$?\{[a-zA-Z0-9_.,:;@$!?+*%=<>\[\]-]*+\}"
+    r"|\$(?<![a-zA-Z0-9_$]\$)[a-zA-Z_][a-zA-Z0-9_]*+"
+    r"|__(?<![a-zA-Z0-9_]__)[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)*__(?![a-zA-Z0-9_])"
+    rf"|{PRINTF}"
+)
+PICTURE_PART = (
+    rf"(?:[{PICTURE}]|[©®\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u25ff\u2900-\u297f"
+    r"\u2b00-\u2bff\u3030\u303d\u3297\u3299](?=\ufe0f)|[\u231a\u231b\u23e9-\u23f3\u2b1b\u2b1c\u2b50\u2b55])"
+    r"[\ufe0e\ufe0f]?+[\U0001f3fb-\U0001f3ff]?+\u20e3?+[\U000e0020-\U000e007f]*+"
+)
 EMOJI = rf"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9#*]\ufe0f?\u20e3|{PICTURE_PART}(?:\u200d{PICTURE_PART})*+"
 SIGN, CODE = r"[$¢£¥฿\u20a0-\u20cf]", "(?:EUR|USD|GBP|CHF|JPY)"
-UNIT = (r"(?:[%‰]|°[CF]?|km/h|mph|m/s|[kcmµn]?m[²³]?|kg|mg|g|lb|oz|t|[mc]?l|L|h|min|m?s|[kMG]?Hz|[kMG]?Wh?|k?V|[kMGT]B"
-        r"|px|ft|k?J|kcal|dB)")
+UNIT = (
+    r"(?:[%‰]|°[CF]?|km/h|mph|m/s|[kcmµn]?m[²³]?|kg|mg|g|lb|oz|t|[mc]?l|L|h|min|m?s|[kMG]?Hz|[kMG]?Wh?|k?V|[kMGT]B"
+    r"|px|ft|k?J|kcal|dB)"
+)
 DATE = r"\d{1,4}(?:-\d{1,2}-|/\d{1,2}/)\d{1,4}(?!\d)"
 GROUPED = rf"\d{{1,3}}(?:(?:{BLANK}|['’])\d{{3}}(?!\d))+(?:[.,]\d++)?"
-NUMBER = (rf"(?=[\d$¢£¥฿\u20a0-\u20cfEUGCJ])(?:{SIGN}{BLANK}?|(?<!{LETTER})(?:{CODE}{BLANK}?|(?<![\d_])))"
-          rf"(?:{DATE}|{GROUPED}|\d++(?:[.,:٫٬]\d++)*)"
-          rf"(?:{BLANK}?(?:{SIGN}|{CODE}|{UNIT})(?!{LETTER}|[\d_@({{'’]|[.+-]{LETTER}))?")
+NUMBER = (
+    rf"(?=[\d$¢£¥฿\u20a0-\u20cfEUGCJ])(?:{SIGN}{BLANK}?|(?<!{LETTER})(?:{CODE}{BLANK}?|(?<![\d_])))"
+    rf"(?:{DATE}|{GROUPED}|\d++(?:[.,:٫٬]\d++)*)"
+    rf"(?:{BLANK}?(?:{SIGN}|{CODE}|{UNIT})(?!{LETTER}|[\d_@({{'’]|[.+-]{LETTER}))?"
+)
 
 PATTERN = re.compile(
     f"(?P<url>{URL})|(?P<email>{EMAIL})|(?P<tag>{TAG})|(?P<placeholder>{PLACEHOLDER})|(?P<emoji>{EMOJI})"
-    f"|(?P<number>{NUMBER})")
+    f"|(?P<number>{NUMBER})"
+)
 # Each item has one of these: what has none, as most sentences, is read once instead of searched.
 SIGN_OF_ITEM = re.compile(r"[@<&{$%\d\u00a9\u00ae\u2000-\U0010ffff]|://|(?i:www)\.|__")
 TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9_:.-]*|\d+)")
@@ -131,7 +148,7 @@ def recase(text: str, change: Callable[[str], str]) -> str:
     """The text with what stands between its items changed."""
     result, position = "", 0
     for item in find_items(text):
-        result, position = result + change(text[position:item.start]) + item.text, item.end
+        result, position = result + change(text[position : item.start]) + item.text, item.end
     return result + change(text[position:])
 
 
@@ -158,8 +175,10 @@ def breaks_tags(source: str, translation: str) -> bool:
     """Whether fewer tags are paired in a translation than in its source, or fewer have something between them."""
     if "</" not in source:
         return False
-    pairs, others = (Counter(text[items[i].end:items[j].start].strip() != "" for i, j in tag_pairs(items))
-                     for text, items in ((source, find_items(source)), (translation, find_items(translation))))
+    pairs, others = (
+        Counter(text[items[i].end : items[j].start].strip() != "" for i, j in tag_pairs(items))
+        for text, items in ((source, find_items(source)), (translation, find_items(translation)))
+    )
     return pairs.total() > others.total() or pairs[True] > others[True]
 
 
@@ -233,5 +252,9 @@ def is_date(lengths: list[int]) -> bool:
 
 def groups_thousands(groups: list[str], lengths: list[int]) -> bool:
     """Whether a mark between these groups of digits parts thousands, in the Indian way (1,00,000) too."""
-    return (groups[0][0] != "0" and lengths[0] <= 3 and lengths[-1] == 3
-            and all(length in (2, 3) for length in lengths[1:-1]))
+    return (
+        groups[0][0] != "0"
+        and lengths[0] <= 3
+        and lengths[-1] == 3
+        and all(length in (2, 3) for length in lengths[1:-1])
+    )

@@ -44,16 +44,18 @@ def lift(line: str) -> tuple[str, list[Lifted]]:
     """The line without its items, and these in order."""
     items = liftable(line)
     text, lifted = "", list[Lifted]()
-    for item, before, after in zip(items, [0, *(item.end for item in items)],
-                                   [*(item.start for item in items[1:]), len(line)], strict=False):
-        text += line[before:item.start]
-        gap = line[item.end:after]
+    for item, before, after in zip(
+        items, [0, *(item.end for item in items)], [*(item.start for item in items[1:]), len(line)], strict=False
+    ):
+        text += line[before : item.start]
+        gap = line[item.end : after]
         joins_left = bool(text) and text[-1].isalnum() and item.start > before
         joins_item = bool(lifted) and item.start == before
         joins_right = bool(gap) and gap[0].isalnum()
         punctuation = bool(re.match(r"[.,;:!?…)\]»”]", gap))
-        lifted.append(Lifted(item.text, len(text.split()), joins_left, joins_right and not joins_left,
-                             joins_item, punctuation))
+        lifted.append(
+            Lifted(item.text, len(text.split()), joins_left, joins_right and not joins_left, joins_item, punctuation)
+        )
         if punctuation or (text.endswith(" ") and gap.startswith(" ")):
             text = text.rstrip(" ")
         elif joins_left and joins_right:
@@ -63,7 +65,7 @@ def lift(line: str) -> tuple[str, list[Lifted]]:
             words = lifted[i].after, lifted[j].after
             lifted[i] = replace(lifted[i], opens=True, words=words, joins_right=line[items[i].end] != " ")
             lifted[j] = replace(lifted[j], closes=True, words=words, joins_left=line[items[j].start - 1] != " ")
-    return (text + line[items[-1].end:] if items else line).strip(), lifted
+    return (text + line[items[-1].end :] if items else line).strip(), lifted
 
 
 def restore(translation: str, lifted: Sequence[Lifted], links: Sequence[tuple[int, int]], n_source_words: int) -> str:
@@ -97,7 +99,7 @@ def restore(translation: str, lifted: Sequence[Lifted], links: Sequence[tuple[in
             joined |= item.joins_left or (item.joins_item and before == n - 1)
             tail = CLOSING_PUNCTUATION.search(text) if item.joins_left or item.before_punctuation else None
             if tail and n == slot[0]:
-                text, punctuation = text[:tail.start()], tail[0]
+                text, punctuation = text[: tail.start()], tail[0]
             text += ("" if joined or not text else " ") + item.text
             joined = item.joins_right
         text += punctuation
@@ -145,8 +147,9 @@ def relink(links: Sequence[tuple[int, int]], source: tuple[str, str], target: tu
     """
     source_places, target_places = word_places(*source), word_places(*target)
     # To the model other blanks than the space are part of a word: it may have counted fewer, or more.
-    linked = {(source_places[i], target_places[j]) for i, j in links
-              if i < len(source_places) and j < len(target_places)}
+    linked = {
+        (source_places[i], target_places[j]) for i, j in links if i < len(source_places) and j < len(target_places)
+    }
     rest = [(item.text, n) for item, n in item_places(target[0])]
     for item, i in item_places(source[0]):
         if match := next((one for one in rest if one[0] == item.text), None):
@@ -159,7 +162,7 @@ def item_places(text: str) -> list[tuple[Item, int]]:
     """The items that are lifted, each with the number of the word that it stands in."""
     places, position, n_words = [], 0, 0
     for item in liftable(text):
-        n_words += len(text[position:item.start + 1].split())
+        n_words += len(text[position : item.start + 1].split())
         # A word that is cut in two is counted twice.
         n_words -= position > 0 and not text[position - 1].isspace() and not text[position].isspace()
         places.append((item, n_words - 1))

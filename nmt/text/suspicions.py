@@ -30,10 +30,14 @@ COPIED_WORDS = 4
 # Scripts without spaces: letters that make a word; a name has seldom more than three words of them.
 LETTERS_OF_WORD = 2
 
-WORD = re.compile(r"[^\s!-/:-@\[-`{-~¡§«¶·»¿،؛؟।\u2010-\u205e\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40"
-                  r"\uff5b-\uff65]+")
-WIDE = re.compile(r"[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
-                  r"\U00020000-\U0003ffff]")
+WORD = re.compile(
+    r"[^\s!-/:-@\[-`{-~¡§«¶·»¿،؛؟।\u2010-\u205e\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40"
+    r"\uff5b-\uff65]+"
+)
+WIDE = re.compile(
+    r"[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
+    r"\U00020000-\U0003ffff]"
+)
 UNSPACED_LETTER = re.compile(rf"(?=[{UNSPACED}])[^\W\d_]")
 LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
@@ -96,11 +100,12 @@ def loops(source: str, translation: str) -> bool:
 def repeats_more(text: str, word_cause: int, character_cause: int) -> bool:
     """Whether words or characters stand in a row more often than `loops` allows them with these causes."""
     # Then some word is there three times, or some four characters four times: most texts are done with that.
-    if most(WORD.findall(text)) < 3 and most([text[i:i + 4] for i in range(len(text) - 3)]) < 4:
+    if most(WORD.findall(text)) < 3 and most([text[i : i + 4] for i in range(len(text) - 3)]) < 4:
         return False
     words, characters = encode(WORD.findall(text)), encode(text)
-    return (any(has_row(words, n, max(chance(n), 2 * word_cause)) for n in range(1, LOOP_WORDS + 1))
-            or any(has_row(characters, n, max(3, 12 // n, 2 * character_cause)) for n in range(1, LOOP_CHARACTERS + 1)))
+    return any(has_row(words, n, max(chance(n), 2 * word_cause)) for n in range(1, LOOP_WORDS + 1)) or any(
+        has_row(characters, n, max(3, 12 // n, 2 * character_cause)) for n in range(1, LOOP_CHARACTERS + 1)
+    )
 
 
 def most(units: Sequence[str]) -> int:

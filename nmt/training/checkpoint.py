@@ -58,8 +58,14 @@ def list_checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("step-????????"))
 
 
-def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress,
-                    ema: nn.Module | None = None, first: bool = True) -> Path:
+def save_checkpoint(
+    folder: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    ema: nn.Module | None = None,
+    first: bool = True,
+) -> Path:
     """Save the state of a run after `progress.step` steps, unless it is there; returns the checkpoint's folder.
 
     All processes that share out a model call this together, to put its tensors together; only the `first` writes.
@@ -77,8 +83,9 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     return target
 
 
-def state_tensors(model: nn.Module, optimizer: torch.optim.Optimizer,
-                  ema: nn.Module | None) -> Iterator[tuple[str, str, Tensor]]:
+def state_tensors(
+    model: nn.Module, optimizer: torch.optim.Optimizer, ema: nn.Module | None
+) -> Iterator[tuple[str, str, Tensor]]:
     """(file, name, tensor) of all that a checkpoint holds in tensors, each put together if it is sharded."""
     for file, source in (("model", model), ("ema", ema)):
         for name, p in source.named_parameters() if source else ():
@@ -103,8 +110,11 @@ def newest_checkpoint(folder: Path, say: Callable[[str], None]) -> Path | None:
         shutil.rmtree(aside, ignore_errors=True)
         checkpoint.replace(aside)
         say(f"{damage}. The checkpoint is set aside as {aside.name}.")
-    require(not any(folder.glob("step-*.damaged")), f"no checkpoint in {folder} is undamaged: put one there from a "
-                                                    f"copy, or delete that folder to train from the beginning")
+    require(
+        not any(folder.glob("step-*.damaged")),
+        f"no checkpoint in {folder} is undamaged: put one there from a "
+        f"copy, or delete that folder to train from the beginning",
+    )
     return None
 
 
@@ -117,8 +127,9 @@ def damage_of(checkpoint: Path) -> str:
     return ""
 
 
-def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer,
-                    ema: nn.Module | None = None) -> Progress:
+def load_checkpoint(
+    checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer, ema: nn.Module | None = None
+) -> Progress:
     """Put a run back where the checkpoint left it. Raises ValueError if it doesn't fit."""
     set_weights(model, shared(read_tensors(checkpoint / "model.safetensors"), model), checkpoint)
     if ema:
@@ -126,8 +137,10 @@ def load_checkpoint(checkpoint: Path, model: nn.Module, optimizer: torch.optim.O
     tensors = read_tensors(checkpoint / "optimizer.safetensors")
     for name, parameter in model.named_parameters():
         state = {key: tensors[f"{name}:{key}"] for key in MOMENTS if f"{name}:{key}" in tensors}
-        optimizer.state[parameter] = {key: shared_as(tensor, parameter) if tensor.dim() else tensor.to(parameter.device)
-                                      for key, tensor in state.items()}
+        optimizer.state[parameter] = {
+            key: shared_as(tensor, parameter) if tensor.dim() else tensor.to(parameter.device)
+            for key, tensor in state.items()
+        }
     return load_progress(checkpoint)
 
 
@@ -148,8 +161,10 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 def shared(tensors: Mapping[str, Tensor], model: nn.Module) -> dict[str, Tensor]:
     """Whole tensors by name, each shared out as the model's own is, if that has one of its name and shape."""
     own = dict(model.named_parameters())
-    return {name: shared_as(tensor, own[name]) if name in own and own[name].shape == tensor.shape else tensor
-            for name, tensor in tensors.items()}
+    return {
+        name: shared_as(tensor, own[name]) if name in own and own[name].shape == tensor.shape else tensor
+        for name, tensor in tensors.items()
+    }
 
 
 def validated_weights(checkpoint: Path) -> dict[str, Tensor]:

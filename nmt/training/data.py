@@ -20,8 +20,13 @@ class TrainingData:
     validation_text: list[tuple[str, str]]
 
     @classmethod
-    def encode(cls, tokenizer: Tokenizer, train: Sequence[tuple[str, str]], validation: Sequence[tuple[str, str]],
-               config: TrainingConfig) -> "TrainingData":
+    def encode(
+        cls,
+        tokenizer: Tokenizer,
+        train: Sequence[tuple[str, str]],
+        validation: Sequence[tuple[str, str]],
+        config: TrainingConfig,
+    ) -> "TrainingData":
         alpha = config.subword_sampling
         if not alpha:
             encoded: Pairs | SampledPairs = encode_pairs(tokenizer, train)

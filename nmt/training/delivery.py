@@ -23,8 +23,9 @@ from nmt.translation.translator import Translator
 CONFIDENCE_SENTENCES, UNSURE_SHARE = 1000, 1 / 200
 
 
-def deliver(folder: Path, weights: Mapping[str, Tensor], data: TrainingData, config: Config, corpus: str,
-            device: torch.device) -> None:
+def deliver(
+    folder: Path, weights: Mapping[str, Tensor], data: TrainingData, config: Config, corpus: str, device: torch.device
+) -> None:
     """Write the model folder.
 
     Args:
@@ -35,12 +36,12 @@ def deliver(folder: Path, weights: Mapping[str, Tensor], data: TrainingData, con
     pairs = data.of_epoch(seed=0, epoch=0)
     model = Transformer(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     set_weights(model, weights, folder)
-    decoding = replace(config.decoding,
-                       split_above=min(int(pairs.source.lengths_N.max()), config.decoding.split_above))
+    decoding = replace(config.decoding, split_above=min(int(pairs.source.lengths_N.max()), config.decoding.split_above))
     sources = [source for source, _ in data.validation_text[:CONFIDENCE_SENTENCES]]
     confidence = least_confidence(model.to(device), tokenizer, decoding, sources)
-    info = ModelInfo(config.data.source, config.data.target, corpus, config.model,
-                     replace(decoding, least_confidence=confidence))
+    info = ModelInfo(
+        config.data.source, config.data.target, corpus, config.model, replace(decoding, least_confidence=confidence)
+    )
     shortlist = learn_shortlist(pairs, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     parameters = sum(p.numel() for p in model.parameters())
     save_model(folder, weights, tokenizer, info, card(info, parameters, len(pairs.source)), shortlist)
@@ -48,15 +49,18 @@ def deliver(folder: Path, weights: Mapping[str, Tensor], data: TrainingData, con
 
 def card(info: ModelInfo, parameters: int, pairs: int) -> str:
     """The model folder's README."""
-    return (f"# {info.source} → {info.target}, trained on {info.corpus}\n\n"
-            f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} sentence pairs of "
-            f"{info.corpus}. It translates single sentences of text like that.\n\n"
-            f"    python -m nmt.translate --model FOLDER < input.{info.source}\n\n"
-            f"It knows only what its corpus holds: check its terms before you share it or rely on it.\n")
+    return (
+        f"# {info.source} → {info.target}, trained on {info.corpus}\n\n"
+        f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} sentence pairs of "
+        f"{info.corpus}. It translates single sentences of text like that.\n\n"
+        f"    python -m nmt.translate --model FOLDER < input.{info.source}\n\n"
+        f"It knows only what its corpus holds: check its terms before you share it or rely on it.\n"
+    )
 
 
-def least_confidence(model: Transformer, tokenizer: Tokenizer, decoding: DecodingConfig,
-                     sources: Sequence[str]) -> float:
+def least_confidence(
+    model: Transformer, tokenizer: Tokenizer, decoding: DecodingConfig, sources: Sequence[str]
+) -> float:
     """What the confidence of UNSURE_SHARE of the translations is below."""
     plain = replace(decoding, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)
     found = Translator(model, tokenizer, plain).translate_n_best(sources)

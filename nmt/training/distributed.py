@@ -38,8 +38,11 @@ PREPARING = timedelta(days=7)
 # validation. A machine that is gone without a word is noticed after that.
 PATIENCE = timedelta(minutes=30)
 # What PyTorch's RuntimeError says when another process is gone.
-LOST = re.compile(r"(closed|reset) by peer|connection (was )?(closed|reset)|remote process exited|broken pipe|"
-                  r"timed out waiting|(wait|operation|socket) timeout|connection timed out|got 0 bytes", re.I)
+LOST = re.compile(
+    r"(closed|reset) by peer|connection (was )?(closed|reset)|remote process exited|broken pipe|"
+    r"timed out waiting|(wait|operation|socket) timeout|connection timed out|got 0 bytes",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -63,14 +66,16 @@ class Processes:
 
     def device(self, name: str) -> str:
         """A GPU of its own for each process of a machine; any other device as it is named."""
-        require(self.local_size == 1 or not name.startswith("cuda:"),
-                f"training.device is {name}, one GPU for {self.local_size} processes: with cuda each has its own")
+        require(
+            self.local_size == 1 or not name.startswith("cuda:"),
+            f"training.device is {name}, one GPU for {self.local_size} processes: with cuda each has its own",
+        )
         several_gpus = self.size > 1 and torch.cuda.is_available() and name in ("auto", "cuda")
         return f"cuda:{self.local_rank}" if several_gpus else name
 
     def share(self, items: Sequence[Item]) -> list[Item]:
         """The items that fall to this process."""
-        return list(items[self.rank::self.size])
+        return list(items[self.rank :: self.size])
 
     def gather(self, items: Sequence[Item]) -> list[list[Item]]:
         """Each process's items, however many it has."""
@@ -83,7 +88,7 @@ class Processes:
         parts = self.gather(items)
         merged: list[Any] = [None] * sum(map(len, parts))
         for rank, part in enumerate(parts):
-            merged[rank::self.size] = part
+            merged[rank :: self.size] = part
         return merged
 
     def told(self, value: Item, preparing: bool = False) -> Item:
@@ -193,27 +198,32 @@ def joined(device: str) -> Iterator[Processes]:
         yield Processes()
         return
     rank, size, local_rank, local_size = (
-        int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"))
+        int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    )
     on_gpus = torch.cuda.is_available() and device != "cpu"
     if on_gpus:
-        require(local_rank < torch.cuda.device_count(), f"{local_size} processes were started on a machine with "
-                f"{torch.cuda.device_count()} GPUs: take --nproc-per-node {torch.cuda.device_count()}")
+        require(
+            local_rank < torch.cuda.device_count(),
+            f"{local_size} processes were started on a machine with "
+            f"{torch.cuda.device_count()} GPUs: take --nproc-per-node {torch.cuda.device_count()}",
+        )
         torch.cuda.set_device(local_rank)
     try:
         # torchrun keeps one store for all its attempts: without a name of its own, a restarted process could find the
         # address of one that is dead.
         store, _, _ = next(rendezvous("env://"))
         attempt = PrefixStore(f"attempt {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
-        dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo", rank=rank, world_size=size,
-                                store=attempt)
+        dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo", rank=rank, world_size=size, store=attempt)
         control, preparing = (dist.new_group(backend="gloo", timeout=timeout) for timeout in (PATIENCE, PREPARING))
         yield Processes(rank, size, local_rank, local_size, control, preparing)
     except RuntimeError as error:
         require(dist.is_initialized(), f"process {rank} of {size} can't reach the others: {str(error).splitlines()[0]}")
         if not LOST.search(str(error)):
             raise
-        raise ValueError(f"process {rank} of {size} can't go on, for another has ended: torchrun's report names the "
-                         f"first that failed, and its own message says why ({str(error).splitlines()[0]})") from error
+        raise ValueError(
+            f"process {rank} of {size} can't go on, for another has ended: torchrun's report names the "
+            f"first that failed, and its own message says why ({str(error).splitlines()[0]})"
+        ) from error
     except KeyboardInterrupt:  # all stop together
         dist.destroy_process_group()
         raise

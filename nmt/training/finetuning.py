@@ -27,8 +27,10 @@ def start_from(model: Transformer, tokenizer: Tokenizer, folder: Path) -> str:
     """
     old_model, old_tokenizer, info = load_model(folder)
     require_same_model(model.config, info.model, folder)
-    source, target = (shared_rows(tokenizer.source, old_tokenizer.source),
-                      shared_rows(tokenizer.target, old_tokenizer.target))
+    source, target = (
+        shared_rows(tokenizer.source, old_tokenizer.source),
+        shared_rows(tokenizer.target, old_tokenizer.target),
+    )
     vocabularies = {"src_embedding.weight": source, "tgt_embedding.weight": target, "output.weight": target}
     old = dict(old_model.named_parameters())
     found = total = 0
@@ -45,8 +47,11 @@ def start_from(model: Transformer, tokenizer: Tokenizer, folder: Path) -> str:
 
 def require_same_model(config: ModelConfig, old: ModelConfig, folder: Path) -> None:
     here, there = asdict(config), asdict(old)
-    different = [f"model.{name} is {here[name]!r}, there {there[name]!r}" for name in here
-                 if here[name] != there[name] and "dropout" not in name]
+    different = [
+        f"model.{name} is {here[name]!r}, there {there[name]!r}"
+        for name in here
+        if here[name] != there[name] and "dropout" not in name
+    ]
     if different:
         raise ValueError(f"the model in {folder} is another than the settings': {'; '.join(different)}")
 
@@ -62,8 +67,13 @@ def shared_rows(new: Any, old: Any) -> tuple[Tensor, Tensor]:
 def freeze(model: Transformer, parts: Collection[str]) -> None:
     """Hold the weights of `embeddings` (with the output layer and learned positions), `encoder` or `decoder` still."""
     modules: dict[str, list[nn.Module]] = {
-        "embeddings": [model.src_embedding, model.tgt_embedding, model.output,
-                       model.src_positions, model.tgt_positions],
+        "embeddings": [
+            model.src_embedding,
+            model.tgt_embedding,
+            model.output,
+            model.src_positions,
+            model.tgt_positions,
+        ],
         "encoder": [model.encoder, model.encoder_norm],
         "decoder": [model.decoder, model.decoder_norm],
     }

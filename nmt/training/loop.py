@@ -80,10 +80,12 @@ class Window:
     def figures(self, processes: Processes) -> dict[str, float]:
         """The window of all processes as TensorBoard scalars."""
         seconds = time.perf_counter() - self.started
-        loss, nll, target_tokens, source_tokens, positions, sentences, waited = processes.total([
-            self.loss, self.nll, self.target_tokens, self.source_tokens, self.positions, self.sentences, self.waited])
+        loss, nll, target_tokens, source_tokens, positions, sentences, waited = processes.total(
+            [self.loss, self.nll, self.target_tokens, self.source_tokens, self.positions, self.sentences, self.waited]
+        )
         return {
-            "train/loss": loss / target_tokens, "train/nll": nll / target_tokens,
+            "train/loss": loss / target_tokens,
+            "train/nll": nll / target_tokens,
             "train/perplexity": math.exp(min(nll / target_tokens, 50)),
             "train/gradient_norm": self.gradient_norm / self.steps,
             "speed/target_tokens_per_second": target_tokens / seconds,
@@ -93,8 +95,9 @@ class Window:
         }
 
 
-def make_trainer(config: Config, data: TrainingData, folder: Path, say: Callable[[str], None],
-                 processes: Processes = ALONE) -> "Trainer":
+def make_trainer(
+    config: Config, data: TrainingData, folder: Path, say: Callable[[str], None], processes: Processes = ALONE
+) -> "Trainer":
     """A trainer that goes on from the folder's newest undamaged checkpoint; or, if it has none, with a new model, or
     from another's weights. The seed decides all that is random.
 
@@ -133,10 +136,15 @@ def usable_cores() -> int:
 
 def require_batches_for_all(config: TrainingConfig, processes: Processes) -> None:
     n, size = config.accumulate, processes.size
-    require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step, one each. "
-                       f"The number of processes never alters what a step learns from, so say it yourself")
-    require(not config.shard or n % size == 0,
-            f"training.accumulate is {n}: with training.shard it must be a multiple of the number of processes, {size}")
+    require(
+        n >= size,
+        f"training.accumulate is {n}: {size} processes need at least {size} batches a step, one each. "
+        f"The number of processes never alters what a step learns from, so say it yourself",
+    )
+    require(
+        not config.shard or n % size == 0,
+        f"training.accumulate is {n}: with training.shard it must be a multiple of the number of processes, {size}",
+    )
 
 
 def require_room(config: Config, data: TrainingData) -> None:
@@ -145,13 +153,16 @@ def require_room(config: Config, data: TrainingData) -> None:
         return
     for name, pairs in (("training", data.train), ("validation", data.validation)):
         longest = pairs.longest + 1
-        require(longest <= config.model.max_positions,
-                f"a {name} sentence may take {longest} positions, and model.max_positions is "
-                f"{config.model.max_positions}: raise that, or take model.positions sinusoidal or rotary")
+        require(
+            longest <= config.model.max_positions,
+            f"a {name} sentence may take {longest} positions, and model.max_positions is "
+            f"{config.model.max_positions}: raise that, or take model.positions sinusoidal or rotary",
+        )
 
 
-def batch_tokens_of_run(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes,
-                        say: Callable[[str], None]) -> int:
+def batch_tokens_of_run(
+    learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes, say: Callable[[str], None]
+) -> int:
     """What `training.batch_tokens: auto` comes to: what the run's checkpoint says, or what trying finds."""
     if checkpoint:
         return load_progress(checkpoint).batch_tokens
@@ -164,8 +175,9 @@ def batch_tokens_of_run(learner: Learner, data: TrainingData, checkpoint: Path |
 class Trainer:
     """One training run in `folder`."""
 
-    def __init__(self, learner: Learner, data: TrainingData, config: TrainingConfig, folder: Path,
-                 processes: Processes) -> None:
+    def __init__(
+        self, learner: Learner, data: TrainingData, config: TrainingConfig, folder: Path, processes: Processes
+    ) -> None:
         self.model, self.numerics = learner.model, learner.numerics
         self.data, self.config, self.folder, self.processes = data, config, folder, processes
         self.average = MovingAverage(self.model, config.ema) if config.ema else None
@@ -190,16 +202,16 @@ class Trainer:
 
     def load(self, checkpoint: Path) -> None:
         """Go back to where a checkpoint was made."""
-        self.progress = load_checkpoint(checkpoint, self.model, self.optimizer,
-                                        self.average.model if self.average else None)
+        self.progress = load_checkpoint(
+            checkpoint, self.model, self.optimizer, self.average.model if self.average else None
+        )
         self.progress.batch_tokens = int(self.config.batch_tokens)
         self.saved_step = self.progress.step
 
     def finished(self) -> bool:
         patience, stop_at, best = self.config.patience, self.config.stop_at, self.progress.best_value
         reached = best is not None and stop_at > 0 and best >= self.validator.goodness_of(stop_at)
-        return (self.progress.step >= self.config.max_steps or 0 < patience <= self.progress.bad_validations
-                or reached)
+        return self.progress.step >= self.config.max_steps or 0 < patience <= self.progress.bad_validations or reached
 
     def train(self, monitor: Monitor | None) -> None:
         """Train to the end; only the first process has a monitor.
@@ -228,8 +240,11 @@ class Trainer:
     def validation_is_due(self) -> bool:
         """Whether this step is to be validated, and has not been."""
         step, config = self.progress.step, self.config
-        return (step > 0 and str(step) not in self.progress.validated
-                and (step % config.validate_every == 0 or step == config.max_steps))
+        return (
+            step > 0
+            and str(step) not in self.progress.validated
+            and (step % config.validate_every == 0 or step == config.max_steps)
+        )
 
     def validate_and_save(self, monitor: Monitor | None) -> None:
         """Validate, then save; the steps since the last checkpoint are saved even if validation fails."""
@@ -291,10 +306,11 @@ class Trainer:
             if loss is not None:
                 learned.append((planned, batch, loss))
                 continue
-            require(len(planned.index_B) > 1,
-                    f"memory has no room for a single pair, in {planned}: lower data.max_pieces")
+            require(
+                len(planned.index_B) > 1, f"memory has no room for a single pair, in {planned}: lower data.max_pieces"
+            )
             self.optimizer.zero_grad()
-            work[len(learned):len(learned) + 1] = planned.halves()
+            work[len(learned) : len(learned) + 1] = planned.halves()
             learned.clear()
         return learned
 
@@ -313,9 +329,12 @@ class Trainer:
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            require(not exchanging, f"memory ran out while the processes exchanged gradients, in {planned}: train anew "
-                                    f"with training.batch_tokens below {self.config.batch_tokens:,}, and more "
-                                    f"training.accumulate to make up for it")
+            require(
+                not exchanging,
+                f"memory ran out while the processes exchanged gradients, in {planned}: train anew "
+                f"with training.batch_tokens below {self.config.batch_tokens:,}, and more "
+                f"training.accumulate to make up for it",
+            )
             return None
         return Loss(loss.smoothed.detach(), loss.nll)
 
@@ -323,10 +342,15 @@ class Trainer:
         """Which batches made a gradient that is not finite."""
         mine = [str(p) for p, _, loss in learned if not math.isfinite(float(loss.smoothed))]
         guilty = [name for part in self.processes.gather(mine) for name in part]
-        what = (f"the loss is not finite at step {self.progress.step + 1}, of {'; '.join(guilty)}" if guilty else
-                f"the gradient is not finite at step {self.progress.step + 1}, of {'; '.join(map(str, group))}")
-        return (f"{what}. No step was taken, and the last checkpoint is good. Look at those lines, or go on from it "
-                f"(--resume) with a lower training.learning_rate")
+        what = (
+            f"the loss is not finite at step {self.progress.step + 1}, of {'; '.join(guilty)}"
+            if guilty
+            else f"the gradient is not finite at step {self.progress.step + 1}, of {'; '.join(map(str, group))}"
+        )
+        return (
+            f"{what}. No step was taken, and the last checkpoint is good. Look at those lines, or go on from it "
+            f"(--resume) with a lower training.learning_rate"
+        )
 
     def log(self, window: Window, monitor: Monitor | None) -> None:
         figures = window.figures(self.processes)
@@ -334,8 +358,11 @@ class Trainer:
         figures["train/epoch"] = self.progress.epoch
         if monitor:
             monitor.scalars(self.progress.step, figures)
-            monitor.advance(self.progress.step, f"loss {figures['train/loss']:.3f}, nll {figures['train/nll']:.3f}, "
-                                                f"{figures['speed/target_tokens_per_second']:,.0f} tokens/s")
+            monitor.advance(
+                self.progress.step,
+                f"loss {figures['train/loss']:.3f}, nll {figures['train/nll']:.3f}, "
+                f"{figures['speed/target_tokens_per_second']:,.0f} tokens/s",
+            )
 
     def validate(self, monitor: Monitor | None) -> None:
         """Measure the model on the validation text; note whether it is the best yet."""
@@ -368,8 +395,14 @@ class Trainer:
             return
         self.saved_step = self.progress.step
         if self.processes.first or self.sharded:
-            save_checkpoint(self.checkpoints, self.model, self.optimizer, self.progress,
-                            self.average.model if self.average else None, self.processes.first)
+            save_checkpoint(
+                self.checkpoints,
+                self.model,
+                self.optimizer,
+                self.progress,
+                self.average.model if self.average else None,
+                self.processes.first,
+            )
         if self.processes.first:
             prune(self.checkpoints, self.progress, self.config)
         self.processes.wait()  # until it is safe: what the others say next may be the last that is heard of them
@@ -377,6 +410,7 @@ class Trainer:
     @contextlib.contextmanager
     def watching_signals(self) -> Iterator[None]:
         """Let Ctrl-C and SIGTERM end the current step in peace; a second Ctrl-C ends at once."""
+
         def handle(number: int, frame: FrameType | None) -> None:
             self.interrupted = True
             signal.signal(signal.SIGINT, signal.default_int_handler)

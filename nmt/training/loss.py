@@ -26,8 +26,9 @@ class Loss(NamedTuple):
     nll: Tensor
 
 
-def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float,
-                  r_drop: float = 0.0) -> Loss:
+def cross_entropy(
+    states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float, r_drop: float = 0.0
+) -> Loss:
     """Loss of the logits `states @ weight.T` against target ids (int64), summed over N; the mean over P passes.
 
     The target distribution is (1 − ε) on the target id plus ε / V on every id (Szegedy et al. 2016, section 7). With
@@ -36,12 +37,19 @@ def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, labe
     while the logits are at hand.
     """
     smoothed, nll = LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        states_PNM, weight_VM, targets_N, label_smoothing, r_drop)
+        states_PNM, weight_VM, targets_N, label_smoothing, r_drop
+    )
     return Loss(smoothed, nll)
 
 
-def batch_loss(model: Transformer, batch: Batch, label_smoothing: float, numerics: Numerics,
-               r_drop: float = 0.0, word_dropout: float = 0.0) -> Loss:
+def batch_loss(
+    model: Transformer,
+    batch: Batch,
+    label_smoothing: float,
+    numerics: Numerics,
+    r_drop: float = 0.0,
+    word_dropout: float = 0.0,
+) -> Loss:
     """The model's loss summed over a batch's real target tokens; the output layer runs at those alone.
 
     With `r_drop` the batch passes through the model twice, with different dropout (of words too), and the passes are to
@@ -68,24 +76,26 @@ class Learner(nn.Module):
         self.model, self.config, self.numerics = model, config, numerics
 
     def forward(self, batch: Batch) -> Loss:
-        return batch_loss(self.model, batch, self.config.label_smoothing, self.numerics, self.config.r_drop,
-                          self.config.word_dropout)
+        return batch_loss(
+            self.model, batch, self.config.label_smoothing, self.numerics, self.config.r_drop, self.config.word_dropout
+        )
 
 
 class LinearCrossEntropy(torch.autograd.Function):
     """Output layer and loss in one: forward makes both gradients, backward scales them."""
 
     @staticmethod
-    def forward(ctx: Any, states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float,
-                r_drop: float) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float, r_drop: float
+    ) -> tuple[Tensor, Tensor]:
         wants_gradient = any(ctx.needs_input_grad)
         smoothed, nll = (states_PNM.new_zeros((), dtype=torch.float32) for _ in range(2))
         grad_states, grad_weight = torch.empty_like(states_PNM), torch.zeros_like(weight_VM)
         passes, vocab_size = states_PNM.size(0), weight_VM.size(0)
         rows = max(1, CHUNK_LOGITS.get(states_PNM.device.type, 1 << 21) // (vocab_size * passes))
         for start in range(0, targets_N.size(0), rows):
-            states_CM = states_PNM[:, start:start + rows].flatten(0, 1)
-            targets_C1 = targets_N[start:start + rows].repeat(passes)[:, None]
+            states_CM = states_PNM[:, start : start + rows].flatten(0, 1)
+            targets_C1 = targets_N[start : start + rows].repeat(passes)[:, None]
             logits_CV = F.linear(states_CM, weight_VM).float()
             p_CV = torch.softmax(logits_CV, dim=-1)
             # log Σ exp, from the largest logit and its probability (at least 1/V, so its logarithm is safe).
@@ -103,7 +113,7 @@ class LinearCrossEntropy(torch.autograd.Function):
                 p_CV.scatter_add_(1, targets_C1, torch.full_like(nll_C1, label_smoothing - 1))
                 if pull_CV is not None:
                     p_CV.add_(pull_CV, alpha=r_drop / 2)
-                grad_states[:, start:start + rows] = (p_CV.to(weight_VM.dtype) @ weight_VM).unflatten(0, (passes, -1))
+                grad_states[:, start : start + rows] = (p_CV.to(weight_VM.dtype) @ weight_VM).unflatten(0, (passes, -1))
                 grad_weight += p_CV.to(states_CM.dtype).T @ states_CM
         if passes > 1:
             for total in (smoothed, nll, grad_states, grad_weight):

@@ -39,18 +39,22 @@ def find_batch_tokens(learner: Learner, pairs: Pairs, processes: int = 1) -> int
             break
         best, speed, size = size, found, 2 * size
     if not best:
-        raise ValueError(f"training.batch_tokens is auto, but not even {size:,} positions fit in memory: take a "
-                         f"smaller model, or a smaller data.max_pieces and a number of your own")
+        raise ValueError(
+            f"training.batch_tokens is auto, but not even {size:,} positions fit in memory: take a "
+            f"smaller model, or a smaller data.max_pieces and a number of your own"
+        )
     return best
 
 
 def tokens_per_second(learner: Learner, pairs: Pairs, plan: Plan) -> float | None:
     """Real target tokens a second of forward and backward over typical batches; None if memory has no room for the
     largest."""
-    sizes = [len(index) * (int(pairs.source.lengths_N[index].max()) + int(pairs.target.lengths_N[index].max()))
-             for index in plan]
+    sizes = [
+        len(index) * (int(pairs.source.lengths_N[index].max()) + int(pairs.target.lengths_N[index].max()))
+        for index in plan
+    ]
     order = sorted(range(len(plan)), key=sizes.__getitem__)
-    typical = order[len(order) // 2:][:TRIALS]
+    typical = order[len(order) // 2 :][:TRIALS]
     tokens = sum(int(pairs.target.lengths_N[plan[i]].sum()) + len(plan[i]) for i in typical)
     try:
         moments = [torch.zeros_like(p) for p in learner.parameters() for _ in range(3 if learner.config.ema else 2)]
@@ -93,10 +97,16 @@ def memory_available(information: Path = Path("/proc/meminfo"), group: Path = Pa
     """
     free = []
     if information.exists():
-        free += [1024 * int(line.split()[1]) for line in information.read_text().splitlines()
-                 if line.startswith("MemAvailable")]
+        free += [
+            1024 * int(line.split()[1])
+            for line in information.read_text().splitlines()
+            if line.startswith("MemAvailable")
+        ]
     if (group / "memory.max").exists() and (limit := (group / "memory.max").read_text().strip()) != "max":
-        of_files = sum(int(line.split()[1]) for line in (group / "memory.stat").read_text().splitlines()
-                       if line.startswith(("inactive_file ", "active_file ")))
+        of_files = sum(
+            int(line.split()[1])
+            for line in (group / "memory.stat").read_text().splitlines()
+            if line.startswith(("inactive_file ", "active_file "))
+        )
         free.append(int(limit) - int((group / "memory.current").read_text()) + of_files)
     return min(free, default=None)

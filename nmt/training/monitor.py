@@ -19,15 +19,21 @@ class Monitor:
 
     def __init__(self, folder: Path, step: int, max_steps: int) -> None:
         """Args:
-            folder: the run folder.
-            step: where the run starts; records after it (from a run that was cut off) are removed.
-            max_steps: for the progress bar.
+        folder: the run folder.
+        step: where the run starts; records after it (from a run that was cut off) are removed.
+        max_steps: for the progress bar.
         """
         self.file = folder / "metrics.jsonl"
         keep_until(self.file, step)
         self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
-        self.bar = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"),
-                            TimeRemainingColumn(), console=console(), disable=not console().is_terminal)
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[figures]}"),
+            TimeRemainingColumn(),
+            console=console(),
+            disable=not console().is_terminal,
+        )
         self.task: TaskID = self.bar.add_task("training", total=max_steps, completed=step, figures="")
 
     def __enter__(self) -> "Monitor":

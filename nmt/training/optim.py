@@ -38,20 +38,28 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, bf16: bool = False)
 
     Frozen parameters are left out; Muon without a matrix has nothing to do. `bf16`: whether it multiplies in bfloat16.
     """
-    embeddings = {id(m.weight if isinstance(m, nn.Embedding) else m.table) for m in model.modules()
-                  if isinstance(m, nn.Embedding) or (isinstance(m, AddedPositions) and m.kind == "learned")}
+    embeddings = {
+        id(m.weight if isinstance(m, nn.Embedding) else m.table)
+        for m in model.modules()
+        if isinstance(m, nn.Embedding) or (isinstance(m, AddedPositions) and m.kind == "learned")
+    }
     learned = [p for p in model.parameters() if p.requires_grad]
     matrices = [p for p in learned if p.dim() > 1 and id(p) not in embeddings]
     others = {"params": [p for p in learned if p.dim() <= 1 or id(p) in embeddings], "weight_decay": 0.0}
     muon = config.optimizer == "muon"
-    adamw = torch.optim.AdamW([others] if muon else [{"params": matrices, "weight_decay": config.weight_decay}, others],
-                              lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon,
-                              fused=True)
+    adamw = torch.optim.AdamW(
+        [others] if muon else [{"params": matrices, "weight_decay": config.weight_decay}, others],
+        lr=config.learning_rate,
+        betas=(config.beta1, config.beta2),
+        eps=config.epsilon,
+        fused=True,
+    )
     if not (muon and matrices):
         return adamw
     parts = {id(weight): rows for weight, rows in fused_matrices(model)}
-    return Muon([(p, parts.get(id(p), [p.size(0)])) for p in matrices], adamw, config,
-                torch.bfloat16 if bf16 else torch.float32)
+    return Muon(
+        [(p, parts.get(id(p), [p.size(0)])) for p in matrices], adamw, config, torch.bfloat16 if bf16 else torch.float32
+    )
 
 
 class Muon(torch.optim.Optimizer):
@@ -62,13 +70,18 @@ class Muon(torch.optim.Optimizer):
     batched product, fused ones are taken apart, and the dtype is the one that the machine multiplies fast.
     """
 
-    def __init__(self, matrices: Sequence[tuple[Tensor, list[int]]], adamw: torch.optim.AdamW,
-                 config: TrainingConfig, dtype: torch.dtype) -> None:
+    def __init__(
+        self,
+        matrices: Sequence[tuple[Tensor, list[int]]],
+        adamw: torch.optim.AdamW,
+        config: TrainingConfig,
+        dtype: torch.dtype,
+    ) -> None:
         """Args:
-            matrices: each weight with the rows of the matrices that it is made of.
-            adamw: for the other parameters; it becomes a part of this optimizer.
-            config: its `weight_decay` and `muon_rate` are used.
-            dtype: of the products.
+        matrices: each weight with the rows of the matrices that it is made of.
+        adamw: for the other parameters; it becomes a part of this optimizer.
+        config: its `weight_decay` and `muon_rate` are used.
+        dtype: of the products.
         """
         super().__init__([p for p, _ in matrices], {"lr": config.learning_rate, "weight_decay": config.weight_decay})
         self.matrices, self.adamw, self.config, self.dtype = matrices, adamw, config, dtype

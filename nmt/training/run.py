@@ -26,11 +26,25 @@ if TYPE_CHECKING:
     from nmt.training.distributed import Processes
 
 # What may differ when a run goes on: nothing here alters what its steps so far have learned.
-MAY_CHANGE = {"training.max_steps", "training.log_every", "training.validate_every", "training.validation_sentences",
-              "training.learning_rate", "training.min_learning_rate", "training.clip_norm",
-              "training.patience", "training.threads", "training.device", "training.keep_checkpoints",
-              "training.average", "training.average_of", "training.compile", "training.shard", "training.stop_at",
-              "runs"}
+MAY_CHANGE = {
+    "training.max_steps",
+    "training.log_every",
+    "training.validate_every",
+    "training.validation_sentences",
+    "training.learning_rate",
+    "training.min_learning_rate",
+    "training.clip_norm",
+    "training.patience",
+    "training.threads",
+    "training.device",
+    "training.keep_checkpoints",
+    "training.average",
+    "training.average_of",
+    "training.compile",
+    "training.shard",
+    "training.stop_at",
+    "runs",
+}
 EXAMPLES = 5
 
 
@@ -44,8 +58,10 @@ def enough_memory() -> Iterator[None]:
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        raise ValueError(f"memory ran out, not over a batch but over the model, validation or the optimizer: take a "
-                         f"smaller model or, with several processes, training.shard ({error})") from error
+        raise ValueError(
+            f"memory ran out, not over a batch but over the model, validation or the optimizer: take a "
+            f"smaller model or, with several processes, training.shard ({error})"
+        ) from error
 
 
 class Run:
@@ -95,13 +111,17 @@ class Run:
         begun = (*checkpoints.glob("step-????????"), *checkpoints.glob("step-*.damaged"), *self.folder.glob("model"))
         if file.exists() and begun:
             if not resume:
-                raise ValueError(f"{self.folder} holds a run that has not finished: --resume goes on with it, "
-                                 f"--name NAME starts another")
+                raise ValueError(
+                    f"{self.folder} holds a run that has not finished: --resume goes on with it, "
+                    f"--name NAME starts another"
+                )
             before, now = flatten(load_config(file)), flatten(self.config)
             changed = [f"{k} was {before[k]}, is {v}" for k, v in now.items() if before[k] != v and k not in MAY_CHANGE]
             if changed:
-                raise ValueError(f"{self.folder} was begun with other settings: {'; '.join(changed)}. Take --name NAME "
-                                 f"for another run, or the old settings to go on")
+                raise ValueError(
+                    f"{self.folder} was begun with other settings: {'; '.join(changed)}. Take --name NAME "
+                    f"for another run, or the old settings to go on"
+                )
         write_text(file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
 
     def timed(self, stage: str, work: Callable[[], Any]) -> Any:
@@ -147,18 +167,27 @@ class Run:
             trainer = make_trainer(self.config, data, self.folder, say, processes)
         parameters = sum(p.numel() for p in trainer.model.parameters())
         others = f", {processes.size} processes" if processes.size > 1 else ""
-        say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.numerics}{others}; "
-            f"watch it with: make tensorboard")
+        say(
+            f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {trainer.numerics}{others}; "
+            f"watch it with: make tensorboard"
+        )
         try:
-            with enough_memory(), (Monitor(self.folder, trainer.progress.step, self.config.training.max_steps)
-                                   if processes.first else contextlib.nullcontext()) as monitor:
+            with (
+                enough_memory(),
+                (
+                    Monitor(self.folder, trainer.progress.step, self.config.training.max_steps)
+                    if processes.first
+                    else contextlib.nullcontext()
+                ) as monitor,
+            ):
                 trainer.train(monitor)
                 weights = choose_weights(trainer.checkpoints, trainer.progress, trainer.validator, say)
                 if monitor:
                     monitor.settings(flatten(self.config), {"best_validation": abs(trainer.progress.best_value or 0.0)})
         except Stopped as stopped:
-            raise KeyboardInterrupt(f"Stopped after step {trainer.progress.step:,}; all is saved. The same command "
-                                    f"with --resume goes on.") from stopped
+            raise KeyboardInterrupt(
+                f"Stopped after step {trainer.progress.step:,}; all is saved. The same command with --resume goes on."
+            ) from stopped
         if processes.first:
             deliver(self.folder / "model", weights, data, self.config, prepared.corpus, trainer.numerics.device)
 
@@ -171,7 +200,9 @@ class Run:
         tests = {name: self.test(translator, name, pairs) for name, pairs in prepared.tests.items()}
         main_test = tests[next(iter(tests))]
         report = {
-            "corpus": prepared.corpus, "source": self.config.data.source, "target": self.config.data.target,
+            "corpus": prepared.corpus,
+            "source": self.config.data.source,
+            "target": self.config.data.target,
             **{key: main_test[key] for key in ("bleu", "chrf", "bleu_signature", "chrf_signature")},
             "tests": tests,
             "seconds": self.seconds() | {"evaluate": round(time.perf_counter() - started, 1)},
@@ -207,8 +238,10 @@ class Run:
                 say("")
                 for key, label in (("source", "source"), ("translation", "nmt"), ("reference", "reference")):
                     say(f"{label:>10}  {example[key]}")
-            say(f"\n{name}: BLEU {test['bleu']:.2f}, chrF {test['chrf']:.2f} on {test['sentences']:,} sentences of "
-                f"{report['corpus']}\n  {test['bleu_signature']}\n  {test['chrf_signature']}")
+            say(
+                f"\n{name}: BLEU {test['bleu']:.2f}, chrF {test['chrf']:.2f} on {test['sentences']:,} sentences of "
+                f"{report['corpus']}\n  {test['bleu_signature']}\n  {test['chrf_signature']}"
+            )
         seconds = report["seconds"]
         say("\n" + ", ".join(f"{stage} {seconds[stage]:,.0f} s" for stage in seconds) + f"; report: {self.report_file}")
         say(f"\nTranslate:  {sys.executable} -m nmt.translate --model {self.folder / 'model'}")

@@ -44,7 +44,7 @@ def prune(folder: Path, progress: Progress, config: TrainingConfig) -> None:
     """Remove the checkpoints that are neither among the newest nor to be averaged nor the best."""
     steps = {*best_steps(progress, config), *last_steps(progress, config), progress.best_step}
     keep = {step_folder(folder, step) for step in steps}
-    for old in list_checkpoints(folder)[:-config.keep_checkpoints]:
+    for old in list_checkpoints(folder)[: -config.keep_checkpoints]:
         if old not in keep:
             shutil.rmtree(old)
 
@@ -57,8 +57,9 @@ def to_average(kept: Collection[Path], progress: Progress, config: TrainingConfi
     return [checkpoint for checkpoint in kept if step_of(checkpoint) in steps]
 
 
-def choose_weights(folder: Path, progress: Progress, validator: Validator,
-                   say: Callable[[str], None]) -> dict[str, Tensor]:
+def choose_weights(
+    folder: Path, progress: Progress, validator: Validator, say: Callable[[str], None]
+) -> dict[str, Tensor]:
     """The weights for the model folder. The validator's model is left with some of them."""
     config, processes = validator.config, validator.processes
     undamaged = [str(c) for c in list_checkpoints(folder) if not damage_of(c)] if processes.first else []
@@ -67,8 +68,10 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator,
         return weights(validator.model)
     best = max(kept, key=lambda one: (step_of(one) == progress.best_step, value_at(progress, step_of(one)), one))
     if progress.best_step and step_of(best) != progress.best_step:
-        say(f"The checkpoint of step {progress.best_step:,}, the best, is damaged or gone: the best that is left, of "
-            f"step {step_of(best):,}, is taken.")
+        say(
+            f"The checkpoint of step {progress.best_step:,}, the best, is damaged or gone: the best that is left, of "
+            f"step {step_of(best):,}, is taken."
+        )
     chosen = validated_weights(best)
     averaged = to_average(kept, progress, config)
     if len(averaged) < 2:

@@ -26,8 +26,9 @@ BATCH_TOKENS = 4096
 class Validator:
     """Measures a model on the validation pairs; several processes share the work."""
 
-    def __init__(self, model: Transformer, data: TrainingData, config: TrainingConfig, numerics: Numerics,
-                 processes: Processes) -> None:
+    def __init__(
+        self, model: Transformer, data: TrainingData, config: TrainingConfig, numerics: Numerics, processes: Processes
+    ) -> None:
         self.model, self.config, self.numerics, self.processes = model, config, numerics, processes
         self.tokenizer, self.pairs, self.text = data.tokenizer, data.validation, data.validation_text
         self.translator = Translator(model, data.tokenizer, DecodingConfig(beam_size=1, guard=False))
@@ -66,8 +67,11 @@ class Validator:
         n = len(translations)
         chosen = [i * n // SAMPLES for i in range(min(SAMPLES, n))]
         cells = [(self.text[i][0], translations[i], self.text[i][1]) for i in chosen]
-        table = ["| source | translation | reference |", "|---|---|---|",
-                 *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells)]
+        table = [
+            "| source | translation | reference |",
+            "|---|---|---|",
+            *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells),
+        ]
         monitor.text(step, "samples", "\n".join(table))
         for number, i in enumerate(chosen[:PICTURES]):
             source = self.tokenizer.encode_source([self.text[i][0]])[0]

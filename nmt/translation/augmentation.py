@@ -47,31 +47,42 @@ def find_models(options: Any) -> list[Model]:
     Raises:
         ValueError: none is named, one is no model folder, or a text has no model to translate it.
     """
-    require(bool(options.forward or options.backward), "name a model: --forward DIR translates the corpus's sources, "
-                                                       "--backward DIR its targets")
+    require(
+        bool(options.forward or options.backward),
+        "name a model: --forward DIR translates the corpus's sources, --backward DIR its targets",
+    )
     for text, direction in (("more_source", "forward"), ("more_target", "backward")):
-        require(not options[text] or options[direction],
-                f"--{text.replace('_', '-')} needs a model that translates it: --{direction} DIR")
-    return [Model(find_model(folder), backward, number) for backward in (False, True)
-            for number, folder in enumerate(options.backward if backward else options.forward, start=1)]
+        require(
+            not options[text] or options[direction],
+            f"--{text.replace('_', '-')} needs a model that translates it: --{direction} DIR",
+        )
+    return [
+        Model(find_model(folder), backward, number)
+        for backward in (False, True)
+        for number, folder in enumerate(options.backward if backward else options.forward, start=1)
+    ]
 
 
 def load(model: Model, options: Any) -> Translator:
     """The model, with the decoding settings given; ValueError if it translates other languages."""
     translator = Translator.load(model.folder, options.device, precision=options.precision)
-    wanted = (options.data.source, options.data.target)[::-1 if model.backward else 1]
-    require(translator.languages == wanted, f"{model.folder} translates from {' to '.join(translator.languages)}, not "
-                                            f"from {' to '.join(wanted)}")
+    wanted = (options.data.source, options.data.target)[:: -1 if model.backward else 1]
+    require(
+        translator.languages == wanted,
+        f"{model.folder} translates from {' to '.join(translator.languages)}, not from {' to '.join(wanted)}",
+    )
     decoding = override_decoding(replace(translator.decoding, n_best=1), options)
     # Samples are less probable than what is searched for: by that measure nearly all would be unsure.
-    translator.decoding = replace(decoding, n_best=decoding.samples, least_confidence=0.0) if decoding.samples else (
-        decoding)
+    translator.decoding = (
+        replace(decoding, n_best=decoding.samples, least_confidence=0.0) if decoding.samples else (decoding)
+    )
     require(not decoding.shortlist or translator.shortlist is not None, f"{model.folder} has no shortlist")
     return translator
 
 
-def translate(translator: Translator, lines: Sequence[str], work: Path, model: Model,
-              say: Callable[[str], None]) -> list[str]:
+def translate(
+    translator: Translator, lines: Sequence[str], work: Path, model: Model, say: Callable[[str], None]
+) -> list[str]:
     """The translations of each line, in order, `decoding.n_best` of each; one that can't be used is a tab and why.
 
     What a file of the work folder has is not done again. Raises OSError, with its name, if it can't be written.
@@ -80,11 +91,11 @@ def translate(translator: Translator, lines: Sequence[str], work: Path, model: M
     n = translator.decoding.n_best
     file.touch()
     found = file.read_bytes().decode().split("\n")[:-1]  # a line that was cut off is made again, and so is its group
-    found = found[:len(found) // n * n]
+    found = found[: len(found) // n * n]
     os.truncate(file, sum(len(line.encode()) + 1 for line in found))
     for start in range(len(found) // n, len(lines), CHUNK):
         started = time.perf_counter()
-        n_best = translator.translate_n_best(lines[start:start + CHUNK])
+        n_best = translator.translate_n_best(lines[start : start + CHUNK])
         texts = [usable(one) for some in n_best for one in (*some, *[None] * (n - len(some)))]
         try:
             with file.open("a", encoding="utf8", newline="") as output:

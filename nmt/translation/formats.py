@@ -108,8 +108,10 @@ class Columns:
 
     def write(self, index: int, record: Record, answers: Sequence[Sequence[Translation]]) -> list[str]:
         line = record.rest["line"].encode("utf-8", "replace").decode()
-        return ["\t".join([line, translation.text, f"{translation.score:.4f}", ",".join(translation.flags)])
-                for translation in answers[0]]
+        return [
+            "\t".join([line, translation.text, f"{translation.score:.4f}", ",".join(translation.flags)])
+            for translation in answers[0]
+        ]
 
 
 @dataclass
@@ -171,7 +173,8 @@ class Json:
             "tokens": [piece for part in parts for piece in (*pieces(part.ids), "</s>")],
             "token_log_probs": [round(log_prob, 4) for part in parts for log_prob in part.token_log_probs],
             "flags": sorted({flag for line in lines for flag in line.flags}),
-            "fallback": ", ".join(dict.fromkeys(line.fallback for line in lines if line.fallback))}
+            "fallback": ", ".join(dict.fromkeys(line.fallback for line in lines if line.fallback)),
+        }
         if self.alignments:
             result["alignment"] = [pharaoh(self.translator.align(line)) for line in lines]
         return result
@@ -201,7 +204,8 @@ def strings(value: dict[str, Any], name: str, *, nested: bool = False) -> list[A
     items = value.get(name, [])
     good = isinstance(items, list) and all(
         isinstance(item, str) or (nested and isinstance(item, list) and item and all(isinstance(i, str) for i in item))
-        for item in items)
+        for item in items
+    )
     if not good:
         raise RequestError(f'"{name}" is no list of strings')
     return items
@@ -222,8 +226,12 @@ class Demands:
 
     def add_to(self, request: Request) -> Request:
         """The request with all of it, but for the glossary."""
-        return replace(request, prefix=request.prefix or self.prefix, must_not=(*request.must_not, *self.must_not),
-                       must=(*request.must, *(Term(phrases) for phrases in self.must)))
+        return replace(
+            request,
+            prefix=request.prefix or self.prefix,
+            must_not=(*request.must_not, *self.must_not),
+            must=(*request.must, *(Term(phrases) for phrases in self.must)),
+        )
 
 
 class Job(Protocol):
@@ -273,8 +281,9 @@ class Translating:
         if problem:
             return self.form.refuse(record, problem)
         both = [self.with_terms(request) for request in requests]
-        return replace(record, requests=[request for request, _ in both],
-                       note=next(filter(None, (note for _, note in both)), ""))
+        return replace(
+            record, requests=[request for request, _ in both], note=next(filter(None, (note for _, note in both)), "")
+        )
 
     def with_terms(self, request: Request) -> tuple[Request, str]:
         """The request with the terms of the glossary that it has, those of them that can be had; and what to note."""
@@ -282,7 +291,7 @@ class Translating:
         problem = self.translator.problem(whole) if whole.must != request.must else ""
         if not problem:
             return whole, ""
-        for term in whole.must[len(request.must):]:
+        for term in whole.must[len(request.must) :]:
             more = replace(request, must=(*request.must, term))
             request = request if self.translator.problem(more) else more
         return request, f"without some terms of the glossary: {problem}"

@@ -68,8 +68,10 @@ class Glossary:
             source, tab, target = line.partition("\t")
             source, targets = tidy(source)[0], tuple(filter(None, (tidy(one)[0] for one in target.split("|"))))
             good = tab and targets and "\t" not in target and "\ufffd" not in source + target
-            require(bool(good) and all(one.strip("* ") for one in (source, *targets)),
-                    f"{path}, line {number}: {line[:60]!r} is no entry: write source TAB target, or target|target")
+            require(
+                bool(good) and all(one.strip("* ") for one in (source, *targets)),
+                f"{path}, line {number}: {line[:60]!r} is no entry: write source TAB target, or target|target",
+            )
             before = entries[source].targets if source in entries else ()
             entries[source] = Entry(source, tuple(dict.fromkeys((*before, *targets))))
         require(bool(entries), f"{path} holds no entries: write source TAB target on each line")
@@ -103,7 +105,10 @@ class Glossary:
 
     def report(self) -> str:
         """For the user: a line for each entry that was found, and a sum."""
-        lines = [f"  {entry.source} → {' | '.join(entry.targets)}: {self.met[entry]} of {self.found[entry]}"
-                 for entry in self.entries if self.found[entry]]
+        lines = [
+            f"  {entry.source} → {' | '.join(entry.targets)}: {self.met[entry]} of {self.found[entry]}"
+            for entry in self.entries
+            if self.found[entry]
+        ]
         total = f"Glossary: {self.met.total():,} of {self.found.total():,} terms met, of {len(lines)} entries"
         return "\n".join([total, *lines])

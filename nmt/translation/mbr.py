@@ -50,8 +50,10 @@ def expected_utilities(candidates: Sequence[str], log_probs: Sequence[float] | N
     weights = [math.exp(log_prob - highest) for log_prob in log_probs]
     # fsum gives the same in any order, so that candidates that are equally good come out as equals wherever they are.
     total = math.fsum(weights)
-    return [math.fsum(score * weight for score, weight in zip(scores_C, weights, strict=True)) / total
-            for scores_C in scores_CC.tolist()]
+    return [
+        math.fsum(score * weight for score, weight in zip(scores_C, weights, strict=True)) / total
+        for scores_C in scores_CC.tolist()
+    ]
 
 
 def pairwise_chrf(candidates: Sequence[str]) -> Tensor:
@@ -85,7 +87,7 @@ def pairwise_bleu(candidates: Sequence[str]) -> Tensor:
     has_order_NH1 = totals_NH1 > 0
     missed_NHR = (matches_NHR == 0) & has_order_NH1
     # The first order that has no match counts as half a match, the second as a quarter, and so on.
-    smoothed_NHR = torch.where(missed_NHR, 0.5**missed_NHR.cumsum(0), matches_NHR)
+    smoothed_NHR = torch.where(missed_NHR, 0.5 ** missed_NHR.cumsum(0), matches_NHR)
     log_precision_NHR = torch.where(has_order_NH1, smoothed_NHR / totals_NH1, 1.0).log()
     log_brevity_HR = (1 - lengths_U / lengths_U[:, None]).clamp(max=0)
     scores_HR = 100 * (log_brevity_HR + add(log_precision_NHR) / has_order_NH1.sum(0)).exp()

@@ -35,8 +35,14 @@ class ModelInfo:
     version: str = __version__
 
 
-def save_model(folder: Path, weights: Mapping[str, Tensor], tokenizer: Tokenizer, info: ModelInfo, card: str,
-               shortlist: Shortlist | None = None) -> None:
+def save_model(
+    folder: Path,
+    weights: Mapping[str, Tensor],
+    tokenizer: Tokenizer,
+    info: ModelInfo,
+    card: str,
+    shortlist: Shortlist | None = None,
+) -> None:
     """Write a model folder, whole or not at all; OSError if the disk is full or may not be written to."""
     sizes = {"src_vocab_size": tokenizer.src_vocab_size, "tgt_vocab_size": tokenizer.tgt_vocab_size}
     config = json.dumps({**asdict(info), **sizes}, indent=2, ensure_ascii=False)
@@ -63,8 +69,10 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Transf
     sizes = {"src_vocab_size": tokenizer.src_vocab_size, "tgt_vocab_size": tokenizer.tgt_vocab_size}
     try:
         raw = json.loads((folder / "config.json").read_text(encoding="utf8"))
-        settings = {"model": from_json(ModelConfig, raw["model"]),
-                    "decoding": from_json(DecodingConfig, raw["decoding"])}
+        settings = {
+            "model": from_json(ModelConfig, raw["model"]),
+            "decoding": from_json(DecodingConfig, raw["decoding"]),
+        }
         info = from_json(ModelInfo, {f.name: raw[f.name] for f in fields(ModelInfo)} | settings)
         for name, size in sizes.items():
             require(raw[name] == size, f"{name} is {raw[name]}, and the tokenizer has {size} pieces")
@@ -72,8 +80,10 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Transf
         raise ValueError(f"{folder / 'config.json'} is not one that nmt {__version__} knows: {error}") from error
     model = Transformer(info.model, **sizes)
     set_weights(model, read_tensors(folder / "model.safetensors"), folder)
-    require(all(bool(weight.isfinite().all()) for weight in model.parameters()),
-            f"the weights in {folder} are not all numbers: they are damaged, or training diverged")
+    require(
+        all(bool(weight.isfinite().all()) for weight in model.parameters()),
+        f"the weights in {folder} are not all numbers: they are damaged, or training diverged",
+    )
     return model.to(device).eval(), tokenizer, info
 
 
@@ -85,7 +95,10 @@ def load_shortlist(folder: Path, tokenizer: Tokenizer) -> Shortlist | None:
     dims = {f.name: dim for f, dim in zip(fields(Shortlist), (2, 1), strict=True)}
     good = {name: tensor.dim() for name, tensor in tensors.items()} == dims and all(
         tensor.dtype == torch.int32 and tensor.numel() and tensor.min() >= 0 and tensor.max() < tokenizer.tgt_vocab_size
-        for tensor in tensors.values())
-    require(good and len(tensors["candidates_UC"]) == tokenizer.src_vocab_size,
-            f"{folder / SHORTLIST} doesn't fit the model: it is damaged, or another model's")
+        for tensor in tensors.values()
+    )
+    require(
+        good and len(tensors["candidates_UC"]) == tokenizer.src_vocab_size,
+        f"{folder / SHORTLIST} doesn't fit the model: it is damaged, or another model's",
+    )
     return Shortlist(**tensors)

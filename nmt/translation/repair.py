@@ -25,26 +25,39 @@ Recase = Callable[[str], str]
 class Translates(Protocol):
     """What `nmt.translation.translator.Translator` does."""
 
-    def attempt(self, requests: Sequence[Request], decoding: DecodingConfig, *,
-                halved: bool = False) -> list[list[Translation]]: ...
+    def attempt(
+        self, requests: Sequence[Request], decoding: DecodingConfig, *, halved: bool = False
+    ) -> list[list[Translation]]: ...
 
     def align(self, translation: Translation) -> list[tuple[int, int]]: ...
 
     def meets(self, request: Request, text: str) -> bool: ...
 
 
-def repair(translator: Translates, decoding: DecodingConfig, requests: Sequence[Request],
-           found: list[list[Translation]]) -> list[list[Translation]]:
+def repair(
+    translator: Translates, decoding: DecodingConfig, requests: Sequence[Request], found: list[list[Translation]]
+) -> list[list[Translation]]:
     """The n-best lists that were found first, or better ones. Each line's depends on that line alone."""
-    lines = [Line(translator, request, answers, decoding.least_confidence)
-             for request, answers in zip(requests, found, strict=True)]
+    lines = [
+        Line(translator, request, answers, decoding.least_confidence)
+        for request, answers in zip(requests, found, strict=True)
+    ]
     n_best = min(decoding.n_best, MOST_HYPOTHESES)
-    strict = replace(decoding, beam_size=max(BEAM, decoding.beam_size, n_best), n_best=n_best, beam_groups=1, samples=0,
-                     mbr="none", no_repeat_ngram=min(NGRAM, decoding.no_repeat_ngram or NGRAM),
-                     min_length=max(1, decoding.min_length), shortlist=0)
+    strict = replace(
+        decoding,
+        beam_size=max(BEAM, decoding.beam_size, n_best),
+        n_best=n_best,
+        beam_groups=1,
+        samples=0,
+        mbr="none",
+        no_repeat_ngram=min(NGRAM, decoding.no_repeat_ngram or NGRAM),
+        min_length=max(1, decoding.min_length),
+        shortlist=0,
+    )
 
-    def try_again(name: str, chosen: list[Line], settings: DecodingConfig, before: Recase = str, after: Recase = str,
-                  ) -> None:
+    def try_again(
+        name: str, chosen: list[Line], settings: DecodingConfig, before: Recase = str, after: Recase = str
+    ) -> None:
         if chosen:
             requests = [replace(line.request, text=recase(line.bare, before)) for line in chosen]
             again = translator.attempt(requests, settings, halved=name == "shorter spans")
@@ -65,8 +78,9 @@ def repair(translator: Translates, decoding: DecodingConfig, requests: Sequence[
 class Line:
     """A line, its best translations so far, and what looks wrong with the first of them."""
 
-    def __init__(self, translator: Translates, request: Request, answers: list[Translation],
-                 least_confidence: float) -> None:
+    def __init__(
+        self, translator: Translates, request: Request, answers: list[Translation], least_confidence: float
+    ) -> None:
         self.translator, self.request, self.answers = translator, request, answers
         self.least_confidence = least_confidence
         self.text = tidy(request.text)[0]

@@ -23,8 +23,10 @@ BATCH_PIECES_PER_SENTENCE = 64
 # An end is certain after a mark other than the full stop, or after a word too long for an abbreviation; but not before
 # a small letter.
 SHORTEST_SENTENCE = 4
-CERTAIN_END = re.compile("(?:[!?…]|(?<![^\\W_])[^\\W\\d_A-ZÄÖÜ]{4}[^\\W\\d_]*+[.]|(?<![^\\W\\d_])[^\\W\\d_]{5,}+[.])"
-                         "[\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*")
+CERTAIN_END = re.compile(
+    "(?:[!?…]|(?<![^\\W_])[^\\W\\d_A-ZÄÖÜ]{4}[^\\W\\d_]*+[.]|(?<![^\\W\\d_])[^\\W\\d_]{5,}+[.])"
+    "[\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*"
+)
 SENTENCE_END = re.compile("[.!?…][\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*")
 CONTINUATION_BYTE = re.compile("<0x[89AB][0-9A-F]>")
 
@@ -56,7 +58,7 @@ def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:
     text, ends, start = "".join(pieces), [], 0
     shortest = {match.end(): SHORT_SENTENCE for match in SENTENCE_END.finditer(text)}
     for match in CERTAIN_END.finditer(text):
-        if not text[match.end():match.end() + 2].strip("▁").islower():
+        if not text[match.end() : match.end() + 2].strip("▁").islower():
             shortest[match.end()] = SHORTEST_SENTENCE
     position = 0
     for i, piece in enumerate(pieces):
@@ -84,13 +86,15 @@ def last_break(pieces: list[str], start: int, stop: int) -> int:
 def place_of(phrase: str, texts: Sequence[str]) -> int:
     """The first text that has the phrase as words, or else at all; 0 if none has it. Case is ignored."""
     whole = re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE)
-    places = ([i for i, text in enumerate(texts) if whole.search(text)]
-              or [i for i, text in enumerate(texts) if phrase.casefold() in text.casefold()])
+    places = [i for i, text in enumerate(texts) if whole.search(text)] or [
+        i for i, text in enumerate(texts) if phrase.casefold() in text.casefold()
+    ]
     return places[0] if places else 0
 
 
-def make_batches(sentences: Iterable[Sentence], batch_size: int,
-                 length: Callable[[Sentence], int]) -> Iterator[list[Sentence]]:
+def make_batches(
+    sentences: Iterable[Sentence], batch_size: int, length: Callable[[Sentence], int]
+) -> Iterator[list[Sentence]]:
     """Sentences of like length, in pieces, together, longest first; at most `batch_size`, and bounded in pieces."""
     batch: list[Sentence] = []
     for sentence in sorted(sentences, key=length, reverse=True):

@@ -65,8 +65,11 @@ def find_model(folder: str | None, runs: Path = Path("runs")) -> Path:
     if folder is not None:
         return Path(folder, "model") if Path(folder, "model").is_dir() else Path(folder)
     finished = [report for report in runs.glob("*/report.json") if (report.parent / "model" / "config.json").is_file()]
-    require(bool(finished), f"no model is given and {runs}/ has no finished run: "
-                            "give one with --model DIR, or train one with python -m nmt.train")
+    require(
+        bool(finished),
+        f"no model is given and {runs}/ has no finished run: "
+        "give one with --model DIR, or train one with python -m nmt.train",
+    )
     return max(finished, key=lambda report: report.stat().st_mtime).parent / "model"
 
 
@@ -87,8 +90,13 @@ def best_first(translations: Sequence[Translation], values: Sequence[float]) -> 
 class Translator:
     """A model, or several as one, with the tokenizer. May be used by several threads at once."""
 
-    def __init__(self, model: Transformer | Sequence[Transformer], tokenizer: Tokenizer,
-                 decoding: DecodingConfig | None = None, precision: DecodingPrecision = "fp32") -> None:
+    def __init__(
+        self,
+        model: Transformer | Sequence[Transformer],
+        tokenizer: Tokenizer,
+        decoding: DecodingConfig | None = None,
+        precision: DecodingPrecision = "fp32",
+    ) -> None:
         """Args:
             model: is put into evaluation mode; several make an ensemble.
             tokenizer: the one that the model was trained with.
@@ -113,8 +121,13 @@ class Translator:
         """If set, orders the hypotheses of the beam, or the samples, of each line."""
 
     @classmethod
-    def load(cls, folder: Path | str | Sequence[Path | str], device: str | torch.device = "auto",
-             decoding: DecodingConfig | None = None, precision: DecodingPrecision = "auto") -> "Translator":
+    def load(
+        cls,
+        folder: Path | str | Sequence[Path | str],
+        device: str | torch.device = "auto",
+        decoding: DecodingConfig | None = None,
+        precision: DecodingPrecision = "auto",
+    ) -> "Translator":
         """From a model folder, or several; with the decoding settings stored (in the first), unless others are given.
 
         Raises:
@@ -126,8 +139,11 @@ class Translator:
         loaded = [load_model(one, choose_device(str(device))) for one in folders]
         _, tokenizer, info = loaded[0]
         for other, (_, others, _) in zip(folders, loaded, strict=True):
-            require(tokenizer.same_as(others), f"{other} has another tokenizer than {folders[0]}: models translate "
-                                               "together only if they were trained with the same")
+            require(
+                tokenizer.same_as(others),
+                f"{other} has another tokenizer than {folders[0]}: models translate "
+                "together only if they were trained with the same",
+            )
         translator = cls([model for model, _, _ in loaded], tokenizer, decoding or info.decoding, precision)
         translator.languages = (info.source, info.target)
         translator.shortlist = load_shortlist(folders[0], tokenizer)
@@ -172,8 +188,9 @@ class Translator:
         while chunk := list(islice(rest, self.decoding.batch_size * BATCHES_AHEAD)):
             yield from self.translate(chunk)
 
-    def attempt(self, requests: Sequence[Request], decoding: DecodingConfig, *,
-                halved: bool = False) -> list[list[Translation]]:
+    def attempt(
+        self, requests: Sequence[Request], decoding: DecodingConfig, *, halved: bool = False
+    ) -> list[list[Translation]]:
         """Translations as they are found, whatever they look like; of lines cut into shorter spans, if `halved`."""
         all_ids = self.tokenizer.encode_source([tidy(request.text)[0] for request in requests])
         spans_of = [self.spans(ids, request, decoding, halved) for ids, request in zip(all_ids, requests, strict=True)]
@@ -186,14 +203,20 @@ class Translator:
         for span in distinct:
             settings = self.settings(decoding, demands[span]) if span in demands else plain
             kinds.setdefault(settings, []).append(span)
-        batches = [(settings, batch) for settings, spans in kinds.items()
-                   for batch in make_batches(spans, self.batch_size(settings), len)]
+        batches = [
+            (settings, batch)
+            for settings, spans in kinds.items()
+            for batch in make_batches(spans, self.batch_size(settings), len)
+        ]
         found: dict[Span, list[Hypothesis]] = {}
-        for (_, batch), hypotheses in zip(batches, map_batches(partial(self.find, demands), batches, self.device),
-                                          strict=True):
+        for (_, batch), hypotheses in zip(
+            batches, map_batches(partial(self.find, demands), batches, self.device), strict=True
+        ):
             found.update(zip(batch, hypotheses, strict=True))
-        return [self.join(request.text, spans, [found[span] for span in spans], decoding)
-                for request, spans in zip(requests, spans_of, strict=True)]
+        return [
+            self.join(request.text, spans, [found[span] for span in spans], decoding)
+            for request, spans in zip(requests, spans_of, strict=True)
+        ]
 
     def spans(self, ids: list[int], request: Request, decoding: DecodingConfig, halved: bool = False) -> list[Span]:
         """The parts that a source is translated in; none if it is blank."""
@@ -230,8 +253,12 @@ class Translator:
         # A beam has to hold hypotheses at every stage of writing what is demanded.
         stages = math.ceil(demands.phrases.distance(demands.phrases.start) / STAGES) * STAGES
         width = min(MOST_HYPOTHESES, decoding.beam_size + min(stages, MOST_STAGES))
-        return replace(decoding, beam_size=width, beam_groups=1,
-                       batch_size=max(1, decoding.batch_size * decoding.beam_size // width))
+        return replace(
+            decoding,
+            beam_size=width,
+            beam_groups=1,
+            batch_size=max(1, decoding.batch_size * decoding.beam_size // width),
+        )
 
     def batch_size(self, settings: DecodingConfig) -> int:
         """Sentences of a batch: fewer if there are many rows of each."""
@@ -249,8 +276,11 @@ class Translator:
 
     def find_listed(self, src_BS: Tensor, src_mask_BS: Tensor, settings: DecodingConfig) -> list[list[Hypothesis]]:
         """Hypotheses of listed pieces only."""
-        require(self.shortlist is not None, f"decoding.shortlist is {settings.shortlist}: this model has none, which "
-                                            "training writes into its folder as shortlist.safetensors")
+        require(
+            self.shortlist is not None,
+            f"decoding.shortlist is {settings.shortlist}: this model has none, which "
+            "training writes into its folder as shortlist.safetensors",
+        )
         assert self.shortlist is not None
         pieces_L = self.shortlist.pieces(src_BS, settings.shortlist, own=self.tokenizer.joint)
         found = search(self.decoder.restricted(pieces_L.to(self.device)), src_BS, src_mask_BS, settings)
@@ -262,8 +292,10 @@ class Translator:
         require(not decoding.samples, "prefixes and phrases are searched for: they don't go with decoding.samples")
         phrases = Automaton(self.surfaces, span.must, span.must_not) if span.must or span.must_not else None
         demands = Demands(span.prefix, phrases)
-        require(demanded(demands) <= MOST_DEMANDED,
-                f"what the translation must contain takes {demanded(demands)} pieces: {MOST_DEMANDED} are the most")
+        require(
+            demanded(demands) <= MOST_DEMANDED,
+            f"what the translation must contain takes {demanded(demands)} pieces: {MOST_DEMANDED} are the most",
+        )
         require(UNK not in span.prefix, "the prefix has characters that no pieces of the vocabulary spell")
         if phrases and decoding.prefix_bias == 1:
             state = phrases.start
@@ -303,8 +335,9 @@ class Translator:
         found = decoding.samples or decoding.beam_size
         return found if decoding.mbr != "none" or self.reranker else decoding.n_best
 
-    def join(self, source: str, spans: list[Span], found: list[list[Hypothesis]],
-             decoding: DecodingConfig) -> list[Translation]:
+    def join(
+        self, source: str, spans: list[Span], found: list[list[Hypothesis]], decoding: DecodingConfig
+    ) -> list[Translation]:
         """The n_best translations of a line from the hypotheses of its spans."""
         if not found:
             return [Translation("", 0.0, ())]
@@ -316,17 +349,19 @@ class Translator:
         if decoding.mbr != "none":
             log_probs = None if decoding.samples else [t.log_prob for t in translations]
             translations = best_first(
-                translations, expected_utilities([t.text for t in translations], log_probs, decoding.mbr))
+                translations, expected_utilities([t.text for t in translations], log_probs, decoding.mbr)
+            )
         if self.reranker:
             translations = best_first(translations, self.reranker(source, translations))
-        return translations[:decoding.n_best]
+        return translations[: decoding.n_best]
 
     def translation(self, spans: list[Span], chosen: list[Hypothesis]) -> Translation:
         texts = self.tokenizer.decode_target([h.ids for h in chosen])
         return Translation(
             text=" ".join(filter(None, (tidy(text)[0] for text in texts))),
             score=sum(h.score for h in chosen) / len(chosen),
-            parts=tuple(Part(span.ids, h) for span, h in zip(spans, chosen, strict=True)))
+            parts=tuple(Part(span.ids, h) for span, h in zip(spans, chosen, strict=True)),
+        )
 
     @torch.inference_mode()
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
@@ -338,8 +373,9 @@ class Translator:
         """
         sources, targets = self.encode_pairs(pairs)
         scored: list[Translation | None] = [None] * len(pairs)
-        for rows in make_batches(range(len(pairs)), self.decoding.batch_size,
-                                 lambda i: max(len(sources[i]), len(targets[i]))):
+        for rows in make_batches(
+            range(len(pairs)), self.decoding.batch_size, lambda i: max(len(sources[i]), len(targets[i]))
+        ):
             log_probs_BT = self.forced([sources[i] for i in rows], [targets[i] for i in rows])
             for i, log_probs in zip(rows, log_probs_BT.tolist(), strict=True):
                 length = len(targets[i]) + 1
@@ -352,12 +388,13 @@ class Translator:
     def too_long(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
         """Which pairs have a sentence that is too long to be scored as it is."""
         limit = min(LONGEST_SCORED, (self.decoder.max_positions or LONGEST_SCORED + 1) - 1)
-        return [max(len(source), len(target)) > limit
-                for source, target in zip(*self.encode_pairs(pairs), strict=True)]
+        return [max(len(source), len(target)) > limit for source, target in zip(*self.encode_pairs(pairs), strict=True)]
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], list[list[int]]]:
-        return (self.tokenizer.encode_source([tidy(source)[0] for source, _ in pairs]),
-                self.tokenizer.encode_target([tidy(target)[0] for _, target in pairs]))
+        return (
+            self.tokenizer.encode_source([tidy(source)[0] for source, _ in pairs]),
+            self.tokenizer.encode_target([tidy(target)[0] for _, target in pairs]),
+        )
 
     def align(self, translation: Translation) -> list[tuple[int, int]]:
         """Which source word each word was written from, as (source, target) places from 0; by cross-attention."""
@@ -376,8 +413,11 @@ class Translator:
         """Of each part the cross-attention (T, S) of its pieces on those of its source, and the pieces of both."""
         for part in translation.parts:
             source, target = part.source, part.hypothesis.ids
-            yield (attention(self.model, source, target), self.tokenizer.source_pieces(source),
-                   self.tokenizer.target_pieces(target))
+            yield (
+                attention(self.model, source, target),
+                self.tokenizer.source_pieces(source),
+                self.tokenizer.target_pieces(target),
+            )
 
     def forced(self, sources: list[list[int]], targets: list[list[int]]) -> Tensor:
         """Log-probabilities (B, T) of given ids; of an ensemble, of its mean probabilities."""

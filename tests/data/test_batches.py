@@ -18,7 +18,8 @@ def as_pairs(corpus: list[tuple[list[int], list[int]]]) -> Pairs:
 
 @given(corpora, st.integers(13, 60), st.integers(0, 5), st.integers(0, 5))
 def test_an_epoch_holds_every_pair_once_and_no_batch_is_over_the_budget(
-        corpus: list[tuple[list[int], list[int]]], budget: int, seed: int, epoch: int) -> None:
+    corpus: list[tuple[list[int], list[int]]], budget: int, seed: int, epoch: int
+) -> None:
     pairs = as_pairs(corpus)
     plan = plan_batches(pairs, budget, seed, epoch)
     assert sorted(torch.cat(plan).tolist()) == list(range(len(corpus)))
@@ -30,7 +31,8 @@ def test_an_epoch_holds_every_pair_once_and_no_batch_is_over_the_budget(
 
 @given(corpora, st.data())
 def test_a_batch_holds_its_pairs_with_their_ends_and_marks_padding(
-        corpus: list[tuple[list[int], list[int]]], data: st.DataObject) -> None:
+    corpus: list[tuple[list[int], list[int]]], data: st.DataObject
+) -> None:
     index = data.draw(st.lists(st.sampled_from(range(len(corpus))), min_size=1, max_size=5))
     batch = make_batch(as_pairs(corpus), torch.tensor(index))
     for i, src, src_mask, tgt_in, tgt_out, tgt_mask in zip(index, *vars(batch).values(), strict=True):

@@ -24,20 +24,23 @@ BLANKS, SPACED = "blanks at the ends removed", "tabs and separators made spaces"
 CONTROLS, RETURN, COMPOSED = "control characters removed", "carriage return at the end removed", "composed to NFC"
 
 
-@pytest.mark.parametrize(("raw", "tidied", "causes"), [
-    ("Ein Mann.", "Ein Mann.", []),
-    ("  zwei  Blanks", "zwei  Blanks", [BLANKS]),
-    ("blank ", "blank", [BLANKS]),
-    ("\u3000全角\u3000", "全角", [BLANKS]),
-    ("Windows\r", "Windows", [RETURN]),
-    ("a\rb", "a b", [SPACED]),
-    ("a\tb\u2028c\x85d\x0be", "a b c d e", [SPACED]),
-    ("N\x00U\x07L\x7f\x80", "NUL", [CONTROLS]),
-    ("u\u0308ber", "über", [COMPOSED]),
-    ("u\x00\u0308ber", "über", [CONTROLS, COMPOSED]),
-    ("Z\udcfcrich", "Z\ufffdrich", [INVALID]),
-    ("\t\r", "", [RETURN, SPACED, BLANKS]),
-])
+@pytest.mark.parametrize(
+    ("raw", "tidied", "causes"),
+    [
+        ("Ein Mann.", "Ein Mann.", []),
+        ("  zwei  Blanks", "zwei  Blanks", [BLANKS]),
+        ("blank ", "blank", [BLANKS]),
+        ("\u3000全角\u3000", "全角", [BLANKS]),
+        ("Windows\r", "Windows", [RETURN]),
+        ("a\rb", "a b", [SPACED]),
+        ("a\tb\u2028c\x85d\x0be", "a b c d e", [SPACED]),
+        ("N\x00U\x07L\x7f\x80", "NUL", [CONTROLS]),
+        ("u\u0308ber", "über", [COMPOSED]),
+        ("u\x00\u0308ber", "über", [CONTROLS, COMPOSED]),
+        ("Z\udcfcrich", "Z\ufffdrich", [INVALID]),
+        ("\t\r", "", [RETURN, SPACED, BLANKS]),
+    ],
+)
 def test_text_rules(raw: str, tidied: str, causes: list[str]) -> None:
     text, found = tidy(raw)
     assert (text, list(found)) == (tidied, causes)
@@ -67,12 +70,15 @@ def test_invalid_utf8_is_named() -> None:
     assert INVALID in tidy(b"Z\xfcrich".decode("utf-8", "surrogateescape"))[1]
 
 
-@pytest.mark.parametrize(("pair", "cause"), [
-    (("a" * 41, "a" * 41), "longer than 40 characters"),
-    (("a" * 11, "b"), "lengths differ more than 1.9 times"),
-    (("Hallo", "Hello"), "repeated"),
-    (("Gesehen", "Seen elsewhere"), "source occurs in val or test"),
-])
+@pytest.mark.parametrize(
+    ("pair", "cause"),
+    [
+        (("a" * 41, "a" * 41), "longer than 40 characters"),
+        (("a" * 11, "b"), "lengths differ more than 1.9 times"),
+        (("Hallo", "Hello"), "repeated"),
+        (("Gesehen", "Seen elsewhere"), "source occurs in val or test"),
+    ],
+)
 def test_each_filter_drops_and_names_its_cause(pair: tuple[str, str], cause: str) -> None:
     config = DataConfig(max_characters=40, max_ratio=1.9)
     kept, ledger = clean([("Hallo", "Hello"), pair], config, {"Gesehen"})
@@ -91,8 +97,14 @@ def test_filters_can_be_turned_off() -> None:
     assert clean(pairs, config, {"Hallo"}) == (pairs, Ledger(read=2))
 
 
-@given(st.lists(st.tuples(words, words), max_size=30), st.sets(words), st.integers(1, 20), st.floats(1, 4),
-       st.booleans(), st.booleans())
+@given(
+    st.lists(st.tuples(words, words), max_size=30),
+    st.sets(words),
+    st.integers(1, 20),
+    st.floats(1, 4),
+    st.booleans(),
+    st.booleans(),
+)
 def test_every_pair_is_kept_in_order_or_dropped_for_one_cause(
     pairs: list[tuple[str, str]], held_out: set[str], most: int, ratio: float, unique: bool, unseen: bool
 ) -> None:
@@ -111,8 +123,9 @@ causes = st.dictionaries(st.sampled_from(["blank", "repeated", "too long"]), st.
 
 
 @given(st.integers(27, 99), causes, causes, causes)
-def test_ledgers_of_two_stages_add_up(read: int, repaired: dict[str, int], first: dict[str, int],
-                                      second: dict[str, int]) -> None:
+def test_ledgers_of_two_stages_add_up(
+    read: int, repaired: dict[str, int], first: dict[str, int], second: dict[str, int]
+) -> None:
     reading = Ledger(read)
     for cause, count in first.items():
         reading.drop(cause, count, line=7)

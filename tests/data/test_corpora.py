@@ -55,7 +55,8 @@ def test_a_folder_has_its_splits_every_test_and_its_own_name(folder: Path) -> No
     assert (corpus.name, corpus.train, corpus.val) == ("mine", pairs_of("train"), pairs_of("val"))
     assert corpus.tests == {"test": pairs_of("test"), "test_2018": pairs_of("test_2018")}
     assert {split: ledger.kept for split, ledger in corpus.ledgers.items()} == dict.fromkeys(
-        ("train", "val", "test", "test_2018"), 3)
+        ("train", "val", "test", "test_2018"), 3
+    )
     assert corpus.notes == []
 
 
@@ -123,17 +124,20 @@ def test_german_and_english_corpora_say_so_when_asked_for_others(corpus: str) ->
         load(corpus, "cs", "fr")
 
 
-@pytest.mark.parametrize(("corpus", "name"), [
-    ("auto", None),
-    ("phrasebook", "phrasebook"),
-    ("multi30k", "multi30k"),
-    ("hub:wmt/wmt14:de-en", "wmt14"),
-    ("hub:Helsinki-NLP/opus-100:en-de", "opus-100"),
-    ("hub:someone/talks:ted-2016", "talks-ted-2016"),
-    ("corpora/mine/", "mine"),
-    ("corpora/pairs.tsv.gz", "pairs"),
-    ("corpora/news.2014", "news.2014"),
-])
+@pytest.mark.parametrize(
+    ("corpus", "name"),
+    [
+        ("auto", None),
+        ("phrasebook", "phrasebook"),
+        ("multi30k", "multi30k"),
+        ("hub:wmt/wmt14:de-en", "wmt14"),
+        ("hub:Helsinki-NLP/opus-100:en-de", "opus-100"),
+        ("hub:someone/talks:ted-2016", "talks-ted-2016"),
+        ("corpora/mine/", "mine"),
+        ("corpora/pairs.tsv.gz", "pairs"),
+        ("corpora/news.2014", "news.2014"),
+    ],
+)
 def test_a_name_is_known_without_loading(corpus: str, name: str | None) -> None:
     assert corpus_name(DataConfig(corpus=corpus)) == name
 
@@ -171,8 +175,9 @@ def test_unequal_files_are_refused_with_both_counts(folder: Path) -> None:
         load(folder)
 
 
-@pytest.mark.parametrize("broken", [
-    gzip.compress(b"eins\n" * 999)[:-9], b"eins\nzwei\n", gzip.compress(b"x" * 99)[:-8] + b"\0" * 8])
+@pytest.mark.parametrize(
+    "broken", [gzip.compress(b"eins\n" * 999)[:-9], b"eins\nzwei\n", gzip.compress(b"x" * 99)[:-8] + b"\0" * 8]
+)
 def test_damaged_gzip_is_named(folder: Path, broken: bytes) -> None:
     (folder / "train.de").unlink()
     (folder / "train.de.gz").write_bytes(broken)
@@ -201,15 +206,18 @@ def test_lines_end_at_lf_only(folder: Path) -> None:
     corpus = load(folder)
     assert [source for source, _ in corpus.train] == ["eins zwei drei vier", "fünf sechs", "sieben"]
     assert corpus.ledgers["train"].repaired == {
-        "carriage return at the end removed": 1, "tabs and separators made spaces": 2}
+        "carriage return at the end removed": 1,
+        "tabs and separators made spaces": 2,
+    }
     assert corpus.ledgers["train"].first == {
-        "carriage return at the end removed": 1, "tabs and separators made spaces": 1}
+        "carriage return at the end removed": 1,
+        "tabs and separators made spaces": 1,
+    }
 
 
-@pytest.mark.parametrize(("name", "content"), [
-    ("train.tsv", "de\ten\nEins\tOne\n"),
-    ("train.jsonl", '{"de": "Eins", "en": "One"}\n'),
-])
+@pytest.mark.parametrize(
+    ("name", "content"), [("train.tsv", "de\ten\nEins\tOne\n"), ("train.jsonl", '{"de": "Eins", "en": "One"}\n')]
+)
 def test_a_byte_order_mark_goes_and_is_counted(folder: Path, name: str, content: str) -> None:
     (folder / "train.de").unlink()
     (folder / "train.en").unlink()
@@ -244,8 +252,10 @@ def test_malformed_rows_are_counted_by_cause_with_their_first_line(folder: Path)
         path.unlink()
     (folder / "train.tsv").write_text("eins\tone\nzwei\n\ndrei\tthree\n")
     deep = "[" * 100_000
-    (folder / "val.jsonl").write_text('{"de": "eins", "en": "one"}\n{"de": "zwei"}\nnull\n{"de": 3, "en": "three"}\n'
-                                      f'{{"de": "vier", "en":\n{deep}\n{{"translation": "fünf"}}\n')
+    (folder / "val.jsonl").write_text(
+        '{"de": "eins", "en": "one"}\n{"de": "zwei"}\nnull\n{"de": 3, "en": "three"}\n'
+        f'{{"de": "vier", "en":\n{deep}\n{{"translation": "fünf"}}\n'
+    )
     corpus = load(folder)
     assert corpus.train == [("eins", "one"), ("drei", "three")]
     assert corpus.ledgers["train"].dropped == {"too few columns": 2}
@@ -292,8 +302,10 @@ def test_val_and_test_are_held_out_without_overlap_and_it_is_said(tmp_path: Path
     assert sorted(corpus.train + val + test) == sorted(pairs)
     assert corpus.ledgers["train"].dropped == {"held out for val": 10, "held out for test": 10}
     assert corpus.ledgers["train"].kept == len(corpus.train)
-    assert corpus.notes == ["mine has no val text: 10 of its training pairs are held out for it.",
-                            "mine has no test text: 10 of its training pairs are held out for it."]
+    assert corpus.notes == [
+        "mine has no val text: 10 of its training pairs are held out for it.",
+        "mine has no test text: 10 of its training pairs are held out for it.",
+    ]
 
 
 def test_only_the_missing_split_is_held_out(folder: Path) -> None:
@@ -372,8 +384,10 @@ class StandIn(BaseHTTPRequestHandler):
 
     commit = "0" * 40
     dataset = f"/api/datasets/{corpora.MULTI30K}"
-    files = {f"{split}.jsonl": "".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs_of(split)).encode()
-             for split in ("train", "val", "test")}
+    files = {
+        f"{split}.jsonl": "".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs_of(split)).encode()
+        for split in ("train", "val", "test")
+    }
 
     def do_GET(self) -> None:
         path = unquote(urlparse(self.path).path)

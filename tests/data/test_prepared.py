@@ -24,17 +24,29 @@ def pairs(prefix: str, count: int = 60) -> list[tuple[str, str]]:
 
 def corpus() -> Corpus:
     """A corpus whose training text meets every filter once."""
-    train = [*pairs("eins"), pairs("eins")[0], ("a" * 2001, "b" * 2001), ("kurz", "long " * 99),
-             ("val: Hund und Hund", "seen"), ("Hund " * 99 + "x", "dog " * 99 + "x")]
+    train = [
+        *pairs("eins"),
+        pairs("eins")[0],
+        ("a" * 2001, "b" * 2001),
+        ("kurz", "long " * 99),
+        ("val: Hund und Hund", "seen"),
+        ("Hund " * 99 + "x", "dog " * 99 + "x"),
+    ]
     val, test = pairs("val", 8), pairs("test", 8)
-    ledgers = {"train": Ledger(read=len(train) + 1, dropped={"a side is blank": 1}, first={"a side is blank": 7}),
-               "val": Ledger(read=8), "test": Ledger(read=9, dropped={"a side is blank": 1})}
+    ledgers = {
+        "train": Ledger(read=len(train) + 1, dropped={"a side is blank": 1}, first={"a side is blank": 7}),
+        "val": Ledger(read=8),
+        "test": Ledger(read=9, dropped={"a side is blank": 1}),
+    }
     return Corpus("mine", train, val, {"test": test}, ledgers, ["mine has a note."])
 
 
 def config(runs: Path, **data: object) -> Config:
-    return Config(runs=str(runs), data=DataConfig(**({"corpus": "mine", "max_pieces": 90} | data)),  # type: ignore[arg-type]
-                  tokenizer=TokenizerConfig(vocab_size=320))
+    return Config(
+        runs=str(runs),
+        data=DataConfig(**({"corpus": "mine", "max_pieces": 90} | data)),  # type: ignore[arg-type]
+        tokenizer=TokenizerConfig(vocab_size=320),
+    )
 
 
 def silent(_: str) -> None:
@@ -46,14 +58,24 @@ def test_every_training_pair_is_kept_or_dropped_for_its_cause(tmp_path: Path) ->
     assert prepared.train == pairs("eins")
     ledger = prepared.ledgers["train"]
     assert ledger.dropped == {
-        "a side is blank": 1, "repeated": 1, "longer than 2,000 characters": 1, "lengths differ more than 5 times": 1,
-        "source occurs in val or test": 1, "longer than 90 pieces": 1}
+        "a side is blank": 1,
+        "repeated": 1,
+        "longer than 2,000 characters": 1,
+        "lengths differ more than 5 times": 1,
+        "source occurs in val or test": 1,
+        "longer than 90 pieces": 1,
+    }
     assert ledger.read == len(prepared.train) + sum(ledger.dropped.values())
 
 
 def test_val_and_test_text_is_never_filtered(tmp_path: Path) -> None:
-    long = Corpus("mine", pairs("eins"), [("a" * 5000, "b")] * 2, {"test": [("c", "d" * 5000)] * 2},
-                  {"train": Ledger(read=60), "val": Ledger(read=2), "test": Ledger(read=2)})
+    long = Corpus(
+        "mine",
+        pairs("eins"),
+        [("a" * 5000, "b")] * 2,
+        {"test": [("c", "d" * 5000)] * 2},
+        {"train": Ledger(read=60), "val": Ledger(read=2), "test": Ledger(read=2)},
+    )
     prepared = prepare(long, config(tmp_path), tmp_path / "run", silent)
     assert prepared.val == long.val
     assert prepared.tests == long.tests
@@ -63,8 +85,16 @@ def test_the_folder_holds_what_was_prepared(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "mine"
     prepared = prepare(corpus(), config(tmp_path), folder, silent)
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == [
-        "data/corpus.json", "data/test.src", "data/test.tgt", "data/train.src", "data/train.tgt", "data/val.src",
-        "data/val.tgt", "ledger.json", "tokenizer/joint.model"]
+        "data/corpus.json",
+        "data/test.src",
+        "data/test.tgt",
+        "data/train.src",
+        "data/train.tgt",
+        "data/val.src",
+        "data/val.tgt",
+        "ledger.json",
+        "tokenizer/joint.model",
+    ]
     assert (folder / "data" / "val.tgt").read_bytes() == "".join(f"{en}\n" for _, en in prepared.val).encode()
     loaded = Prepared.load(folder)
     for part in ("folder", "corpus", "train", "val", "tests", "ledgers", "notes"):
@@ -102,8 +132,9 @@ def test_a_finished_folder_is_returned_at_once_and_it_is_said(tmp_path: Path, mo
     assert said == [f"{tmp_path / 'run'} is prepared already: 60 training pairs of mine"]
 
 
-@pytest.mark.parametrize("step", ["clean_train", "train_tokenizer", "_write_lines", "flush_to_disk", "move tokenizer",
-                                  "move data"])
+@pytest.mark.parametrize(
+    "step", ["clean_train", "train_tokenizer", "_write_lines", "flush_to_disk", "move tokenizer", "move data"]
+)
 def test_a_preparation_that_was_interrupted_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -200,8 +231,12 @@ def counted_loads(monkeypatch: pytest.MonkeyPatch) -> list[DataConfig]:
 def test_a_corpus_is_read_once_and_its_name_is_the_runs(
     tmp_path: Path, folder: Path, counted_loads: list[DataConfig], name: str, run: str
 ) -> None:
-    settings = Config(name=name, runs=str(tmp_path / "runs"), data=DataConfig(corpus=str(folder)),
-                      tokenizer=TokenizerConfig(vocab_size=320))
+    settings = Config(
+        name=name,
+        runs=str(tmp_path / "runs"),
+        data=DataConfig(corpus=str(folder)),
+        tokenizer=TokenizerConfig(vocab_size=320),
+    )
     first = prepare_run(settings, silent)
     again = prepare_run(settings, silent)
     assert len(counted_loads) == 1

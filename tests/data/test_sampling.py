@@ -15,8 +15,12 @@ from nmt.data.batches import Sequences
 from nmt.data.sampling import SampledPairs, SampledText
 from nmt.data.tokenizer import Tokenizer, segmentations, train_tokenizer
 
-LINES = [f"der {adjective} {noun} läuft durch den {place}." for adjective in ("große", "kleine", "müde", "schöne")
-         for noun in ("Hund", "Mann", "Junge", "Fuchs") for place in ("Park", "Wald", "Schnee", "Garten")]
+LINES = [
+    f"der {adjective} {noun} läuft durch den {place}."
+    for adjective in ("große", "kleine", "müde", "schöne")
+    for noun in ("Hund", "Mann", "Junge", "Fuchs")
+    for place in ("Park", "Wald", "Schnee", "Garten")
+]
 ODD = ["", "a  b ", "▁ a▁b", "日本 müde", "Hund"]
 
 
@@ -27,8 +31,10 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 
 
 def lists(sequences: Sequences) -> list[list[int]]:
-    return [sequences.flat[start:start + length].tolist()
-            for start, length in zip(sequences.starts_N.tolist(), sequences.lengths_N.tolist(), strict=True)]
+    return [
+        sequences.flat[start : start + length].tolist()
+        for start, length in zip(sequences.starts_N.tolist(), sequences.lengths_N.tolist(), strict=True)
+    ]
 
 
 def draw(text: SampledText, seed: int) -> list[list[int]]:
@@ -61,7 +67,7 @@ def test_the_largest_draw_stays_within_its_word(tokenizer: Tokenizer, monkeypatc
     text = SampledText(tokenizer.source, [f"w{i}" for i in range(5000)], alpha=0.3, longest=1000)
 
     def largest(n: int, **settings: object) -> torch.Tensor:
-        return torch.full((n,), 1 - 2 ** -53, dtype=torch.float64)
+        return torch.full((n,), 1 - 2**-53, dtype=torch.float64)
 
     monkeypatch.setattr(torch, "rand", largest)
     assert tokenizer.decode_source(draw(text, 1)) == [f"w{i}" for i in range(5000)]
@@ -84,21 +90,29 @@ def test_segmentations_are_drawn_in_proportion_to_their_probability_to_alpha(tok
 def test_an_epoch_is_the_same_in_every_process(tokenizer: Tokenizer, tmp_path: Path) -> None:
     tokenizer.save(tmp_path)
     pairs = SampledPairs(tokenizer, [(line, line) for line in LINES], alpha=0.3, longest=1000)
-    script = ("import sys, pathlib\n"
-              "from nmt.data.sampling import SampledPairs\n"
-              "from nmt.data.tokenizer import Tokenizer\n"
-              f"lines = {LINES!r}\n"
-              "pairs = SampledPairs(Tokenizer.load(pathlib.Path(sys.argv[1])), [(l, l) for l in lines], 0.3, 1000)\n"
-              "print(pairs.draw(5, 3).target.flat.tolist())")
-    run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True,
-                         cwd=Path(__file__).parent.parent.parent)
+    script = (
+        "import sys, pathlib\n"
+        "from nmt.data.sampling import SampledPairs\n"
+        "from nmt.data.tokenizer import Tokenizer\n"
+        f"lines = {LINES!r}\n"
+        "pairs = SampledPairs(Tokenizer.load(pathlib.Path(sys.argv[1])), [(l, l) for l in lines], 0.3, 1000)\n"
+        "print(pairs.draw(5, 3).target.flat.tolist())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parent.parent.parent,
+    )
     assert run.stdout.strip() == str(pairs.draw(5, 3).target.flat.tolist())
     assert pairs.draw(5, 3).target.flat.tolist() != pairs.draw(5, 4).target.flat.tolist()
 
 
 def test_bpe_is_refused(tmp_path: Path) -> None:
-    bpe = train_tokenizer([(line, line) for line in LINES], TokenizerConfig(kind="bpe", vocab_size=330), tmp_path, "de",
-                          "en")
+    bpe = train_tokenizer(
+        [(line, line) for line in LINES], TokenizerConfig(kind="bpe", vocab_size=330), tmp_path, "de", "en"
+    )
     with pytest.raises(ValueError, match="needs a unigram tokenizer"):
         SampledPairs(bpe, [("der Hund", "der Hund")], alpha=0.3, longest=1000)
     with pytest.raises(ValueError, match=r"needs tokenizer\.kind unigram"):

@@ -13,10 +13,12 @@ from nmt.data import tokenizer as module
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
 
-PAIRS = [(f"Der {adjective} {noun} läuft durch den {place}.", f"The {word} {thing} runs through the {where}.")
-         for adjective, word in (("große", "big"), ("kleine", "small"), ("müde", "tired"), ("schöne", "beautiful"))
-         for noun, thing in (("Hund", "dog"), ("Mann", "man"), ("Junge", "boy"), ("Fuchs", "fox"))
-         for place, where in (("Park", "park"), ("Wald", "forest"), ("Schnee", "snow"), ("Garten", "garden"))]
+PAIRS = [
+    (f"Der {adjective} {noun} läuft durch den {place}.", f"The {word} {thing} runs through the {where}.")
+    for adjective, word in (("große", "big"), ("kleine", "small"), ("müde", "tired"), ("schöne", "beautiful"))
+    for noun, thing in (("Hund", "dog"), ("Mann", "man"), ("Junge", "boy"), ("Fuchs", "fox"))
+    for place, where in (("Park", "park"), ("Wald", "forest"), ("Schnee", "snow"), ("Garten", "garden"))
+]
 
 Train = Callable[..., Tokenizer]
 
@@ -24,9 +26,11 @@ Train = Callable[..., Tokenizer]
 @pytest.fixture(scope="session")
 def train(tmp_path_factory: pytest.TempPathFactory) -> Train:
     """Train on PAIRS with the settings given."""
+
     def run(pairs: list[tuple[str, str]] = PAIRS, folder: Path | None = None, **settings: object) -> Tokenizer:
         config = TokenizerConfig(**({"vocab_size": 320} | settings))  # type: ignore[arg-type]
         return train_tokenizer(pairs, config, folder or tmp_path_factory.mktemp("tokenizer"), "de", "en")
+
     return run
 
 
@@ -42,11 +46,36 @@ def normal(text: str) -> str:
 
 # Ordinary text, and what a tokenizer stumbles over: its own marks and special pieces, emoji of several code points,
 # combining marks, right-to-left text, private and unassigned characters.
-odd_texts = ["Der Hund", "▁", "▁▁", "▅", "<unk>", "<s>", "</s>", "<pad>", "<0x41>", "<br>", "{name}", "⁇", ",",
-             "\U0001f469\u200d\U0001f467", "e\u0301", "\u0301", "שלום", "日本", "\ufeff", "\ufdd0", "\ufffd",
-             "\U0010ffff", "\xa0", "\t", " "]
-texts = (st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-         | st.lists(st.sampled_from(odd_texts), max_size=12).map("".join))
+odd_texts = [
+    "Der Hund",
+    "▁",
+    "▁▁",
+    "▅",
+    "<unk>",
+    "<s>",
+    "</s>",
+    "<pad>",
+    "<0x41>",
+    "<br>",
+    "{name}",
+    "⁇",
+    ",",
+    "\U0001f469\u200d\U0001f467",
+    "e\u0301",
+    "\u0301",
+    "שלום",
+    "日本",
+    "\ufeff",
+    "\ufdd0",
+    "\ufffd",
+    "\U0010ffff",
+    "\xa0",
+    "\t",
+    " ",
+]
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.lists(
+    st.sampled_from(odd_texts), max_size=12
+).map("".join)
 
 
 @given(text=texts)
@@ -148,8 +177,10 @@ def test_a_vocabulary_larger_than_the_text_is_reduced_and_said(train: Train, kin
     assert 280 < large.src_vocab_size < 1000
     languages = ["de and en"] if joint else ["de", "en"]
     sizes = [large.src_vocab_size] if joint else [large.src_vocab_size, large.tgt_vocab_size]
-    assert large.notes == [f"The text in {language} supports {size} pieces, fewer than tokenizer.vocab_size, 8,000."
-                           for language, size in zip(languages, sizes, strict=True)]
+    assert large.notes == [
+        f"The text in {language} supports {size} pieces, fewer than tokenizer.vocab_size, 8,000."
+        for language, size in zip(languages, sizes, strict=True)
+    ]
 
 
 def test_a_vocabulary_that_fits_needs_no_note(tokenizer: Tokenizer) -> None:
@@ -247,8 +278,13 @@ def test_another_file_is_no_model(tmp_path: Path) -> None:
 
 
 def test_a_model_with_other_special_ids_is_refused(tmp_path: Path) -> None:
-    SentencePieceTrainer.Train(sentence_iterator=(pair[0] for pair in PAIRS), model_prefix=str(tmp_path / "joint"),
-                               vocab_size=50, hard_vocab_limit=False, minloglevel=2)
+    SentencePieceTrainer.Train(
+        sentence_iterator=(pair[0] for pair in PAIRS),
+        model_prefix=str(tmp_path / "joint"),
+        vocab_size=50,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
     assert SentencePieceProcessor(model_file=str(tmp_path / "joint.model")).pad_id() == -1
     with pytest.raises(ValueError, match=r"pad at \(0, 1, 2, -1\), not at \(0, 1, 2, 3\)"):
         Tokenizer.load(tmp_path)

@@ -56,29 +56,34 @@ def divisor(length: int, options: DecodingConfig) -> float:
     return float((length if options.length_norm == "average" else (5 + length) / 6) ** options.length_penalty)
 
 
-def ruled(log_probs: list[float], ids: list[int], limit: int, options: DecodingConfig,
-          prefix: Sequence[int]) -> dict[int, float]:
+def ruled(
+    log_probs: list[float], ids: list[int], limit: int, options: DecodingConfig, prefix: Sequence[int]
+) -> dict[int, float]:
     """What may follow `ids`, and the log-probability that it is chosen by: the definition of every rule."""
     step, n, bias = len(ids), options.no_repeat_ngram, options.prefix_bias
-    faithful = list(prefix[:step]) == ids[:len(prefix)] and step < len(prefix)
+    faithful = list(prefix[:step]) == ids[: len(prefix)] and step < len(prefix)
     if step == limit:
         return {EOS: log_probs[EOS]}
     if faithful and bias == 1:
         return {prefix[step]: log_probs[prefix[step]]}
-    seen = {tuple(ids[i:i + n]) for i in range(step - n + 1)} if n else set()
+    seen = {tuple(ids[i : i + n]) for i in range(step - n + 1)} if n else set()
     allowed = {}
     for token, value in enumerate(log_probs):
         chosen_by = value * options.repetition_penalty if token in ids else value
         if faithful:
             chosen_by = math.log((1 - bias) * math.exp(chosen_by) + bias * (token == prefix[step]))
-        if not (token in FORBIDDEN or (token == EOS and step < options.min_length)
-                or (n and tuple([*ids, token][-n:]) in seen)):
+        if not (
+            token in FORBIDDEN
+            or (token == EOS and step < options.min_length)
+            or (n and tuple([*ids, token][-n:]) in seen)
+        ):
             allowed[token] = chosen_by
     return allowed
 
 
-def plain_beam_search(model: Transformer, source: list[int], options: DecodingConfig,
-                      prefix: Sequence[int] = ()) -> list[tuple[float, list[int]]]:
+def plain_beam_search(
+    model: Transformer, source: list[int], options: DecodingConfig, prefix: Sequence[int] = ()
+) -> list[tuple[float, list[int]]]:
     """The definition: one sentence, whole prefixes instead of a cache, and never an early end."""
     memory = model.encode(*batch([source]))
     limit = max(min(int(options.max_length_ratio * len(source)) + 10, options.max_length or 10**9), options.min_length)
@@ -91,8 +96,10 @@ def plain_beam_search(model: Transformer, source: list[int], options: DecodingCo
             longer = []
             for total, ids in live:
                 log_probs = model.decode(torch.tensor([[BOS, *ids]]), memory)[0, -1].log_softmax(0).tolist()
-                longer += [(total + value - options.diversity * taken.count(token), total + value, [*ids, token])
-                           for token, value in ruled(log_probs, ids, limit, options, prefix).items()]
+                longer += [
+                    (total + value - options.diversity * taken.count(token), total + value, [*ids, token])
+                    for token, value in ruled(log_probs, ids, limit, options, prefix).items()
+                ]
             size = options.beam_size // options.beam_groups - len(finished[g])
             best = [(total, ids) for _, total, ids in sorted(longer, reverse=True)[:size]]
             taken += [ids[-1] for _, ids in best]
@@ -108,43 +115,66 @@ def no_gradients() -> object:
 
 
 @many
-@given(seed=seeds, vocab_size=st.sampled_from([12, 64, 70, 150, 400]), beam_size=st.integers(1, 6),
-       penalty=st.sampled_from([0.0, 0.6, 1.0, 1.7]))
+@given(
+    seed=seeds,
+    vocab_size=st.sampled_from([12, 64, 70, 150, 400]),
+    beam_size=st.integers(1, 6),
+    penalty=st.sampled_from([0.0, 0.6, 1.0, 1.7]),
+)
 def test_batched_search_on_the_cache_with_early_stopping_is_the_plain_one(
-        seed: int, vocab_size: int, beam_size: int, penalty: float) -> None:
+    seed: int, vocab_size: int, beam_size: int, penalty: float
+) -> None:
     model, sources = random_model(seed, vocab_size), random_sources(seed, vocab_size, n=3, longest=4)
     options = DecodingConfig(beam_size=beam_size, n_best=(beam_size + 1) // 2, length_penalty=penalty)
     for found, source in zip(find(model, sources, options), sources, strict=True):
-        expected = plain_beam_search(model, source, options)[:options.n_best]
+        expected = plain_beam_search(model, source, options)[: options.n_best]
         assert [h.ids for h in found] == [ids for _, ids in expected]
         assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
 
 
-RULES = st.fixed_dictionaries({}, optional={
-    "length_norm": st.just("gnmt"), "min_length": st.integers(1, 6), "max_length": st.integers(6, 9),
-    "no_repeat_ngram": st.integers(1, 3), "repetition_penalty": st.sampled_from([1.2, 2.0]),
-    "length_penalty": st.sampled_from([0.0, 0.6, 1.7])})
+RULES = st.fixed_dictionaries(
+    {},
+    optional={
+        "length_norm": st.just("gnmt"),
+        "min_length": st.integers(1, 6),
+        "max_length": st.integers(6, 9),
+        "no_repeat_ngram": st.integers(1, 3),
+        "repetition_penalty": st.sampled_from([1.2, 2.0]),
+        "length_penalty": st.sampled_from([0.0, 0.6, 1.7]),
+    },
+)
 
 
 @many
-@given(seed=seeds, rules=RULES, beams=st.sampled_from([(1, 1), (3, 1), (4, 2), (6, 3), (4, 4)]),
-       diversity=st.sampled_from([0.0, 0.5, 3.0]))
-def test_every_rule_is_its_plain_definition(seed: int, rules: dict[str, Any], beams: tuple[int, int],
-                                            diversity: float) -> None:
+@given(
+    seed=seeds,
+    rules=RULES,
+    beams=st.sampled_from([(1, 1), (3, 1), (4, 2), (6, 3), (4, 4)]),
+    diversity=st.sampled_from([0.0, 0.5, 3.0]),
+)
+def test_every_rule_is_its_plain_definition(
+    seed: int, rules: dict[str, Any], beams: tuple[int, int], diversity: float
+) -> None:
     model, sources = random_model(seed), random_sources(seed, n=3, longest=4)
     options = DecodingConfig(beam_size=beams[0], beam_groups=beams[1], diversity=diversity, n_best=beams[0], **rules)
     for found, source in zip(find(model, sources, options), sources, strict=True):
-        expected = plain_beam_search(model, source, options)[:options.n_best]
+        expected = plain_beam_search(model, source, options)[: options.n_best]
         assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
         if beams[1] == 1:  # groups may find the same, at the same score
             assert [h.ids for h in found] == [ids for _, ids in expected]
 
 
 @many
-@given(seed=seeds, rules=RULES, bias=st.sampled_from([1.0, 0.9, 0.3]), beam_size=st.integers(1, 4),
-       prefixes=st.lists(st.lists(st.integers(4, 39), max_size=4), min_size=3, max_size=3))
+@given(
+    seed=seeds,
+    rules=RULES,
+    bias=st.sampled_from([1.0, 0.9, 0.3]),
+    beam_size=st.integers(1, 4),
+    prefixes=st.lists(st.lists(st.integers(4, 39), max_size=4), min_size=3, max_size=3),
+)
 def test_translations_begin_with_their_prefix_or_lean_to_it(
-        seed: int, rules: dict[str, Any], bias: float, beam_size: int, prefixes: list[list[int]]) -> None:
+    seed: int, rules: dict[str, Any], bias: float, beam_size: int, prefixes: list[list[int]]
+) -> None:
     model, sources = random_model(seed), random_sources(seed, n=3, longest=4)
     options = DecodingConfig(beam_size=beam_size, prefix_bias=bias, **rules)
     demands = [Demands(prefix=tuple(prefix)) for prefix in prefixes]
@@ -153,13 +183,14 @@ def test_translations_begin_with_their_prefix_or_lean_to_it(
         score, ids = plain_beam_search(model, source, options, prefix)[0]
         assert found.ids == ids
         assert found.score == pytest.approx(score, abs=1e-4)
-        assert bias < 1 or found.ids[:len(prefix)] == prefix
+        assert bias < 1 or found.ids[: len(prefix)] == prefix
 
 
 @many
 @given(seed=seeds, rules=RULES, coverage=st.sampled_from([0.0, 0.5]))
-def test_rules_change_the_choice_but_not_what_the_model_gives(seed: int, rules: dict[str, Any],
-                                                              coverage: float) -> None:
+def test_rules_change_the_choice_but_not_what_the_model_gives(
+    seed: int, rules: dict[str, Any], coverage: float
+) -> None:
     model, sources = random_model(seed), random_sources(seed, n=3)
     options = DecodingConfig(beam_size=4, beam_groups=2, n_best=2, coverage_penalty=coverage, **rules)
     for found, source in zip(find(model, sources, options), sources, strict=True):
@@ -208,7 +239,7 @@ def test_neighbours_in_the_batch_change_nothing(seed: int, beam_size: int, order
     model, sources = random_model(seed), random_sources(seed)
     options = DecodingConfig(beam_size=beam_size, n_best=beam_size)
     together = find(model, sources, options)
-    parts = [order[i:i + size] for i in range(0, len(order), size)]
+    parts = [order[i : i + size] for i in range(0, len(order), size)]
     for part in parts:
         for i, apart in zip(part, find(model, [sources[i] for i in part], options), strict=True):
             assert [h.ids for h in apart] == [h.ids for h in together[i]]
@@ -220,7 +251,7 @@ def assert_forced_scores(model: Transformer, source: list[int], found: list[Hypo
     src_BS, src_mask_BS = (x.expand(len(found), -1) for x in batch([source]))
     forced_BT = force_score(model, src_BS, src_mask_BS, tgt_BT, tgt_mask_BT)
     for h, forced_T in zip(found, forced_BT.tolist(), strict=True):
-        assert h.token_log_probs == pytest.approx(forced_T[:len(h.ids) + 1], abs=1e-4)
+        assert h.token_log_probs == pytest.approx(forced_T[: len(h.ids) + 1], abs=1e-4)
         assert h.log_prob == pytest.approx(sum(forced_T), abs=1e-4)
 
 
@@ -303,8 +334,16 @@ def test_the_best_continuations_are_those_of_a_plain_top_k(seed: int, n: int, be
 
 
 def test_learned_positions_bound_the_output() -> None:
-    config = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, positions="learned",
-                         max_positions=8, tied_embeddings="none")
+    config = ModelConfig(
+        d_model=16,
+        n_heads=2,
+        encoder_layers=1,
+        decoder_layers=1,
+        d_ff=32,
+        positions="learned",
+        max_positions=8,
+        tied_embeddings="none",
+    )
     found = find(random_model(1, config=config), [[4, 5, 6], [7]], DecodingConfig(max_length_ratio=5.0))
     assert all(len(h.ids) <= 7 for (h,) in found)
     found = find(random_model(1, config=config), [[4, 5, 6], [7]], DecodingConfig(min_length=20))
@@ -325,8 +364,13 @@ def test_broken_weights_are_named_instead_of_searched_forever() -> None:
 
 def learn_to_reverse(vocab_size: int = 10) -> Transformer:
     torch.manual_seed(1)
-    model = Transformer(ModelConfig(d_model=32, n_heads=4, encoder_layers=1, decoder_layers=1, d_ff=64,
-                                    norm_position="pre", dropout=0.0), vocab_size, vocab_size)
+    model = Transformer(
+        ModelConfig(
+            d_model=32, n_heads=4, encoder_layers=1, decoder_layers=1, d_ff=64, norm_position="pre", dropout=0.0
+        ),
+        vocab_size,
+        vocab_size,
+    )
     optimizer = torch.optim.Adam(model.parameters(), lr=8e-3, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, 400)
     for step in range(400):
@@ -358,8 +402,9 @@ def test_an_ensemble_means_its_models_probabilities(seed: int, beam_size: int) -
     models = [random_model(seed), random_model(seed + 1, config=deep)]
     sources = random_sources(seed, n=3)
     ensemble = Ensemble([IncrementalDecoder(model) for model in models])
-    for found, source in zip(search(ensemble, *batch(sources), DecodingConfig(beam_size=beam_size, n_best=beam_size)),
-                             sources, strict=True):
+    for found, source in zip(
+        search(ensemble, *batch(sources), DecodingConfig(beam_size=beam_size, n_best=beam_size)), sources, strict=True
+    ):
         for h in found:
             one, two = (force_score(model, *batch([source]), *batch([h.ids]))[0].exp() for model in models)
             assert h.token_log_probs == pytest.approx(((one + two) / 2).log().tolist(), abs=1e-4)

@@ -48,11 +48,17 @@ def occurs(phrase: str, in_text: str) -> bool:
 
 
 @many
-@given(seed=seeds, must=st.lists(st.lists(words, min_size=1, max_size=2), min_size=1, max_size=3),
-       must_not=st.lists(words, max_size=2), beam_size=st.integers(1, 6), ratio=st.sampled_from([0.1, 2.0]),
-       no_repeat=st.sampled_from([0, 2]))
+@given(
+    seed=seeds,
+    must=st.lists(st.lists(words, min_size=1, max_size=2), min_size=1, max_size=3),
+    must_not=st.lists(words, max_size=2),
+    beam_size=st.integers(1, 6),
+    ratio=st.sampled_from([0.1, 2.0]),
+    no_repeat=st.sampled_from([0, 2]),
+)
 def test_phrases_that_must_occur_do_and_those_that_must_not_do_not(
-        seed: int, must: list[list[str]], must_not: list[str], beam_size: int, ratio: float, no_repeat: int) -> None:
+    seed: int, must: list[list[str]], must_not: list[str], beam_size: int, ratio: float, no_repeat: int
+) -> None:
     try:
         automaton = Automaton(SURFACES, must, must_not)
     except ValueError:

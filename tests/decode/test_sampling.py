@@ -44,7 +44,7 @@ def test_samples_are_the_same_in_every_batch(seed: int, order: list[int], size: 
     model = IncrementalDecoder(random_model(seed))
     options = DecodingConfig(samples=3, temperature=temperature, seed=seed)
     together = sample(model, *batch(SOURCES), options)
-    for part in (order[i:i + size] for i in range(0, 5, size)):
+    for part in (order[i : i + size] for i in range(0, 5, size)):
         for i, apart in zip(part, sample(model, *batch([SOURCES[i] for i in part]), options), strict=True):
             assert [h.ids for h in apart] == [h.ids for h in together[i]]
 
@@ -79,15 +79,18 @@ def test_samples_keep_to_their_lengths(seed: int, min_length: int, extra: int) -
         assert all(min_length <= len(h.ids) <= options.max_length for h in found)
 
 
-@pytest.mark.parametrize(("options", "expected"), [
-    (DecodingConfig(), [0.4, 0.3, 0.2, 0.1]),
-    (DecodingConfig(top_k=2), [4 / 7, 3 / 7, 0, 0]),
-    (DecodingConfig(top_p=0.69), [4 / 7, 3 / 7, 0, 0]),
-    (DecodingConfig(top_p=0.71), [4 / 9, 3 / 9, 2 / 9, 0]),
-    (DecodingConfig(min_p=0.45), [4 / 9, 3 / 9, 2 / 9, 0]),
-    (DecodingConfig(temperature=0.5), [16 / 30, 9 / 30, 4 / 30, 1 / 30]),
-    (DecodingConfig(top_k=3, top_p=0.6, temperature=1.0), [4 / 7, 3 / 7, 0, 0]),
-])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (DecodingConfig(), [0.4, 0.3, 0.2, 0.1]),
+        (DecodingConfig(top_k=2), [4 / 7, 3 / 7, 0, 0]),
+        (DecodingConfig(top_p=0.69), [4 / 7, 3 / 7, 0, 0]),
+        (DecodingConfig(top_p=0.71), [4 / 9, 3 / 9, 2 / 9, 0]),
+        (DecodingConfig(min_p=0.45), [4 / 9, 3 / 9, 2 / 9, 0]),
+        (DecodingConfig(temperature=0.5), [16 / 30, 9 / 30, 4 / 30, 1 / 30]),
+        (DecodingConfig(top_k=3, top_p=0.6, temperature=1.0), [4 / 7, 3 / 7, 0, 0]),
+    ],
+)
 def test_pieces_are_drawn_as_often_as_they_are_likely(options: DecodingConfig, expected: list[float]) -> None:
     order = [2, 0, 3, 1]
     logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()[torch.tensor(order)]

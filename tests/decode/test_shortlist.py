@@ -27,8 +27,10 @@ from nmt.translation.spans import pad
 from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32, tied_embeddings="none")
-PAIRS = [("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
-         ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee.")]
+PAIRS = [
+    ("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
+    ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
+]
 OPTIONS = DecodingConfig(beam_size=3, max_length_ratio=0.5, batch_size=4, guard=False, shortlist=CANDIDATES)
 
 
@@ -72,8 +74,12 @@ def test_what_always_occurs_together_comes_first() -> None:
     sources = [torch.randint(4, 30, (5,), generator=generator).tolist() for _ in range(300)]
     found = learn_shortlist(pairs(*((source, [33 - s for s in source]) for source in sources)), 30, 30)
     assert found.candidates_UC[4:, 0].tolist() == [33 - s for s in range(4, 30)]
-    assert found.frequent_F.tolist()[:26] == torch.bincount(
-        torch.tensor(sources).flatten().neg() + 33, minlength=30).argsort(descending=True, stable=True)[:26].tolist()
+    assert (
+        found.frequent_F.tolist()[:26]
+        == torch.bincount(torch.tensor(sources).flatten().neg() + 33, minlength=30)
+        .argsort(descending=True, stable=True)[:26]
+        .tolist()
+    )
 
 
 def test_of_a_large_corpus_the_pairs_with_rare_words_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +109,10 @@ def test_the_list_has_control_pieces_candidates_frequent_ones_and_perhaps_the_so
 
 @pytest.mark.parametrize("kind", ["fp32", "int8", "tied"])
 def test_a_restricted_decoder_gives_the_logits_of_its_pieces(kind: str) -> None:
-    decoders = [IncrementalDecoder(to_int8(model) if kind == "int8" else model)
-                for model in models(replace(TINY, tied_embeddings="three-way") if kind == "tied" else TINY)]
+    decoders = [
+        IncrementalDecoder(to_int8(model) if kind == "int8" else model)
+        for model in models(replace(TINY, tied_embeddings="three-way") if kind == "tied" else TINY)
+    ]
     for tokens_N1, caches, some in steps_of_both(decoders[0]):
         found = some.step(tokens_N1, caches[1])
         torch.testing.assert_close(found, decoders[0].step(PIECES[tokens_N1], caches[0])[..., PIECES])
@@ -114,8 +122,10 @@ def test_a_restricted_ensemble_means_its_models_probabilities_of_the_pieces() ->
     decoders = [IncrementalDecoder(model) for model in models(TINY)]
     for tokens_N1, caches, some in steps_of_both(Ensemble(decoders)):
         own = caches[0].caches if isinstance(caches[0], EnsembleCache) else []
-        apart = [decoder.step(PIECES[tokens_N1], cache)[..., PIECES].softmax(-1)
-                 for decoder, cache in zip(decoders, own, strict=True)]
+        apart = [
+            decoder.step(PIECES[tokens_N1], cache)[..., PIECES].softmax(-1)
+            for decoder, cache in zip(decoders, own, strict=True)
+        ]
         torch.testing.assert_close(some.step(tokens_N1, caches[1]).exp(), (apart[0] + apart[1]) / 2)
 
 
@@ -154,8 +164,9 @@ def test_a_list_of_all_pieces_changes_nothing_and_a_short_one_is_kept_to(transla
 
 
 def test_it_goes_into_the_model_folder_and_is_asked_for_by_name(translator: Translator, tmp_path: Path) -> None:
-    found = learn_shortlist(pairs(([5, 6], [7, 8])), translator.tokenizer.src_vocab_size,
-                            translator.tokenizer.tgt_vocab_size)
+    found = learn_shortlist(
+        pairs(([5, 6], [7, 8])), translator.tokenizer.src_vocab_size, translator.tokenizer.tgt_vocab_size
+    )
     info = ModelInfo("de", "en", "two pairs", TINY, OPTIONS)
     weights = dict(translator.model.named_parameters())
     save_model(tmp_path / "with", weights, translator.tokenizer, info, "", found)
@@ -169,13 +180,21 @@ def test_it_goes_into_the_model_folder_and_is_asked_for_by_name(translator: Tran
         Translator.load(tmp_path / "without", "cpu").translate(["Hund"])
 
 
-@pytest.mark.parametrize(("name", "tensor"), [
-    ("candidates_UC", torch.zeros(5, 3, dtype=torch.int32)), ("candidates_UC", torch.zeros(400, dtype=torch.int32)),
-    ("frequent_F", torch.tensor([9000], dtype=torch.int32)), ("frequent_F", torch.tensor([-1], dtype=torch.int32)),
-    ("frequent_F", torch.tensor([1.0])), ("frequent_F", torch.zeros(0, dtype=torch.int32)), ("other", torch.zeros(1)),
-])
-def test_a_shortlist_of_another_model_is_refused(translator: Translator, tmp_path: Path, name: str,
-                                                 tensor: Tensor) -> None:
+@pytest.mark.parametrize(
+    ("name", "tensor"),
+    [
+        ("candidates_UC", torch.zeros(5, 3, dtype=torch.int32)),
+        ("candidates_UC", torch.zeros(400, dtype=torch.int32)),
+        ("frequent_F", torch.tensor([9000], dtype=torch.int32)),
+        ("frequent_F", torch.tensor([-1], dtype=torch.int32)),
+        ("frequent_F", torch.tensor([1.0])),
+        ("frequent_F", torch.zeros(0, dtype=torch.int32)),
+        ("other", torch.zeros(1)),
+    ],
+)
+def test_a_shortlist_of_another_model_is_refused(
+    translator: Translator, tmp_path: Path, name: str, tensor: Tensor
+) -> None:
     size = translator.tokenizer.src_vocab_size
     tensors = {"candidates_UC": torch.zeros(size, 3, dtype=torch.int32), "frequent_F": torch.tensor([5]).int()}
     write_tensors(tmp_path / "shortlist.safetensors", tensors)

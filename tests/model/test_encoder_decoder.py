@@ -4,6 +4,7 @@ import itertools
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -21,20 +22,38 @@ from nmt.model.positions import RotaryPositions
 VOCAB = 23
 
 
-def config(**changes: object) -> ModelConfig:
-    return replace(ModelConfig(d_model=16, n_heads=4, encoder_layers=2, decoder_layers=1, d_ff=24, max_positions=40,
-                               dropout=0.0), **changes)  # type: ignore[arg-type]
+def config(**changes: Any) -> ModelConfig:
+    return replace(
+        ModelConfig(d_model=16, n_heads=4, encoder_layers=2, decoder_layers=1, d_ff=24, max_positions=40, dropout=0.0),
+        **changes,
+    )
 
 
 EVERY_COMBINATION = [
-    config(norm=norm, norm_position=norm_position, bias=bias, positions=positions, activation=activation,
-           n_kv_heads=n_kv_heads, tied_embeddings=tied, encoder_layers=layers[0], decoder_layers=layers[1])
+    config(
+        norm=norm,
+        norm_position=norm_position,
+        bias=bias,
+        positions=positions,
+        activation=activation,
+        n_kv_heads=n_kv_heads,
+        tied_embeddings=tied,
+        encoder_layers=layers[0],
+        decoder_layers=layers[1],
+    )
     for norm, norm_position, bias, positions, activation, n_kv_heads, tied, layers in itertools.product(
-        ("layer", "rms"), ("pre", "post"), (True, False), ("sinusoidal", "learned", "rotary"),
-        ("relu", "gelu", "swiglu"), (None, 2, 1), ("three-way", "decoder", "none"), ((2, 1), (1, 2)))
+        ("layer", "rms"),
+        ("pre", "post"),
+        (True, False),
+        ("sinusoidal", "learned", "rotary"),
+        ("relu", "gelu", "swiglu"),
+        (None, 2, 1),
+        ("three-way", "decoder", "none"),
+        ((2, 1), (1, 2)),
+    )
 ]
 combinations = st.sampled_from(EVERY_COMBINATION)
-seeds = st.integers(0, 2 ** 16)
+seeds = st.integers(0, 2**16)
 
 
 def make(config: ModelConfig, seed: int) -> Transformer:
@@ -82,8 +101,8 @@ def test_logits_do_not_depend_on_the_batch(config: ModelConfig, seed: int, lengt
     tgt, tgt_mask = sentences(seed + 1, [t for _, t in lengths])
     together = model(src, src_mask, tgt, tgt_mask)
     for i, (s, t) in enumerate(lengths):
-        alone = model(src[i:i + 1, :s], src_mask[i:i + 1, :s], tgt[i:i + 1, :t])
-        torch.testing.assert_close(together[i:i + 1, :t], alone, atol=1e-5, rtol=1e-4)
+        alone = model(src[i : i + 1, :s], src_mask[i : i + 1, :s], tgt[i : i + 1, :t])
+        torch.testing.assert_close(together[i : i + 1, :t], alone, atol=1e-5, rtol=1e-4)
 
 
 @given(combinations, seeds, st.integers(1, 3))
@@ -101,10 +120,14 @@ def test_decoding_step_by_step_gives_the_logits_of_the_whole_prefix(config: Mode
     torch.testing.assert_close(torch.stack(steps, dim=1), whole, atol=1e-5, rtol=1e-4)
 
 
-@given(combinations, seeds, st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * 9), st.sets(st.integers(0, 2))),
-                                     max_size=4))
+@given(
+    combinations,
+    seeds,
+    st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * 9), st.sets(st.integers(0, 2))), max_size=4),
+)
 def test_rows_go_on_from_any_row_of_their_sentence_while_others_leave(
-        config: ModelConfig, seed: int, moves: list[tuple[tuple[int, ...], set[int]]]) -> None:
+    config: ModelConfig, seed: int, moves: list[tuple[tuple[int, ...], set[int]]]
+) -> None:
     model = make(config, seed)
     src, src_mask = sentences(seed, [6, 3, 4])
     generator = torch.Generator().manual_seed(seed)
@@ -118,14 +141,14 @@ def test_rows_go_on_from_any_row_of_their_sentence_while_others_leave(
             rows = [(n, [*ids, token]) for (n, ids), token in zip(rows, tokens.tolist(), strict=True)]
             logits = decoder.step(tokens.view(-1, 3), cache).flatten(0, 1)
             for logits_V, (n, ids) in zip(logits, rows, strict=True):
-                whole = model(src[n:n + 1], src_mask[n:n + 1], torch.tensor([ids]))
+                whole = model(src[n : n + 1], src_mask[n : n + 1], torch.tensor([ids]))
                 torch.testing.assert_close(logits_V, whole[0, -1], atol=1e-5, rtol=1e-4)
-            parents_NW = torch.tensor(parents[:len(rows)]).view(-1, 3)
+            parents_NW = torch.tensor(parents[: len(rows)]).view(-1, 3)
             cache.reorder(parents_NW)
             rows = [rows[i - i % 3 + parent] for i, parent in enumerate(parents_NW.flatten().tolist())]
             staying = [n for n in range(cache.n_sentences) if n not in leaving]
             cache.keep(torch.tensor(staying, dtype=torch.int64))
-            rows = [row for n in staying for row in rows[3 * n:3 * n + 3]]
+            rows = [row for n in staying for row in rows[3 * n : 3 * n + 3]]
             assert cache.n_sentences == len(staying)
             if not rows:
                 return
@@ -143,8 +166,9 @@ def test_masks_hide_all_padding_and_all_of_the_future_and_nothing_else(length: i
 
 
 @given(seeds, st.sampled_from([1, 2, 4]), st.lists(st.integers(1, 6), min_size=1, max_size=3))
-def test_both_forms_of_attention_agree_and_weights_are_a_distribution(seed: int, kv_heads: int,
-                                                                      lengths: list[int]) -> None:
+def test_both_forms_of_attention_agree_and_weights_are_a_distribution(
+    seed: int, kv_heads: int, lengths: list[int]
+) -> None:
     generator = torch.Generator().manual_seed(seed)
     q = torch.randn(len(lengths), 4, 5, 8, generator=generator)
     k, v = (torch.randn(len(lengths), kv_heads, max(lengths), 8, generator=generator) for _ in range(2))
@@ -176,14 +200,14 @@ def test_both_forms_of_causal_attention_agree(seed: int, lengths: list[int], mas
 
 
 @given(combinations, seeds, st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4))
-def test_real_target_positions_need_no_mask_of_padding(config: ModelConfig, seed: int,
-                                                       lengths: list[tuple[int, int]]) -> None:
+def test_real_target_positions_need_no_mask_of_padding(
+    config: ModelConfig, seed: int, lengths: list[tuple[int, int]]
+) -> None:
     model = make(config, seed)
     src, src_mask = sentences(seed, [source for source, _ in lengths])
     tgt, tgt_mask = sentences(seed + 1, [target for _, target in lengths])
     memory = model.encode(src, src_mask)
-    assert torch.equal(model.decode_states(tgt, memory)[tgt_mask],
-                       model.decode_states(tgt, memory, tgt_mask)[tgt_mask])
+    assert torch.equal(model.decode_states(tgt, memory)[tgt_mask], model.decode_states(tgt, memory, tgt_mask)[tgt_mask])
 
 
 def test_cross_attention_weights_are_given_on_request_and_change_nothing() -> None:
@@ -244,7 +268,7 @@ def test_equal_seeds_give_equal_weights_and_parts_of_fused_matrices_are_scaled_a
     fused = one.get_parameter("encoder.0.self_attention.qkv.weight")
     for part in fused.split(16):
         assert 0.8 * bound < float(part.detach().abs().max()) <= bound
-    assert float(one.output.weight.detach().std()) == pytest.approx(16 ** -0.5, rel=0.2)
+    assert float(one.output.weight.detach().std()) == pytest.approx(16**-0.5, rel=0.2)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])

@@ -19,8 +19,9 @@ def model() -> Transformer:
 
 
 @pytest.mark.parametrize(("name", "largest"), [("fp32", 1e-5), ("bf16", 0.1), ("int8", 0.1)])
-def test_logits_in_fewer_bits_are_near_those_in_32(name: DecodingPrecision, largest: float,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logits_in_fewer_bits_are_near_those_in_32(
+    name: DecodingPrecision, largest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "SMALL", 0)
     plain, ids = model(), torch.randint(4, 600, (6, 9))
     chosen, kept = with_precision(plain, name)
@@ -29,7 +30,7 @@ def test_logits_in_fewer_bits_are_near_those_in_32(name: DecodingPrecision, larg
     with torch.inference_mode():
         expected_BTV = plain(ids[:2], ids[:2] > 0, ids[2:4])
         cache = decoder.start(ids[:2], ids[:2] > 0, 9)
-        logits_BTV = torch.cat([decoder.step(ids[2:4, t:t + 1], cache) for t in range(9)], dim=1)
+        logits_BTV = torch.cat([decoder.step(ids[2:4, t : t + 1], cache) for t in range(9)], dim=1)
     assert logits_BTV.dtype == torch.float32
     assert float((logits_BTV - expected_BTV).abs().mean() / expected_BTV.abs().mean()) < largest
 
@@ -52,10 +53,13 @@ def test_the_model_that_is_given_stays_as_it_is() -> None:
     assert all(torch.equal(before[name], weight) for name, weight in plain.state_dict().items())
 
 
-@pytest.mark.parametrize(("instructions", "int8", "expected"), [
-    ({"avx512_bf16": True}, True, "bf16"), ({}, True, "int8"), ({}, False, "fp32")])
-def test_auto_takes_what_the_machine_is_fast_in(instructions: dict[str, bool], int8: bool, expected: str,
-                                                monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("instructions", "int8", "expected"),
+    [({"avx512_bf16": True}, True, "bf16"), ({}, True, "int8"), ({}, False, "fp32")],
+)
+def test_auto_takes_what_the_machine_is_fast_in(
+    instructions: dict[str, bool], int8: bool, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: instructions)
     monkeypatch.setattr(module, "int8_is_there", lambda: int8)
     assert with_precision(model(), "auto")[1] == expected

@@ -24,77 +24,92 @@ exactly = settings(derandomize=True, deadline=None, max_examples=50)
 SOURCE = "Ein Mann mit Hut geht am Abend durch den Park."
 vocabulary = ["the", "man", "walks", "dog", "red", "house", "and", "with", "over", "small"]
 phrases = st.lists(st.sampled_from(vocabulary), min_size=1, max_size=8, unique=True).map(" ".join)
-pieces = st.sampled_from([
-    *vocabulary, " ", ". ", "日本", "哈", "<b>", "x@y.de", "25", "{x}", "😀", "!", "\u0301", "\ud800"])
+pieces = st.sampled_from(
+    [*vocabulary, " ", ". ", "日本", "哈", "<b>", "x@y.de", "25", "{x}", "😀", "!", "\u0301", "\ud800"]
+)
 texts = st.text() | st.lists(pieces, max_size=40).map("".join)
 
 
-@pytest.mark.parametrize(("source", "translation"), [
-    (SOURCE, "A man with a hat walks through the park in the evening."),
-    ("sehr, sehr gut", "very, very good"),
-    ("Ganz genau!", "Yes, yes, yes!"),
-    ("Hahahahaha!", "Ha ha ha ha ha!"),
-    ("Bla bla bla.", "Blah, blah, blah, blah."),
-    ("Nein, nein, nein, nein, nein, nein!", "No, no, no, no, no, no, no!"),
-    ("哈哈哈哈哈", "Ha ha ha ha ha ha"),
-    ("Und dann ........................", "And then ........................"),
-    ("Eine Billion", "1000000000000"),
-    ("Ja.", "Yes, that's right."),
-    ("Tom erschien nicht.", "Tom jumped bail."),
-    ("我喜欢吃苹果。", "I like to eat apples."),
-    ("我们认为这些真理是不言而喻的，人人生而平等，造物者赋予他们若干不可剥夺的权利，其中包括生命权、自由权和追求幸福的权利。",
-     "We hold these truths to be self-evident, that all men are created equal, that they are endowed by their Creator "
-     "with certain unalienable Rights, that among these are Life, Liberty and the pursuit of Happiness."),
-    ("Alle Menschen sind frei und gleich an Würde und Rechten geboren. Sie sind mit Vernunft und Gewissen begabt und "
-     "sollen einander im Geist der Brüderlichkeit begegnen.",
-     "すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。人間は、理性と良心とを授けられており、"
-     "互いに同胞の精神をもって行動しなければならない。"),
-    ("Wolfgang Amadeus Mozart, Salzburg", "Wolfgang Amadeus Mozart, Salzburg"),
-    ("Hotel Taxi Bar", "Hotel Taxi Bar"),
-    ("Info: info@x.de https://x.de/ein-weg <b> {name} 2024", "Info: info@x.de https://x.de/ein-weg <b> {name} 2024"),
-    ("東京大学", "東京大学"),
-    ("25 € für 10 km", "twenty-five euros for ten kilometres"),
-    ("...", "!"),
-    ("😀", "😀"),
-    ("", ""),
-])
+@pytest.mark.parametrize(
+    ("source", "translation"),
+    [
+        (SOURCE, "A man with a hat walks through the park in the evening."),
+        ("sehr, sehr gut", "very, very good"),
+        ("Ganz genau!", "Yes, yes, yes!"),
+        ("Hahahahaha!", "Ha ha ha ha ha!"),
+        ("Bla bla bla.", "Blah, blah, blah, blah."),
+        ("Nein, nein, nein, nein, nein, nein!", "No, no, no, no, no, no, no!"),
+        ("哈哈哈哈哈", "Ha ha ha ha ha ha"),
+        ("Und dann ........................", "And then ........................"),
+        ("Eine Billion", "1000000000000"),
+        ("Ja.", "Yes, that's right."),
+        ("Tom erschien nicht.", "Tom jumped bail."),
+        ("我喜欢吃苹果。", "I like to eat apples."),
+        (
+            "我们认为这些真理是不言而喻的，人人生而平等，造物者赋予他们若干不可剥夺的权利，其中包括生命权、自由权和追求幸福的权利。",
+            "We hold these truths to be self-evident, that all men are created equal, that they are endowed by their "
+            "Creator with certain unalienable Rights, that among these are Life, Liberty and the pursuit of Happiness.",
+        ),
+        (
+            "Alle Menschen sind frei und gleich an Würde und Rechten geboren. Sie sind mit Vernunft und Gewissen begabt"
+            " und sollen einander im Geist der Brüderlichkeit begegnen.",
+            "すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。人間は、理性と良心とを授けられており、"
+            "互いに同胞の精神をもって行動しなければならない。",
+        ),
+        ("Wolfgang Amadeus Mozart, Salzburg", "Wolfgang Amadeus Mozart, Salzburg"),
+        ("Hotel Taxi Bar", "Hotel Taxi Bar"),
+        (
+            "Info: info@x.de https://x.de/ein-weg <b> {name} 2024",
+            "Info: info@x.de https://x.de/ein-weg <b> {name} 2024",
+        ),
+        ("東京大学", "東京大学"),
+        ("25 € für 10 km", "twenty-five euros for ten kilometres"),
+        ("...", "!"),
+        ("😀", "😀"),
+        ("", ""),
+    ],
+)
 def test_a_plausible_translation_is_not_suspicious(source: str, translation: str) -> None:
     assert suspicions(source, translation) == []
 
 
-@pytest.mark.parametrize(("source", "translation", "flags"), [
-    ("Ja.", "Yes yes yes yes.", ["loop"]),
-    ("Sehr, sehr gut.", "Very, very, very, very, very good.", ["loop"]),
-    (SOURCE, "A man, a man, a man walks through the park.", ["loop"]),
-    (SOURCE, "A man walks and A Man walks, and a man walks and.", ["loop"]),
-    (SOURCE, "Aaaaaaaaaaaaah! A man.", ["loop"]),
-    (SOURCE, "A man walks through the park . . . . . . . .", ["loop"]),
-    ("Warten ---------------- und gehen", "Wait and wait and wait and go", ["loop"]),
-    (SOURCE, "公园里的男人公园里的男人公园里的男人公园里的男人", ["loop"]),
-    ("Hallo.", "Hello, how are you today, my dear old friend?", ["too_long"]),
-    (f"{SOURCE} {SOURCE} {SOURCE}", "A man with a hat walks in the park.", ["too_short"]),
-    ("公园里的男人" * 2 + "戴着一顶帽子在傍晚散步", "A man.", ["too_short"]),
-    (SOURCE, f" {SOURCE.upper()} ", ["copy"]),
-    ("EIN MANN GEHT AUS", "EIN MANN GEHT AUS", ["copy"]),
-    ("Bitte hier klicken: https://x.de und weiter", "Bitte hier klicken: https://x.de und weiter", ["copy"]),
-    ("公园里的男人戴着帽子。", "公园里的男人戴着帽子。", ["copy"]),
-    (SOURCE, "", ["empty"]),
-    (SOURCE, " … !", ["empty"]),
-    ("25", "-", ["empty"]),
-    ("Klick <b>hier</b>", "Click <b>here", ["items"]),
-    ("Klick hier", "Click here: www.x.de", ["items"]),
-    ("Hallo {name} 😀", "Hello {Name} 😀", ["items"]),
-    ("Mail an info@x.de", "Mail to info@x.com", ["items"]),
-    ("Schön 😀", "Nice", ["items"]),
-    ("Ein <b>Hut</b> hier", "A hat</b> <b>here", ["items"]),
-    ("<b>Ein</b> <i>Hut</i>", "<b>A <i>hat</b></i>", ["items"]),
-    ("<b>Ein</b> Hut", "<b></b> A hat", ["items"]),
-    ("12:30", "A New York team.", ["invented"]),
-])
+@pytest.mark.parametrize(
+    ("source", "translation", "flags"),
+    [
+        ("Ja.", "Yes yes yes yes.", ["loop"]),
+        ("Sehr, sehr gut.", "Very, very, very, very, very good.", ["loop"]),
+        (SOURCE, "A man, a man, a man walks through the park.", ["loop"]),
+        (SOURCE, "A man walks and A Man walks, and a man walks and.", ["loop"]),
+        (SOURCE, "Aaaaaaaaaaaaah! A man.", ["loop"]),
+        (SOURCE, "A man walks through the park . . . . . . . .", ["loop"]),
+        ("Warten ---------------- und gehen", "Wait and wait and wait and go", ["loop"]),
+        (SOURCE, "公园里的男人公园里的男人公园里的男人公园里的男人", ["loop"]),
+        ("Hallo.", "Hello, how are you today, my dear old friend?", ["too_long"]),
+        (f"{SOURCE} {SOURCE} {SOURCE}", "A man with a hat walks in the park.", ["too_short"]),
+        ("公园里的男人" * 2 + "戴着一顶帽子在傍晚散步", "A man.", ["too_short"]),
+        (SOURCE, f" {SOURCE.upper()} ", ["copy"]),
+        ("EIN MANN GEHT AUS", "EIN MANN GEHT AUS", ["copy"]),
+        ("Bitte hier klicken: https://x.de und weiter", "Bitte hier klicken: https://x.de und weiter", ["copy"]),
+        ("公园里的男人戴着帽子。", "公园里的男人戴着帽子。", ["copy"]),
+        (SOURCE, "", ["empty"]),
+        (SOURCE, " … !", ["empty"]),
+        ("25", "-", ["empty"]),
+        ("Klick <b>hier</b>", "Click <b>here", ["items"]),
+        ("Klick hier", "Click here: www.x.de", ["items"]),
+        ("Hallo {name} 😀", "Hello {Name} 😀", ["items"]),
+        ("Mail an info@x.de", "Mail to info@x.com", ["items"]),
+        ("Schön 😀", "Nice", ["items"]),
+        ("Ein <b>Hut</b> hier", "A hat</b> <b>here", ["items"]),
+        ("<b>Ein</b> <i>Hut</i>", "<b>A <i>hat</b></i>", ["items"]),
+        ("<b>Ein</b> Hut", "<b></b> A hat", ["items"]),
+        ("12:30", "A New York team.", ["invented"]),
+    ],
+)
 def test_what_is_wrong_is_flagged(source: str, translation: str, flags: list[Flag]) -> None:
     assert suspicions(source, translation) == flags
     assert suspicions(source, translation, finished=False, sure=False) == [
-        flag for flag in get_args(Flag) if flag in flags or flag in ("unfinished", "unsure")]
+        flag for flag in get_args(Flag) if flag in flags or flag in ("unfinished", "unsure")
+    ]
 
 
 @exactly
@@ -114,7 +129,8 @@ def test_flags_stand_in_their_order_and_unfinished_is_what_the_search_says(sourc
 @exactly
 @given(phrases, phrases, st.integers(4, 30))
 def test_a_phrase_said_again_and_again_is_a_loop_unless_the_source_does_so_too(
-        start: str, phrase: str, times: int) -> None:
+    start: str, phrase: str, times: int
+) -> None:
     looped = f"{start}, {', '.join([phrase] * times)}"
     assert "loop" in suspicions(SOURCE, looped)
     assert "loop" not in suspicions("Hut, " * times, looped)
@@ -127,7 +143,8 @@ def test_texts_that_are_read_once_only_have_no_rows(unit: str, times: int, rest:
     words, characters = encode(WORD.findall(text)), encode(text)
     assert repeats_more(text, 1, 1) == (
         any(has_row(words, n, max(chance(n), 2)) for n in range(1, LOOP_WORDS + 1))
-        or any(has_row(characters, n, max(3, 12 // n)) for n in range(1, LOOP_CHARACTERS + 1)))
+        or any(has_row(characters, n, max(3, 12 // n)) for n in range(1, LOOP_CHARACTERS + 1))
+    )
 
 
 @exactly
@@ -137,9 +154,19 @@ def test_characters_repeated_without_spaces_are_a_loop_unless_the_source_does_so
     assert "loop" not in suspicions("oh " * times, unit * times)
 
 
-@pytest.mark.parametrize("text", [
-    "a" * 10_000, "word " * 5_000, "今天" * 5_000, "नमस्ते " * 1_500, "مرحبا " * 1_600, "ab, c. " * 1_500, "👍" * 2_000,
-    "".join(chr(97 + i * i * i % 23) for i in range(10_000))])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 10_000,
+        "word " * 5_000,
+        "今天" * 5_000,
+        "नमस्ते " * 1_500,
+        "مرحبا " * 1_600,
+        "ab, c. " * 1_500,
+        "👍" * 2_000,
+        "".join(chr(97 + i * i * i % 23) for i in range(10_000)),
+    ],
+)
 def test_long_and_repetitive_text_takes_milliseconds(text: str) -> None:
     begin = time.process_time()
     suspicions(SOURCE, text)

@@ -15,13 +15,51 @@ from torch import Tensor
 ROOT = Path(__file__).parent.parent.parent
 # Key biases have a gradient of zero but for rounding, which AdamW would blow up to whole steps: no biases, and an
 # epsilon above the rounding.
-SETTINGS = ["--tokenizer.vocab_size", "60", "--tokenizer.byte_fallback", "false", "--model.d_model", "16",
-            "--model.n_heads", "2", "--model.d_ff", "32", "--model.encoder_layers", "1", "--model.decoder_layers", "1",
-            "--model.bias", "false", "--model.dropout", "0.1", "--training.epsilon", "1e-5",
-            "--training.batch_tokens", "60", "--training.accumulate", "4", "--training.schedule", "constant",
-            "--training.warmup_steps", "0", "--training.learning_rate", "1e-3", "--training.word_dropout", "0.1",
-            "--training.ema", "0.9", "--training.validation_sentences", "2", "--model.positions", "rotary",
-            "--training.threads", "1", "--training.log_every", "1", "--resume"]
+SETTINGS = [
+    "--tokenizer.vocab_size",
+    "60",
+    "--tokenizer.byte_fallback",
+    "false",
+    "--model.d_model",
+    "16",
+    "--model.n_heads",
+    "2",
+    "--model.d_ff",
+    "32",
+    "--model.encoder_layers",
+    "1",
+    "--model.decoder_layers",
+    "1",
+    "--model.bias",
+    "false",
+    "--model.dropout",
+    "0.1",
+    "--training.epsilon",
+    "1e-5",
+    "--training.batch_tokens",
+    "60",
+    "--training.accumulate",
+    "4",
+    "--training.schedule",
+    "constant",
+    "--training.warmup_steps",
+    "0",
+    "--training.learning_rate",
+    "1e-3",
+    "--training.word_dropout",
+    "0.1",
+    "--training.ema",
+    "0.9",
+    "--training.validation_sentences",
+    "2",
+    "--model.positions",
+    "rotary",
+    "--training.threads",
+    "1",
+    "--training.log_every",
+    "1",
+    "--resume",
+]
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +67,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("distributed") / "numbers"
     folder.mkdir()
     words = [("eins", "one"), ("zwei", "two"), ("drei", "three"), ("vier", "four"), ("fünf", "five")]
-    pairs = [(f"{a} und {b} {'.' * dots}", f"{c} and {d} {'.' * dots}")
-             for a, c in words for b, d in words for dots in (1, 2, 3)]
+    pairs = [
+        (f"{a} und {b} {'.' * dots}", f"{c} and {d} {'.' * dots}")
+        for a, c in words
+        for b, d in words
+        for dots in (1, 2, 3)
+    ]
     # One is beyond the first 256 positions: the process that meets it makes its table longer.
     pairs.insert(61, (("eins " * 280).strip(), ("one " * 280).strip()))
     for split, part in (("train", pairs[:60]), ("val", pairs[60:65]), ("test", pairs[65:])):
@@ -40,15 +82,43 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(corpus: Path, processes: int, name: str, *more: str, restarts: int = 0) -> list[str]:
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--max-restarts",
-                str(restarts), "-m"] if processes else [sys.executable, "-m"]
-    return [*torchrun, "nmt.train", "--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), "--name", name,
-            *SETTINGS, *more]
+    torchrun = (
+        [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--nproc-per-node",
+            str(processes),
+            "--max-restarts",
+            str(restarts),
+            "-m",
+        ]
+        if processes
+        else [sys.executable, "-m"]
+    )
+    return [
+        *torchrun,
+        "nmt.train",
+        "--data.corpus",
+        str(corpus),
+        "--runs",
+        str(corpus.parent / "runs"),
+        "--name",
+        name,
+        *SETTINGS,
+        *more,
+    ]
 
 
 def start(arguments: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(arguments, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, cwd=ROOT,
-                            env=os.environ | {"OMP_NUM_THREADS": "1"})
+    return subprocess.Popen(
+        arguments,
+        stderr=subprocess.STDOUT,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
 
 
 def finish(process: "subprocess.Popen[str]") -> str:
@@ -65,8 +135,11 @@ def train(corpus: Path, processes: int, name: str, *more: str) -> str:
 
 def saved(corpus: Path, name: str, step: int) -> dict[str, Tensor]:
     checkpoint = corpus.parent / "runs" / name / "checkpoints" / f"step-{step:08d}"
-    return {f"{file} {key}": tensor for file in ("model", "ema", "optimizer")
-            for key, tensor in load_file(checkpoint / f"{file}.safetensors").items()}
+    return {
+        f"{file} {key}": tensor
+        for file in ("model", "ema", "optimizer")
+        for key, tensor in load_file(checkpoint / f"{file}.safetensors").items()
+    }
 
 
 def difference(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
@@ -175,15 +248,37 @@ NOT_A_NUMBER = "return Loss(forward(self, batch).smoothed * float('nan'), torch.
 def sabotage(corpus: Path, rank: int, action: str, name: str) -> "subprocess.Popen[str]":
     script = corpus.parent / f"{name}.py"
     script.write_text(SABOTAGED.replace("== RANK", f"== '{rank}'").replace("ACTION", action))
-    arguments = command(corpus, 2, name, "--training.max_steps", "2", "--training.word_dropout", "0",
-                        "--model.dropout", "0", "--training.accumulate", "2")
+    arguments = command(
+        corpus,
+        2,
+        name,
+        "--training.max_steps",
+        "2",
+        "--training.word_dropout",
+        "0",
+        "--model.dropout",
+        "0",
+        "--training.accumulate",
+        "2",
+    )
     at = arguments.index("-m", arguments.index("-m") + 1)
-    return start([*arguments[:at], str(script), *arguments[at + 2:]])
+    return start([*arguments[:at], str(script), *arguments[at + 2 :]])
 
 
 def test_a_process_without_memory_for_its_batch_halves_it_while_the_others_wait(corpus: Path) -> None:
-    train(corpus, 0, "roomy", "--training.max_steps", "2", "--training.word_dropout", "0", "--model.dropout", "0",
-          "--training.accumulate", "2")
+    train(
+        corpus,
+        0,
+        "roomy",
+        "--training.max_steps",
+        "2",
+        "--training.word_dropout",
+        "0",
+        "--model.dropout",
+        "0",
+        "--training.accumulate",
+        "2",
+    )
     process = sabotage(corpus, 0, OUT_OF_MEMORY, "tight")
     output = finish(process)
     assert process.returncode == 0, output

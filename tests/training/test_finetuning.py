@@ -17,9 +17,11 @@ from nmt.training.optim import make_optimizer
 from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
-PAIRS = [(f"der {adjective} {noun}", f"the {word} {thing}")
-         for adjective, word in (("alte", "old"), ("rote", "red"), ("neue", "new"), ("gute", "good"))
-         for noun, thing in (("Hund", "dog"), ("Mann", "man"), ("Fisch", "fish"), ("Hut", "hat"))]
+PAIRS = [
+    (f"der {adjective} {noun}", f"the {word} {thing}")
+    for adjective, word in (("alte", "old"), ("rote", "red"), ("neue", "new"), ("gute", "good"))
+    for noun, thing in (("Hund", "dog"), ("Mann", "man"), ("Fisch", "fish"), ("Hut", "hat"))
+]
 CONFIG = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=16, dropout=0.0)
 
 
@@ -65,8 +67,10 @@ def test_with_a_new_vocabulary_shared_pieces_keep_their_embedding(tmp_path: Path
         assert torch.equal(model.tgt_embedding.weight[i], expected), piece
     assert 10 < kept < words.tgt_vocab_size
     assert f"{kept} of {words.tgt_vocab_size} rows" in said
-    assert torch.equal(dict(model.named_parameters())["decoder.0.cross_attention.kv.weight"],
-                       dict(old.named_parameters())["decoder.0.cross_attention.kv.weight"])
+    assert torch.equal(
+        dict(model.named_parameters())["decoder.0.cross_attention.kv.weight"],
+        dict(old.named_parameters())["decoder.0.cross_attention.kv.weight"],
+    )
 
 
 def test_another_architecture_is_refused_by_its_settings(tmp_path: Path) -> None:

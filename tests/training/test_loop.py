@@ -37,10 +37,28 @@ from nmt.training.optim import MovingAverage
 from nmt.training.selection import choose_weights, to_average
 
 WORDS = ["ab", "cd", "ef", "gh", "ij", "kl"]
-TINY = ModelConfig(d_model=32, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=64, norm_position="pre",
-                   dropout=0.1, attention_dropout=0.1, activation_dropout=0.1)
-SHORT = TrainingConfig(max_steps=12, batch_tokens=120, learning_rate=3e-3, warmup_steps=4, log_every=4,
-                       validate_every=4, threads=1, device="cpu", precision="fp32")
+TINY = ModelConfig(
+    d_model=32,
+    n_heads=2,
+    encoder_layers=1,
+    decoder_layers=1,
+    d_ff=64,
+    norm_position="pre",
+    dropout=0.1,
+    attention_dropout=0.1,
+    activation_dropout=0.1,
+)
+SHORT = TrainingConfig(
+    max_steps=12,
+    batch_tokens=120,
+    learning_rate=3e-3,
+    warmup_steps=4,
+    log_every=4,
+    validate_every=4,
+    threads=1,
+    device="cpu",
+    precision="fp32",
+)
 
 GOLDEN_NLL = [3.0259, 2.1157, 1.9090, 1.7504]
 
@@ -85,8 +103,19 @@ def losses(folder: Path) -> list[float]:
 def test_a_model_learns_to_reverse_and_the_records_say_so(tokenizer: Tokenizer, tmp_path: Path) -> None:
     data = TrainingData.encode(tokenizer, corpus(2000, 1), corpus(30, 2), SHORT)
     # The model learns where to look long before it has seen every sentence of four among six words.
-    run(trainer(data, tmp_path, max_steps=400, batch_tokens=600, learning_rate=5e-3, warmup_steps=50,
-                log_every=100, validate_every=200, label_smoothing=0.0))
+    run(
+        trainer(
+            data,
+            tmp_path,
+            max_steps=400,
+            batch_tokens=600,
+            learning_rate=5e-3,
+            warmup_steps=50,
+            log_every=100,
+            validate_every=200,
+            label_smoothing=0.0,
+        )
+    )
     last = records(tmp_path)[-1]
     assert last["validation/bleu"] > 95
     assert last["validation/nll"] < 0.3
@@ -108,10 +137,13 @@ def test_the_loss_curve_is_the_one_it_always_was(data: TrainingData, tmp_path: P
     assert curve == pytest.approx(GOLDEN_NLL, abs=2e-3)
 
 
-@pytest.mark.parametrize(("stop_after", "more"), [(1, {}), (4, {}), (7, {}), (7, {"subword_sampling": 0.3}),
-                                                  (7, {"ema": 0.9}), (7, {"optimizer": "muon"})])
-def test_an_interrupted_run_goes_on_bit_for_bit(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                stop_after: int, more: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("stop_after", "more"),
+    [(1, {}), (4, {}), (7, {}), (7, {"subword_sampling": 0.3}), (7, {"ema": 0.9}), (7, {"optimizer": "muon"})],
+)
+def test_an_interrupted_run_goes_on_bit_for_bit(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int, more: dict[str, Any]
+) -> None:
     data = TrainingData.encode(tokenizer, corpus(100, 1), corpus(20, 2), replace(SHORT, **more))
     whole = run(trainer(data, tmp_path / "whole", accumulate=2, **more))
     first = trainer(data, tmp_path / "parts", accumulate=2, **more)
@@ -160,8 +192,9 @@ def test_r_drop_compares_two_dropouts(data: TrainingData, tmp_path: Path, dropou
     t = trainer(data, tmp_path, model)
     t.model.train()
     batch = make_batch(data.of_epoch(1, 0), torch.arange(10))
-    plain, weak, strong = (with_seed(batch_loss, t.model, batch, 0.1, t.numerics, r_drop)
-                           for r_drop in (0.0, 1e-6, 5.0))
+    plain, weak, strong = (
+        with_seed(batch_loss, t.model, batch, 0.1, t.numerics, r_drop) for r_drop in (0.0, 1e-6, 5.0)
+    )
     assert float(strong.nll) == pytest.approx(float(weak.nll))
     if apart:
         assert float(strong.smoothed.detach()) > 1.01 * float(weak.smoothed.detach())
@@ -204,7 +237,8 @@ def test_after_a_loss_that_is_not_finite_a_run_goes_on_at_a_lower_rate(data: Tra
 
 
 def test_a_validation_that_fails_costs_no_step_and_is_made_up_for(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run(trainer(data, tmp_path / "whole"))
     t = trainer(data, tmp_path / "parts")
 
@@ -217,8 +251,10 @@ def test_a_validation_that_fails_costs_no_step_and_is_made_up_for(
     again = trainer(data, tmp_path / "parts")
     assert again.progress.step == 4
     run(again)
-    measured = [[{tag: value for tag, value in record.items() if "validation" in tag} for record in
-                 records(tmp_path / part)] for part in ("whole", "parts")]
+    measured = [
+        [{tag: value for tag, value in record.items() if "validation" in tag} for record in records(tmp_path / part)]
+        for part in ("whole", "parts")
+    ]
     assert [figures for figures in measured[0] if figures] == [figures for figures in measured[1] if figures]
 
 
@@ -230,14 +266,20 @@ def test_the_first_validation_may_be_no_number(data: TrainingData, tmp_path: Pat
     assert (t.progress.best_value, t.progress.bad_validations) == (2.0, 0)
 
 
-@pytest.mark.parametrize(("part", "room", "sampling"), [("training", 9, 0.0), ("validation", 10, 0.0),
-                                                        ("training", 20, 0.5)])
+@pytest.mark.parametrize(
+    ("part", "room", "sampling"), [("training", 9, 0.0), ("validation", 10, 0.0), ("training", 20, 0.5)]
+)
 def test_sentences_without_a_position_are_told_before_the_first_step(
-        tokenizer: Tokenizer, tmp_path: Path, part: str, room: int, sampling: float) -> None:
+    tokenizer: Tokenizer, tmp_path: Path, part: str, room: int, sampling: float
+) -> None:
     """With sampling, the longest segmentation counts that could be drawn."""
     long = [("ab " * 12, "cd")]
-    data = TrainingData.encode(tokenizer, corpus(20, 1) + long * (part == "training"), corpus(5, 2) + long,
-                               replace(SHORT, subword_sampling=sampling))
+    data = TrainingData.encode(
+        tokenizer,
+        corpus(20, 1) + long * (part == "training"),
+        corpus(5, 2) + long,
+        replace(SHORT, subword_sampling=sampling),
+    )
     few = replace(TINY, positions="learned", max_positions=room)
     told = rf"a {part} sentence may take \d+ positions, and model.max_positions is {room}"
     with pytest.raises(ValueError, match=told):
@@ -247,8 +289,10 @@ def test_sentences_without_a_position_are_told_before_the_first_step(
 def test_every_step_is_logged_once_whenever_validation_is(data: TrainingData, tmp_path: Path) -> None:
     run(trainer(data, tmp_path / "often", log_every=1))
     run(trainer(data, tmp_path / "rarely", log_every=5, validate_every=3))
-    norms = [{int(r["step"]): r["train/gradient_norm"] for r in records(tmp_path / part) if "train/loss" in r}
-             for part in ("often", "rarely")]
+    norms = [
+        {int(r["step"]): r["train/gradient_norm"] for r in records(tmp_path / part) if "train/loss" in r}
+        for part in ("often", "rarely")
+    ]
     assert list(norms[1]) == [3, 5, 6, 9, 10, 12]
     for first, last in itertools.pairwise([0, *norms[1]]):
         mean = sum(norms[0][step] for step in range(first + 1, last + 1)) / (last - first)
@@ -256,7 +300,8 @@ def test_every_step_is_logged_once_whenever_validation_is(data: TrainingData, tm
 
 
 def test_of_several_batches_the_one_to_blame_is_named(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = trainer(data, tmp_path, accumulate=3)
     third = list(islice(t.batches(), 3))[2]
     t.progress = Progress()
@@ -294,7 +339,8 @@ def out_of_memory_above(t: Trainer, pairs: int, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_batch_without_room_in_memory_is_split_not_dropped(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     still = replace(TINY, dropout=0.0, attention_dropout=0.0, activation_dropout=0.0)
     roomy, tight = (trainer(data, tmp_path, still, accumulate=2) for _ in range(2))
     windows = Window(), Window()
@@ -307,12 +353,14 @@ def test_a_batch_without_room_in_memory_is_split_not_dropped(
     assert windows[0].loss == pytest.approx(windows[1].loss)
     assert windows[0].gradient_norm == pytest.approx(windows[1].gradient_norm)
     for (name, p), parameters in zip(roomy.model.named_parameters(), tight.model.parameters(), strict=True):
-        torch.testing.assert_close(roomy.optimizer.state[p]["exp_avg"], tight.optimizer.state[parameters]["exp_avg"],
-                                   msg=name)
+        torch.testing.assert_close(
+            roomy.optimizer.state[p]["exp_avg"], tight.optimizer.state[parameters]["exp_avg"], msg=name
+        )
 
 
 def test_a_pair_without_room_in_memory_is_named(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = trainer(data, tmp_path)
     out_of_memory_above(t, 0, monkeypatch)
     with pytest.raises(ValueError, match=r"no room for a single pair, in batch 1 of epoch 1 \(lines \d+ of"):
@@ -347,29 +395,40 @@ def test_a_compiled_model_learns_the_same(data: TrainingData, tmp_path: Path, mo
 
 
 def test_newest_and_best_checkpoints_are_kept_and_no_other(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = trainer(data, tmp_path, keep_checkpoints=2, validate_every=2, max_steps=12)
     values = iter([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
     monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
     run(t)
-    assert [c.name for c in list_checkpoints(tmp_path / "checkpoints")] == ["step-00000004", "step-00000010",
-                                                                            "step-00000012"]
+    assert [c.name for c in list_checkpoints(tmp_path / "checkpoints")] == [
+        "step-00000004",
+        "step-00000010",
+        "step-00000012",
+    ]
     assert t.progress.best_step == 4
 
 
 def test_patience_stops_a_run_that_gets_no_better(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = trainer(data, tmp_path, validate_every=1, patience=3)
     monkeypatch.setattr(t.validator, "goodness", lambda figures: -abs(t.progress.step - 2))
     run(t)
     assert t.progress.step == 5
 
 
-@pytest.mark.parametrize(("metric", "values", "stop_at"), [("bleu", [10.0, 30.0, 41.0, 50.0], 40.0),
-                                                           ("nll", [3.0, 2.5, 1.9, 1.0], 2.0)])
+@pytest.mark.parametrize(
+    ("metric", "values", "stop_at"), [("bleu", [10.0, 30.0, 41.0, 50.0], 40.0), ("nll", [3.0, 2.5, 1.9, 1.0], 2.0)]
+)
 def test_a_run_can_stop_at_a_quality(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, values: list[float],
-        stop_at: float) -> None:
+    data: TrainingData,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    metric: str,
+    values: list[float],
+    stop_at: float,
+) -> None:
     t = trainer(data, tmp_path, validate_every=1, best_metric=metric, stop_at=stop_at)
     measured = iter(values)
     figures = {f"validation/{name}": 0.0 for name in ("loss", "nll", "perplexity", "bleu", "chrf")}
@@ -379,7 +438,8 @@ def test_a_run_can_stop_at_a_quality(
 
 
 def test_averages_are_taken_of_the_last_or_of_the_best(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = trainer(data, tmp_path, validate_every=2, average=2, average_of="best", keep_checkpoints=1)
     values = iter([1.0, 9.0, 2.0, 8.0, 4.0, 5.0, 10.0])
     monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
@@ -421,8 +481,9 @@ def empty_sums_and_state(checkpoint: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [empty_state, empty_sums_and_state])
-def test_a_run_with_nothing_but_damage_says_so(data: TrainingData, tmp_path: Path,
-                                               damage: Callable[[Path], None]) -> None:
+def test_a_run_with_nothing_but_damage_says_so(
+    data: TrainingData, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
     """It doesn't begin anew, which would throw away its records."""
     t = run(trainer(data, tmp_path, keep_checkpoints=1))
     for checkpoint in list_checkpoints(t.checkpoints):
@@ -433,8 +494,9 @@ def test_a_run_with_nothing_but_damage_says_so(data: TrainingData, tmp_path: Pat
     assert len(records(tmp_path)) > 3
 
 
-def test_a_checkpoint_that_can_t_be_read_now_is_not_called_damaged(data: TrainingData, tmp_path: Path,
-                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_that_can_t_be_read_now_is_not_called_damaged(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = run(trainer(data, tmp_path))
     before = list_checkpoints(t.checkpoints)
 
@@ -456,8 +518,9 @@ def test_a_state_of_another_version_is_refused_by_name(tmp_path: Path) -> None:
             load_progress(checkpoint)
 
 
-def test_a_validation_that_was_no_number_is_never_the_best(data: TrainingData, tmp_path: Path,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_validation_that_was_no_number_is_never_the_best(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = trainer(data, tmp_path, average=2, average_of="best")
     values = iter([math.nan, 9.0, 7.0, 9.5])
     monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
@@ -471,8 +534,9 @@ def test_a_validation_that_was_no_number_is_never_the_best(data: TrainingData, t
     assert not said
 
 
-def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(data: TrainingData, tmp_path: Path,
-                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = trainer(data, tmp_path)
     values = iter([5.0, 9.0, 7.0])
     monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
@@ -482,12 +546,14 @@ def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(data: TrainingDa
     weights = choose_weights(t.checkpoints, t.progress, t.validator, said.append)
     expected = load_file(step_folder(t.checkpoints, 12) / "model.safetensors")
     assert all(torch.equal(weights[name], expected[name]) for name in expected)
-    assert said == ["The checkpoint of step 8, the best, is damaged or gone: the best that is left, of step 12, is "
-                    "taken."]
+    assert said == [
+        "The checkpoint of step 8, the best, is damaged or gone: the best that is left, of step 12, is taken."
+    ]
 
 
 def test_an_average_that_validates_worse_is_not_used(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = trainer(data, tmp_path, average=2)
     values = iter([1.0, 9.0, 2.0, 3.0])
     monkeypatch.setattr(t.validator, "goodness", lambda figures: next(values))
@@ -578,9 +644,18 @@ def test_event_files_hold_the_same_scalars_as_metrics(data: TrainingData, tmp_pa
         for tag, value in record.items():
             if tag != "step":
                 written.setdefault(tag, []).append((int(record["step"]), value))
-    assert {"train/loss", "train/nll", "train/perplexity", "train/learning_rate", "train/gradient_norm",
-            "speed/target_tokens_per_second", "speed/padding_efficiency", "validation/loss", "validation/bleu",
-            "validation/chrf"} <= written.keys()
+    assert {
+        "train/loss",
+        "train/nll",
+        "train/perplexity",
+        "train/learning_rate",
+        "train/gradient_norm",
+        "speed/target_tokens_per_second",
+        "speed/padding_efficiency",
+        "validation/loss",
+        "validation/bleu",
+        "validation/chrf",
+    } <= written.keys()
     for tag, values in written.items():
         read = [(e.step, e.value) for e in events.Scalars(tag)]
         assert [step for step, _ in read] == [step for step, _ in values]
@@ -588,7 +663,8 @@ def test_event_files_hold_the_same_scalars_as_metrics(data: TrainingData, tmp_pa
 
 
 def test_a_batch_size_that_was_found_stays_with_the_run(
-        data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nmt.training.loop.find_batch_tokens", lambda *arguments: 150)
     t = run(trainer(data, tmp_path, batch_tokens="auto"))
     assert t.config.batch_tokens == 150

@@ -40,8 +40,10 @@ def test_r_drop_is_its_formula(n: int, label_smoothing: float, seed: int, chunk:
         ours = cross_entropy(states, weight, targets, label_smoothing, r_drop=5.0)
         gradients = torch.autograd.grad(ours.smoothed, (states, weight))
     one, two = (torch.log_softmax(part @ weight.T, -1) for part in states)
-    theirs = sum((F.cross_entropy(part, targets, label_smoothing=label_smoothing, reduction="sum")
-                  for part in (one, two)), start=torch.zeros(()))
+    theirs = sum(
+        (F.cross_entropy(part, targets, label_smoothing=label_smoothing, reduction="sum") for part in (one, two)),
+        start=torch.zeros(()),
+    )
     for a, b in ((one, two), (two, one)):
         theirs = theirs + 5.0 / 2 * F.kl_div(a, b, reduction="sum", log_target=True)
     torch.testing.assert_close(ours.smoothed, theirs / 2)
@@ -59,11 +61,12 @@ def test_a_certain_model_has_no_infinite_loss() -> None:
 def test_the_rate_rises_linearly_then_follows_its_schedule() -> None:
     config = TrainingConfig(learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="inverse-sqrt")
     assert [learning_rate(s, config) for s in (1, 50, 100, 400)] == pytest.approx([0.01, 0.5, 1.0, 0.5])
-    cosine = TrainingConfig(learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="cosine",
-                            min_learning_rate=0.2)
+    cosine = TrainingConfig(
+        learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="cosine", min_learning_rate=0.2
+    )
     assert [learning_rate(s, cosine) for s in (50, 100, 600, 1100, 2000)] == pytest.approx([0.5, 1.0, 0.6, 0.2, 0.2])
     constant = TrainingConfig(learning_rate=1.0, warmup_steps=0, schedule="constant")
-    assert [learning_rate(s, constant) for s in (1, 10 ** 6)] == [1.0, 1.0]
+    assert [learning_rate(s, constant) for s in (1, 10**6)] == [1.0, 1.0]
 
 
 def test_only_matrices_decay() -> None:

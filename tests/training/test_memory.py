@@ -26,14 +26,18 @@ def some_pairs(n: int, length: int) -> Pairs:
     return Pairs(*(Sequences.of([[5] * length for _ in range(n)]) for _ in range(2)))
 
 
-@pytest.mark.parametrize(("speed", "found"), [
-    (lambda size: size, 4096),  # faster and faster, but more would leave less than 100 batches in an epoch
-    (lambda size: min(size, 2048), 2048),
-    (lambda size: size if size <= 2048 else None, 2048),
-    (lambda size: 1.0, 1024),
-])
-def test_batches_grow_while_that_is_possible_and_pays(learner: Learner, monkeypatch: pytest.MonkeyPatch, speed: Speed,
-                                                      found: int) -> None:
+@pytest.mark.parametrize(
+    ("speed", "found"),
+    [
+        (lambda size: size, 4096),  # faster and faster, but more would leave less than 100 batches in an epoch
+        (lambda size: min(size, 2048), 2048),
+        (lambda size: size if size <= 2048 else None, 2048),
+        (lambda size: 1.0, 1024),
+    ],
+)
+def test_batches_grow_while_that_is_possible_and_pays(
+    learner: Learner, monkeypatch: pytest.MonkeyPatch, speed: Speed, found: int
+) -> None:
     pairs = some_pairs(60_000, 7)
 
     def measured(learner: Learner, pairs: Pairs, plan: Plan) -> float | None:
@@ -77,6 +81,7 @@ def test_running_out_is_told_from_other_errors(learner: Learner, monkeypatch: py
     def fail(error: RuntimeError) -> Callable[..., None]:
         def forward(*arguments: object) -> None:
             raise error
+
         return forward
 
     monkeypatch.setattr(Learner, "forward", fail(torch.OutOfMemoryError("CUDA out of memory")))

@@ -11,8 +11,9 @@ from nmt.model.encoder_decoder import Transformer
 from nmt.training.finetuning import freeze
 from nmt.training.optim import Muon, make_optimizer, orthogonal
 
-MODEL = ModelConfig(d_model=16, n_heads=4, n_kv_heads=2, encoder_layers=1, decoder_layers=1, d_ff=24,
-                    activation="swiglu")
+MODEL = ModelConfig(
+    d_model=16, n_heads=4, n_kv_heads=2, encoder_layers=1, decoder_layers=1, d_ff=24, activation="swiglu"
+)
 
 
 @pytest.mark.parametrize("shape", [(3, 8, 8), (2, 5, 12), (2, 12, 5)])
@@ -47,10 +48,10 @@ def test_each_matrix_of_a_fused_one_takes_a_step_of_its_own() -> None:
     optimizer.step()
     attention = "encoder.0.self_attention.qkv.weight"
     for start, rows in ((0, 16), (16, 8), (24, 8)):  # q has four heads, k and v two each
-        old, new = before[attention][start:start + rows], model.get_parameter(attention)[start:start + rows]
+        old, new = before[attention][start : start + rows], model.get_parameter(attention)[start : start + rows]
         gradient = model.get_parameter(attention).grad
         assert gradient is not None
-        step = orthogonal(1.95 * gradient[start:start + rows][None])[0]
+        step = orthogonal(1.95 * gradient[start : start + rows][None])[0]
         torch.testing.assert_close(new, old * (1 - 0.03 * 0.1) - 0.2 * 0.03 * math.sqrt(16) * step)
     name = "decoder.0.around_cross.norm.weight"
     gradient = model.get_parameter(name).grad

@@ -26,8 +26,10 @@ from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32, tied_embeddings="none")
 SHORT = DecodingConfig(beam_size=2, max_length_ratio=0.3, batch_size=4, guard=False)
-PAIRS = [("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
-         ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee.")]
+PAIRS = [
+    ("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
+    ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
+]
 few = settings(max_examples=15, deadline=None, derandomize=True)
 
 
@@ -61,15 +63,21 @@ def answers(translator: Translator, form: Format, *lines: str, demands: Demands 
 
 FORMS: list[Callable[[Translator], Format]] = [Text, lambda t: Text(t, alignments=True), lambda _: Columns(), Json]
 json_lines = st.one_of(
-    st.text(max_size=20), st.text(max_size=20).map(json.dumps),
-    st.dictionaries(st.sampled_from(["text", "prefix", "must", "must_not", "id"]), st.one_of(
-        st.text(max_size=9), st.integers(), st.lists(st.text(max_size=5), max_size=2)), max_size=4).map(json.dumps))
+    st.text(max_size=20),
+    st.text(max_size=20).map(json.dumps),
+    st.dictionaries(
+        st.sampled_from(["text", "prefix", "must", "must_not", "id"]),
+        st.one_of(st.text(max_size=9), st.integers(), st.lists(st.text(max_size=5), max_size=2)),
+        max_size=4,
+    ).map(json.dumps),
+)
 
 
 @few
 @given(form=st.sampled_from(FORMS), lines=st.lists(json_lines.map(lambda line: line.replace("\n", "")), max_size=5))
-def test_as_many_lines_come_out_as_went_in(translator: Translator, form: Callable[[Translator], Format],
-                                           lines: list[str]) -> None:
+def test_as_many_lines_come_out_as_went_in(
+    translator: Translator, form: Callable[[Translator], Format], lines: list[str]
+) -> None:
     job = Translating(translator, form(translator), Demands())
     output = job.answer([line.encode("utf-8", "surrogatepass") for line in lines]).decode()
     assert output.count("\n") == len(lines)
@@ -86,7 +94,7 @@ def test_columns_are_kept_and_three_are_added(translator: Translator) -> None:
 def test_json_answers_have_all_that_there_is_to_say(translator: Translator) -> None:
     (line,) = answers(translator, Json(translator, alignments=True), '{"text": "Hund und Wiese", "id": 7}')
     answer = json.loads(line)
-    (best, *_), = translator.translate_n_best(["Hund und Wiese"])
+    ((best, *_),) = translator.translate_n_best(["Hund und Wiese"])
     assert (answer["id"], answer["text"], answer["translation"]) == (7, "Hund und Wiese", best.text)
     assert answer["score"] == round(best.score, 4)
     assert 0 < answer["confidence"] < 1
@@ -111,17 +119,27 @@ def test_line_breaks_and_paragraphs_of_a_json_text_are_kept(translator: Translat
     assert json.loads(line)["translation"] == f"{one}\n\n{two}\n"
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ("{", "no request"), ("7", "an object with"), ("[]", "an object with"), ('{"txt": "Hund"}', "an object with"),
-    ('{"text": 7}', "an object with"), ('{"text": "a", "prefix": 7}', "prefix"),
-    ('{"text": "a", "must": "b"}', "must"), ('{"text": "a", "must": [[]]}', "must"),
-    ('{"text": "a", "must": [""]}', "must"),
-    ('{"text": "a", "must": ["b"], "must_not": ["b"]}', "must"), ("[" * 100_000, "no request"),
-    ('{"text": "a", "id": ' + "[" * 993 + "]" * 993 + "}", "no request"), ('{"text": "a", "id": NaN}', "NaN"),
-    ('{"text": "a", "id": 1e999}', "no request"),
-    ('{"text": "a", "prefix": "Two men run", "must_not": ["men"]}', "must_not"),
-    ('{"text": "a", "prefix": "' + "The dog runs " * 400 + '"}', "pieces: 500 are the most"),
-])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "no request"),
+        ("7", "an object with"),
+        ("[]", "an object with"),
+        ('{"txt": "Hund"}', "an object with"),
+        ('{"text": 7}', "an object with"),
+        ('{"text": "a", "prefix": 7}', "prefix"),
+        ('{"text": "a", "must": "b"}', "must"),
+        ('{"text": "a", "must": [[]]}', "must"),
+        ('{"text": "a", "must": [""]}', "must"),
+        ('{"text": "a", "must": ["b"], "must_not": ["b"]}', "must"),
+        ("[" * 100_000, "no request"),
+        ('{"text": "a", "id": ' + "[" * 993 + "]" * 993 + "}", "no request"),
+        ('{"text": "a", "id": NaN}', "NaN"),
+        ('{"text": "a", "id": 1e999}', "no request"),
+        ('{"text": "a", "prefix": "Two men run", "must_not": ["men"]}', "must_not"),
+        ('{"text": "a", "prefix": "' + "The dog runs " * 400 + '"}', "pieces: 500 are the most"),
+    ],
+)
 def test_a_line_that_is_no_request_is_answered_by_its_error(translator: Translator, line: str, message: str) -> None:
     job = Translating(translator, Json(translator), Demands())
     good, bad, other = job.answer([b'"Hund"', line.encode(), b'"Wiese"']).decode().splitlines()
@@ -147,8 +165,9 @@ def test_the_first_line_with_text_takes_the_demands(translator: Translator) -> N
 
 def test_a_term_is_demanded_of_the_span_that_has_its_source_as_a_word(translator: Translator) -> None:
     other = Translator(translator.model, translator.tokenizer, replace(SHORT, split_above=10))
-    request = Request("Die Hundehütte und der Tisch sind grün. Der HUND trinkt Kaffee und sitzt.",
-                      must=(Term(("dog",), "HUND"),))
+    request = Request(
+        "Die Hundehütte und der Tisch sind grün. Der HUND trinkt Kaffee und sitzt.", must=(Term(("dog",), "HUND"),)
+    )
     (ids,) = other.tokenizer.encode_source([request.text])
     assert [span.must for span in other.spans(ids, request, other.decoding)] == [(), (("dog",),)]
     (text,) = other.translate([request])
@@ -162,8 +181,12 @@ def test_forbidden_phrases_go_with_groups_and_with_a_prefix(translator: Translat
 
 
 def test_what_one_line_demands_changes_nothing_for_another(translator: Translator) -> None:
-    lines = [Request(PAIRS[0][0], must=(Term(("men",)),)), Request(PAIRS[1][0], must=(Term(("tall green meadow",)),)),
-             Request("Hund", must_not=("dog",)), Request("Wiese")]
+    lines = [
+        Request(PAIRS[0][0], must=(Term(("men",)),)),
+        Request(PAIRS[1][0], must=(Term(("tall green meadow",)),)),
+        Request("Hund", must_not=("dog",)),
+        Request("Wiese"),
+    ]
     assert translator.translate(lines) == [translator.translate([line])[0] for line in lines]
 
 
@@ -267,8 +290,9 @@ def test_what_is_demanded_and_not_there_in_the_end_is_said(translator: Translato
 def test_the_widest_beams_and_the_most_samples_go_with_phrases_and_the_guard(translator: Translator) -> None:
     wide = Translator(translator.model, translator.tokenizer, replace(SHORT, guard=True, beam_size=200, max_length=3))
     assert "dog" in wide.translate([Request("Hund", must=(Term(("dog",)),))])[0]
-    many = Translator(translator.model, translator.tokenizer,
-                      DecodingConfig(samples=201, n_best=201, max_length=2, beam_size=1))
+    many = Translator(
+        translator.model, translator.tokenizer, DecodingConfig(samples=201, n_best=201, max_length=2, beam_size=1)
+    )
     assert 1 <= len(many.translate_n_best(["Hund"])[0]) <= 201
 
 
@@ -314,8 +338,27 @@ def test_the_command_knows_all_of_it(folder: Path, tmp_path: Path, capfd: pytest
     assert all("error" in json.loads(line) for line in output.out.splitlines())
     assert "fp32 on cpu" in output.err
     assert "2 lines in" in output.err
-    assert main([*common, "--model", str(folder), "--glossary", str(tmp_path / "glossary"), "--must", "dog|dogs",
-                 "--must-not", "men", "--prefix", "A", "--alignments", "--no-repeat-ngram", "2"]) == 0
+    assert (
+        main(
+            [
+                *common,
+                "--model",
+                str(folder),
+                "--glossary",
+                str(tmp_path / "glossary"),
+                "--must",
+                "dog|dogs",
+                "--must-not",
+                "men",
+                "--prefix",
+                "A",
+                "--alignments",
+                "--no-repeat-ngram",
+                "2",
+            ]
+        )
+        == 0
+    )
     output = capfd.readouterr()
     assert "1 of 1 terms met" in output.err
     for line in output.out.splitlines():
@@ -329,7 +372,8 @@ def test_the_command_knows_all_of_it(folder: Path, tmp_path: Path, capfd: pytest
 
 
 def test_pictures_are_drawn_of_each_part_of_each_line(
-        folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "in").write_text(f"Hund\n\n{PAIRS[0][0]} {PAIRS[0][0]}\n")
     common = [str(tmp_path / "in"), "--model", str(folder), "--pictures", str(tmp_path / "a" / "b")]
     assert main([*common, "--split-above", "12"]) == 0

@@ -17,21 +17,24 @@ def sources(found: Iterable[Entry]) -> list[str]:
     return [entry.source for entry in found]
 
 
-@pytest.mark.parametrize(("entries", "line", "expected"), [
-    (["Hund"], "Der Hund bellt.", ["Hund"]),
-    (["Hund"], "Die Hundehütte, der Schoßhund", []),
-    (["Hund*"], "Die Hundehütte", ["Hund*"]),
-    (["*hund"], "Der Schoßhund", ["*hund"]),
-    (["hund"], "Hund!", ["hund"]),
-    (["HUND"], "Hund", []),
-    (["New York", "York"], "In New York und York", ["New York", "York"]),
-    (["New York", "York"], "In New York", ["New York"]),
-    (["b", "a"], "a b a", ["a", "b"]),
-    (["犬"], "白い犬が走る", ["犬"]),
-    ([".NET", "C++"], "C++ und .NET.", ["C++", ".NET"]),
-    (["Straße"], "Die Straße", ["Straße"]),
-    (["x"], "", []),
-])
+@pytest.mark.parametrize(
+    ("entries", "line", "expected"),
+    [
+        (["Hund"], "Der Hund bellt.", ["Hund"]),
+        (["Hund"], "Die Hundehütte, der Schoßhund", []),
+        (["Hund*"], "Die Hundehütte", ["Hund*"]),
+        (["*hund"], "Der Schoßhund", ["*hund"]),
+        (["hund"], "Hund!", ["hund"]),
+        (["HUND"], "Hund", []),
+        (["New York", "York"], "In New York und York", ["New York", "York"]),
+        (["New York", "York"], "In New York", ["New York"]),
+        (["b", "a"], "a b a", ["a", "b"]),
+        (["犬"], "白い犬が走る", ["犬"]),
+        ([".NET", "C++"], "C++ und .NET.", ["C++", ".NET"]),
+        (["Straße"], "Die Straße", ["Straße"]),
+        (["x"], "", []),
+    ],
+)
 def test_entries_are_found_as_whole_words_the_longest_first(entries: list[str], line: str, expected: list[str]) -> None:
     assert sources(glossary(*((entry, "t") for entry in entries)).entries_in(line)) == expected
 
@@ -42,8 +45,9 @@ def test_terms_become_demands_and_are_counted() -> None:
     assert request.must == (Term(("x",)), Term(("dog", "dogs"), "Hund"), Term(("meadow",), "Wiese"))
     words.count("Der Hund auf der Wiese", "The dogs on the field")
     words.count("Ein Hund", "A dog.")
-    assert words.report() == ("Glossary: 2 of 3 terms met, of 2 entries\n"
-                              "  Hund → dog | dogs: 2 of 2\n  Wiese → meadow: 0 of 1")
+    assert words.report() == (
+        "Glossary: 2 of 3 terms met, of 2 entries\n  Hund → dog | dogs: 2 of 2\n  Wiese → meadow: 0 of 1"
+    )
 
 
 def test_a_term_names_what_stands_in_the_line() -> None:
@@ -56,8 +60,21 @@ def test_a_file_has_comments_alternatives_and_any_line_ends(tmp_path: Path) -> N
     assert Glossary.load(tmp_path / "g.tsv").entries == [Entry("Hund", ("dog", "dogs")), Entry("Katze", ("cat",))]
 
 
-@pytest.mark.parametrize("line", [
-    "Hund", "Hund\t", "\tdog", "*\tdog", "* *\tdog", "Hund\t*", "Hund\t* *", "Hund\tdog\tx", "Hund\t|", "Hund\t\ufffd"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Hund",
+        "Hund\t",
+        "\tdog",
+        "*\tdog",
+        "* *\tdog",
+        "Hund\t*",
+        "Hund\t* *",
+        "Hund\tdog\tx",
+        "Hund\t|",
+        "Hund\t\ufffd",
+    ],
+)
 def test_what_is_no_entry_is_named_with_its_line(line: str, tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_text(f"Katze\tcat\n{line}\n")
     with pytest.raises(ValueError, match=r"g.tsv, line 2: .* is no entry"):

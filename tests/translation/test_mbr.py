@@ -15,12 +15,41 @@ from torch import Tensor
 from nmt.translation import mbr
 from nmt.translation.mbr import Metric, choose, expected_utilities, pairwise_bleu, pairwise_chrf
 
-LIKE = ["The small dog runs across the meadow.", "A small dog runs across the meadow.",
-        "The little dog runs across the meadow.", "The small dog is running across the meadow."]
+LIKE = [
+    "The small dog runs across the meadow.",
+    "A small dog runs across the meadow.",
+    "The little dog runs across the meadow.",
+    "The small dog is running across the meadow.",
+]
 OUTLIER = "Two men drink a coffee in front of the house!"
-ODD = ["", " ", "a", "A", ".", "ab", "a b", "aaaaaaaaaa", "a a a a a", "a\tb\nc", "👍", "👩‍👩‍👧 👍👍",
-       "小狗跑过草地。", "小狗 跑过 草地", "the the the the", "the the", "1,000.5 - 2-3", "(a) [b] {c}", "\x00",
-       "&quot;a&quot; &amp; <skipped>b", "line-\nbreak", "end-\n", "end", "e\u0301", "\u00e9", "\u00a0x\u3000y\u200bz"]
+ODD = [
+    "",
+    " ",
+    "a",
+    "A",
+    ".",
+    "ab",
+    "a b",
+    "aaaaaaaaaa",
+    "a a a a a",
+    "a\tb\nc",
+    "👍",
+    "👩‍👩‍👧 👍👍",
+    "小狗跑过草地。",
+    "小狗 跑过 草地",
+    "the the the the",
+    "the the",
+    "1,000.5 - 2-3",
+    "(a) [b] {c}",
+    "\x00",
+    "&quot;a&quot; &amp; <skipped>b",
+    "line-\nbreak",
+    "end-\n",
+    "end",
+    "e\u0301",
+    "\u00e9",
+    "\u00a0x\u3000y\u200bz",
+]
 METRICS: list[Metric] = ["chrf", "bleu"]
 
 few = settings(max_examples=25, deadline=None, derandomize=True)
@@ -60,8 +89,9 @@ def test_scores_of_any_text_are_sacrebleu_s(metric: Metric, candidates: list[str
 
 @both
 @pytest.mark.parametrize("size", [1, 100, 1000])
-def test_what_is_too_wide_for_memory_is_counted_in_parts(metric: Metric, size: int,
-                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_wide_for_memory_is_counted_in_parts(
+    metric: Metric, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     candidates = [*LIKE, OUTLIER, "the the the the", "the the"]
     whole = pairwise(metric, candidates)
     monkeypatch.setattr(mbr, "MATRIX_SIZE", size)
@@ -85,11 +115,14 @@ def test_each_different_text_is_counted_once(metric: Metric, monkeypatch: pytest
 @few
 @given(candidates=candidate_lists, weighted=st.booleans(), turn=st.integers(1, 16))
 @example(candidates=["the " * i for i in range(10)], weighted=False, turn=8)
-def test_a_candidate_has_the_very_same_utility_in_any_order(metric: Metric, candidates: list[str], weighted: bool,
-                                                            turn: int) -> None:
+def test_a_candidate_has_the_very_same_utility_in_any_order(
+    metric: Metric, candidates: list[str], weighted: bool, turn: int
+) -> None:
     moved = candidates[turn:] + candidates[:turn]
-    utilities, after = (expected_utilities(texts, [-len(text) / 7 for text in texts] if weighted else None, metric)
-                        for texts in (candidates, moved))
+    utilities, after = (
+        expected_utilities(texts, [-len(text) / 7 for text in texts] if weighted else None, metric)
+        for texts in (candidates, moved)
+    )
     assert dict(zip(moved, after, strict=True)) == dict(zip(candidates, utilities, strict=True))
 
 
@@ -113,7 +146,8 @@ def test_utilities_are_means_of_scores_weighted_by_probability(metric: Metric) -
     candidates, probs = [*LIKE, OUTLIER], torch.tensor([0.02, 0.05, 0.01, 0.3, 0.12], dtype=torch.float64)
     scores = reference(metric, candidates)
     assert expected_utilities(candidates, probs.log().tolist(), metric) == pytest.approx(
-        (scores @ (probs / probs.sum())).tolist())
+        (scores @ (probs / probs.sum())).tolist()
+    )
     assert expected_utilities(candidates, None, metric) == pytest.approx(scores.mean(1).tolist())
 
 

@@ -62,17 +62,19 @@ def test_a_draft_that_fails_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_is_there_after_a_crash_at_any_moment(tmp_path: Path) -> None:
     """The process ends, without a word, before each system call that changes the disk; a next attempt may fail too."""
-    code = ("import os, sys; from pathlib import Path; import nmt.files as f\n"
-            "calls = [int(sys.argv[2])]\n"
-            "def dying(call):\n"
-            "    def die(*a, **k):\n"
-            "        calls[0] -= 1\n"
-            "        if not calls[0]: os._exit(9)\n"
-            "        return call(*a, **k)\n"
-            "    return die\n"
-            "for name in ('replace', 'write_text', 'mkdir'): setattr(Path, name, dying(getattr(Path, name)))\n"
-            "f.shutil.rmtree, f.flush_to_disk = dying(f.shutil.rmtree), dying(f.flush_to_disk)\n"
-            "with f.whole_folder(Path(sys.argv[1])) as draft: (draft / 'file').write_text('new')\n")
+    code = (
+        "import os, sys; from pathlib import Path; import nmt.files as f\n"
+        "calls = [int(sys.argv[2])]\n"
+        "def dying(call):\n"
+        "    def die(*a, **k):\n"
+        "        calls[0] -= 1\n"
+        "        if not calls[0]: os._exit(9)\n"
+        "        return call(*a, **k)\n"
+        "    return die\n"
+        "for name in ('replace', 'write_text', 'mkdir'): setattr(Path, name, dying(getattr(Path, name)))\n"
+        "f.shutil.rmtree, f.flush_to_disk = dying(f.shutil.rmtree), dying(f.flush_to_disk)\n"
+        "with f.whole_folder(Path(sys.argv[1])) as draft: (draft / 'file').write_text('new')\n"
+    )
     for crash in range(1, 100):
         target = tmp_path / str(crash) / "whole"
         with whole_folder(target) as draft:
@@ -93,8 +95,13 @@ def model_folder(tmp_path: Path) -> Path:
     tokenizer = train_tokenizer(pairs, TokenizerConfig(vocab_size=290), tmp_path / "tokenizer", "de", "en")
     config = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32)
     model = Transformer(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    save_model(tmp_path / "model", dict(model.named_parameters()), tokenizer,
-               ModelInfo("de", "en", "x", config, DecodingConfig()), "")
+    save_model(
+        tmp_path / "model",
+        dict(model.named_parameters()),
+        tokenizer,
+        ModelInfo("de", "en", "x", config, DecodingConfig()),
+        "",
+    )
     return tmp_path / "model"
 
 
@@ -105,12 +112,23 @@ def with_sums(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("section", "name", "value"), [
-    ("model", "positions", "x"), ("model", "d_model", "16"), ("model", "n_heads", True), ("model", "tied", 1),
-    ("decoding", "batch_size", 1.5), ("decoding", "guard", "no"), ("decoding", "mbr", "x"),
-    ("decoding", "beam_size", 0), ("", "tgt_vocab_size", 10**13),
-    ("", "src_vocab_size", "290"), ("", "source", 5), ("", "model", None),
-])
+@pytest.mark.parametrize(
+    ("section", "name", "value"),
+    [
+        ("model", "positions", "x"),
+        ("model", "d_model", "16"),
+        ("model", "n_heads", True),
+        ("model", "tied", 1),
+        ("decoding", "batch_size", 1.5),
+        ("decoding", "guard", "no"),
+        ("decoding", "mbr", "x"),
+        ("decoding", "beam_size", 0),
+        ("", "tgt_vocab_size", 10**13),
+        ("", "src_vocab_size", "290"),
+        ("", "source", 5),
+        ("", "model", None),
+    ],
+)
 def test_settings_that_can_t_be_are_named(model_folder: Path, section: str, name: str, value: Any) -> None:
     assert load_model(with_sums(model_folder))
     config = json.loads((model_folder / "config.json").read_text())

@@ -26,9 +26,11 @@ from nmt.translation.translator import Translator, best_joins, find_model
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 SHORT = DecodingConfig(beam_size=2, max_length_ratio=0.5, batch_size=4, guard=False)
-PAIRS = [("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
-         ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
-         ("Wo ist der Bahnhof? Er ist dort drüben!", "Where is the station? It is over there!")]
+PAIRS = [
+    ("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
+    ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
+    ("Wo ist der Bahnhof? Er ist dort drüben!", "Where is the station? It is over there!"),
+]
 few = settings(max_examples=15, deadline=None, derandomize=True)
 any_text = st.text(st.characters(exclude_categories=()), max_size=30)
 
@@ -62,16 +64,26 @@ def test_a_blank_line_never_reaches_the_model(translator: Translator, monkeypatc
     assert [answer.score for answer in translator.translate_n_best([""])[0]] == [0.0]
 
 
-@pytest.mark.parametrize(("odd", "plain"), [
-    ("Der\tHund", "Der Hund"), ("Hund\x00", "Hund"), ("Hund\r", "Hund"), ("u\u0308ber", "über"), ("a\u2028b", "a b"),
-    ("Hund\ud83d", "Hund\ufffd"), ("a\udcffb", "a\ufffdb"), ("  Hund ", "Hund"),
-])
+@pytest.mark.parametrize(
+    ("odd", "plain"),
+    [
+        ("Der\tHund", "Der Hund"),
+        ("Hund\x00", "Hund"),
+        ("Hund\r", "Hund"),
+        ("u\u0308ber", "über"),
+        ("a\u2028b", "a b"),
+        ("Hund\ud83d", "Hund\ufffd"),
+        ("a\udcffb", "a\ufffdb"),
+        ("  Hund ", "Hund"),
+    ],
+)
 def test_source_text_is_tidied_as_training_text_was(translator: Translator, odd: str, plain: str) -> None:
     assert translator.translate([odd]) == translator.translate([plain])
 
 
 def test_a_line_break_that_the_model_writes_becomes_a_space(
-        translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["a\nb\u2028c\x85d\te\r\n"] * len(ids))
     assert translator.translate(["Hund"]) == ["a b c d e"]
 
@@ -79,7 +91,8 @@ def test_a_line_break_that_the_model_writes_becomes_a_space(
 @few
 @given(order=st.permutations(range(6)), batch_size=st.integers(1, 7))
 def test_batches_and_the_order_of_lines_change_nothing(
-        translator: Translator, order: list[int], batch_size: int) -> None:
+    translator: Translator, order: list[int], batch_size: int
+) -> None:
     lines = [side for pair in PAIRS for side in pair]
     other = Translator(translator.model, translator.tokenizer, replace(SHORT, batch_size=batch_size))
     answers = translator.translate(lines)
@@ -133,7 +146,8 @@ def test_lines_longer_than_training_had_are_translated_sentence_by_sentence(tran
 
 
 def test_a_long_line_without_sentences_or_spaces_is_translated_too(
-        translator: Translator, tokenizer: Tokenizer) -> None:
+    translator: Translator, tokenizer: Tokenizer
+) -> None:
     for line in ("Hund " * 10_000, "Hund" * 3_000, "😀" * 500):
         (ids,) = tokenizer.encode_source([line.strip()])
         spans = [span.ids for span in translator.spans(ids, Request(line), SHORT)]
@@ -142,8 +156,13 @@ def test_a_long_line_without_sentences_or_spaces_is_translated_too(
         assert translator.translate([line])[0]
 
 
-pieces_of_text = st.lists(min_size=1, max_size=80, elements=st.sampled_from(
-    ["▁Der", "▁Hund", "e", "n", ".", "!", '"', "。", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]))
+pieces_of_text = st.lists(
+    min_size=1,
+    max_size=80,
+    elements=st.sampled_from(
+        ["▁Der", "▁Hund", "e", "n", ".", "!", '"', "。", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]
+    ),
+)
 
 
 @settings(max_examples=300, derandomize=True)
@@ -161,7 +180,7 @@ def test_cuts_are_made_after_sentences_then_before_words_then_between_characters
         ends = cut_points(pieces, limit, limit)
         return ["".join(pieces[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
-    assert spans("▁a|b|c|.|\"|▁d|e|f|g|!|▁h", 5) == ['▁abc."', "▁defg!", "▁h"]
+    assert spans('▁a|b|c|.|"|▁d|e|f|g|!|▁h', 5) == ['▁abc."', "▁defg!", "▁h"]
     assert spans("▁a|b|c|d|▁e|f|▁g|h", 5) == ["▁abcd", "▁ef▁gh"]
     assert spans("a|b|<0xE2>|<0x82>|<0xAC>|c", 4) == ["ab", "<0xE2><0x82><0xAC>c"]
     assert spans("▁z|.|▁B|." + "|▁x" * 14, 16) == ["▁z.▁B." + "▁x" * 12, "▁x" * 2]
@@ -176,7 +195,8 @@ def test_cuts_are_made_after_sentences_then_before_words_then_between_characters
 @settings(max_examples=200, derandomize=True)
 @given(lengths=st.lists(st.integers(1, 200), max_size=50), batch_size=st.integers(1, 9))
 def test_batches_hold_every_span_once_and_are_bounded_in_sentences_and_pieces(
-        lengths: list[int], batch_size: int) -> None:
+    lengths: list[int], batch_size: int
+) -> None:
     spans = [Span((i, *[0] * (length - 1))) for i, length in enumerate(lengths)]
     batches = list(make_batches(spans, batch_size, len))
     assert dict.fromkeys(spans, 1) == Counter(span for batch in batches for span in batch)
@@ -194,7 +214,8 @@ def test_the_best_joins_of_spans_are_those_of_all_combinations() -> None:
 
 
 def test_a_model_folder_translates_as_the_model_did_with_the_settings_stored_in_it(
-        translator: Translator, tmp_path: Path) -> None:
+    translator: Translator, tmp_path: Path
+) -> None:
     info = ModelInfo("de", "en", "three pairs", TINY, SHORT)
     save_model(tmp_path / "model", dict(translator.model.named_parameters()), translator.tokenizer, info, "A test.\n")
     loaded = nmt.Translator.load(tmp_path / "model", device="cpu", precision="fp32")
@@ -206,8 +227,12 @@ def test_a_model_folder_translates_as_the_model_did_with_the_settings_stored_in_
 def test_without_a_folder_the_newest_finished_run_is_meant(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"give one with --model DIR, or train one"):
         find_model(None, tmp_path)
-    for name, files in {"old": ["report.json", "model/config.json"], "new": ["report.json", "model/config.json"],
-                        "unfinished": ["model/config.json"], "empty": ["report.json"]}.items():
+    for name, files in {
+        "old": ["report.json", "model/config.json"],
+        "new": ["report.json", "model/config.json"],
+        "unfinished": ["model/config.json"],
+        "empty": ["report.json"],
+    }.items():
         for file in files:
             path = tmp_path / name / file
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -230,7 +255,7 @@ class Syllables(Tokenizer):
         self.src_vocab_size = self.tgt_vocab_size = 4 + len(self.pieces)
 
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
-        return [[4 + self.pieces.index(text[i:i + 2]) for i in range(0, len(text), 2)] for text in texts]
+        return [[4 + self.pieces.index(text[i : i + 2]) for i in range(0, len(text), 2)] for text in texts]
 
     def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
         return ["".join(self.pieces[i - 4] for i in sentence) for sentence in ids]
@@ -238,8 +263,16 @@ class Syllables(Tokenizer):
 
 def frozen_model(positions: str) -> Transformer:
     """Weights from whole-number arithmetic alone, the same on every machine."""
-    config = ModelConfig(d_model=16, n_heads=2, n_kv_heads=1, encoder_layers=2, decoder_layers=2, d_ff=32,
-                         tied_embeddings="none", positions=positions)  # type: ignore[arg-type]
+    config = ModelConfig(
+        d_model=16,
+        n_heads=2,
+        n_kv_heads=1,
+        encoder_layers=2,
+        decoder_layers=2,
+        d_ff=32,
+        tied_embeddings="none",
+        positions=positions,  # type: ignore[arg-type]
+    )
     model = Transformer(config, 64, 64)
     with torch.no_grad():
         for n, (name, weight) in enumerate(sorted(model.named_parameters())):
@@ -251,18 +284,26 @@ def frozen_model(positions: str) -> Transformer:
     return model
 
 
-@pytest.mark.parametrize(("positions", "beam_size", "expected"), [
-    ("sinusoidal", 1, [("reketureketureketure", -2.955), ("ri", -2.673), ("renamokaruforegegegeri", -3.013)]),
-    ("sinusoidal", 4, [("reketurekereketureke", -2.937), ("rilarinurinurinurinu", -2.663),
-                       ("dukakakagogogogogogoru", -2.721)]),
-    ("rotary", 1, [("", -2.275), ("nilaforarinugerinuge", -2.717), ("raforasepapapapapapapa", -2.541)]),
-    ("rotary", 4, [("", -2.275), ("nilaforarinugerinuge", -2.717), ("raforasepapapapapapapa", -2.541)]),
-])
+@pytest.mark.parametrize(
+    ("positions", "beam_size", "expected"),
+    [
+        ("sinusoidal", 1, [("reketureketureketure", -2.955), ("ri", -2.673), ("renamokaruforegegegeri", -3.013)]),
+        (
+            "sinusoidal",
+            4,
+            [("reketurekereketureke", -2.937), ("rilarinurinurinurinu", -2.663), ("dukakakagogogogogogoru", -2.721)],
+        ),
+        ("rotary", 1, [("", -2.275), ("nilaforarinugerinuge", -2.717), ("raforasepapapapapapapa", -2.541)]),
+        ("rotary", 4, [("", -2.275), ("nilaforarinugerinuge", -2.717), ("raforasepapapapapapapa", -2.541)]),
+    ],
+)
 def test_a_frozen_model_prints_its_exact_text(
-        positions: str, beam_size: int, expected: list[tuple[str, float]]) -> None:
+    positions: str, beam_size: int, expected: list[tuple[str, float]]
+) -> None:
     options = DecodingConfig(beam_size=beam_size, max_length_ratio=0.2, guard=False)
     found = Translator(frozen_model(positions), Syllables(), options).translate_n_best(
-        ["kakadu", "torado", "tomatetomatetomate"])
+        ["kakadu", "torado", "tomatetomatetomate"]
+    )
     assert [best.text for (best,) in found] == [text for text, _ in expected]
     assert [best.score for (best,) in found] == pytest.approx([score for _, score in expected], abs=1e-3)
 
@@ -274,8 +315,9 @@ class Scripted(Translator):
         super().__init__(translator.model, translator.tokenizer, replace(SHORT, guard=True))
         self.attempts, self.asked = list(attempts), list[tuple[list[Request], DecodingConfig]]()
 
-    def attempt(self, requests: Sequence[Request], decoding: DecodingConfig, *,
-                halved: bool = False) -> list[list[Translation]]:
+    def attempt(
+        self, requests: Sequence[Request], decoding: DecodingConfig, *, halved: bool = False
+    ) -> list[list[Translation]]:
         self.asked.append((list(requests), decoding))
         part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
         return [[Translation(text, -1.0, (part,))] for text in self.attempts.pop(0)]

@@ -348,10 +348,7 @@ _WAYS = (
     ("am Fluss entlang", "along the river"),
 )
 _TURNS = (("nach links", "to the left"), ("nach rechts", "to the right"), ("geradeaus", "straight on"))
-_SIDES = (
-    ("auf der linken Seite", "on the left"),
-    ("auf der rechten Seite", "on the right"),
-)
+_SIDES = (("auf der linken Seite", "on the left"), ("auf der rechten Seite", "on the right"))
 
 
 _OPEN_PLACES = ("Marktplatz", "Brücke", "Hafen", "Flughafen", "Toilette", "Universität")
