@@ -175,7 +175,7 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
     """The timed process."""
     import torch
 
-    from nmt.config import DecodingConfig
+    from nmt.config import SearchConfig
     from nmt.scoring.metrics import score
     from nmt.translation.translator import Translator, find_model
 
@@ -183,7 +183,7 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
         torch.set_num_threads(args.threads)
     beam, batch = map(int, args.setting[0].split("x"))
     precision, _, shortlist = args.dtype[0].partition(":")
-    decoding = DecodingConfig(beam_size=beam, batch_size=batch, shortlist=int(shortlist or 0))
+    decoding = SearchConfig(beam_size=beam, batch_size=batch, shortlist=int(shortlist or 0))
     translator = Translator.load(find_model(str(args.model)), precision=precision, decoding=decoding)
     sources, references = (
         (args.files / name).read_text(encoding="utf8").splitlines() for name in ("source", "reference")

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from nmt.config import Config, DecodingConfig, DecodingPrecision
+from nmt.config import Config, DecodingPrecision, SearchConfig
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,8 +94,8 @@ def dump_config(config: Config) -> str:
 
 
 def add_decoding_options(parser: Any, *names: str) -> None:
-    """Options for these fields of `DecodingConfig`, spelled --beam-size; those not given keep the model's own value."""
-    for f in fields(DecodingConfig):
+    """Options for these fields of `SearchConfig`, spelled --beam-size; those not given keep the model's own value."""
+    for f in fields(SearchConfig):
         if f.name in names:
             option, text = f"--{f.name.replace('_', '-')}", DECODING_HELP[f.name]
             if choices := get_args(f.type):
@@ -116,9 +116,9 @@ def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
     )
 
 
-def override_decoding(decoding: DecodingConfig, options: Any) -> DecodingConfig:
+def override_decoding(decoding: SearchConfig, options: Any) -> SearchConfig:
     """The model's own settings, with those that the options give in their place."""
-    return replace(decoding, **{f.name: options[f.name] for f in fields(DecodingConfig) if f.name in options})
+    return replace(decoding, **{f.name: options[f.name] for f in fields(SearchConfig) if f.name in options})
 
 
 def setting_names(kind: type = Config, prefix: str = "") -> list[str]:

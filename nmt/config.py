@@ -405,7 +405,7 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodingConfig:
+class SearchConfig:
     """How a translation is found. Used by `nmt.translate`, `nmt.evaluate` and validation alike."""
 
     beam_size: int = 5
@@ -547,7 +547,7 @@ class Config:
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    decoding: SearchConfig = field(default_factory=SearchConfig)
 
     def __post_init__(self) -> None:
         require(

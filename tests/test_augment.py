@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nmt.augment import main
-from nmt.config import DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.corpora import load_sentences
 from nmt.data.tokenizer import train_tokenizer
 from nmt.files import check_sums
@@ -20,7 +20,7 @@ from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 # A random model would go on to the limit, and the guard would flag it.
-DECODING = DecodingConfig(beam_size=2, max_length=2, batch_size=8, guard=False)
+DECODING = SearchConfig(beam_size=2, max_length=2, batch_size=8, guard=False)
 PAIRS = [
     ("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
     ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
@@ -214,7 +214,7 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
     """A random model loops; the guard sees it."""
     assert main(arguments(home, tmp_path / "out", "--forward", str(home / "forth"), "--guard", "true")) == 0
     forth = Translator.load(home / "forth" / "model", "cpu", precision="fp32")
-    forth.decoding = DecodingConfig(beam_size=2, max_length=2, batch_size=8)
+    forth.decoding = SearchConfig(beam_size=2, max_length=2, batch_size=8)
     sources = [source for source, _ in PAIRS[:3]]
     kept = [(s, t.text) for s, (t, *_) in zip(sources, forth.translate_n_best(sources), strict=True) if not t.flags]
     pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))

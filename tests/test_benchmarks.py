@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
 from nmt.decode.shortlist import learn_shortlist
 from nmt.model.encoder_decoder import Transformer
@@ -102,7 +102,7 @@ def model(tmp_path: Path) -> Path:
     config = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32)
     torch.manual_seed(1)
     random = Transformer(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    info = ModelInfo("de", "en", "nouns", config, DecodingConfig())
+    info = ModelInfo("de", "en", "nouns", config, SearchConfig())
     shortlist = learn_shortlist(encode_pairs(tokenizer, NOUNS), tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     save_model(tmp_path / "model", dict(random.named_parameters()), tokenizer, info, "A test.\n", shortlist)
     return tmp_path / "model"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmt.cli import as_config, dump_config, flatten, load_config, make_parser, parse, run_command
-from nmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.config import Config, DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
 
 RECIPES = sorted((Path(__file__).parent.parent / "recipes").glob("*.yaml"))
 
@@ -82,7 +82,7 @@ def test_every_recipe_loads_and_opens_with_its_command(recipe: Path) -> None:
     assert first.startswith(("# make train-", f"# python -m nmt.train --config recipes/{recipe.name}"))
 
 
-@pytest.mark.parametrize("kind", [Config, DataConfig, TokenizerConfig, ModelConfig, TrainingConfig, DecodingConfig])
+@pytest.mark.parametrize("kind", [Config, DataConfig, TokenizerConfig, ModelConfig, TrainingConfig, SearchConfig])
 def test_help_tells_every_field_by_its_docstring(kind: type) -> None:
     text = " ".join(make_parser("nmt.train", "").format_help().split())
     prefix = "" if kind is Config else kind.__name__.removesuffix("Config").lower() + "."
@@ -98,7 +98,7 @@ def test_flat_settings_have_every_leaf_once() -> None:
     flat = flatten(Config())
     assert flat["training.max_steps"] == TrainingConfig().max_steps
     assert len(flat) == 2 + sum(
-        len(fields(k)) for k in (DataConfig, TokenizerConfig, ModelConfig, TrainingConfig, DecodingConfig)
+        len(fields(k)) for k in (DataConfig, TokenizerConfig, ModelConfig, TrainingConfig, SearchConfig)
     )
 
 

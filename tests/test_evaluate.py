@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import train_tokenizer
 from nmt.evaluate import main
 from nmt.model.encoder_decoder import Transformer
@@ -16,7 +16,7 @@ from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
-DECODING = DecodingConfig(beam_size=2, max_length_ratio=0.2, batch_size=8)
+DECODING = SearchConfig(beam_size=2, max_length_ratio=0.2, batch_size=8)
 PAIRS = [
     ("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
     ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
@@ -76,7 +76,7 @@ def test_files_are_scored_as_a_table_with_signatures_and_as_json(
     for shown in found["scores"]:
         assert f"{shown['value']:.2f}" in table
         assert shown["signature"] in table
-    greedy = Translator.load(run / "model", "cpu", DecodingConfig(beam_size=1, max_length_ratio=0.2))
+    greedy = Translator.load(run / "model", "cpu", SearchConfig(beam_size=1, max_length_ratio=0.2))
     assert found["scores"][1]["value"] == score(greedy.translate(SOURCES), REFERENCES)[1].value
 
 

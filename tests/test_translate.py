@@ -16,7 +16,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import train_tokenizer
 from nmt.model.encoder_decoder import Transformer
 from nmt.translate import main, read_chunks
@@ -25,7 +25,7 @@ from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
-DECODING = DecodingConfig(beam_size=2, max_length_ratio=0.2, batch_size=8, guard=False)
+DECODING = SearchConfig(beam_size=2, max_length_ratio=0.2, batch_size=8, guard=False)
 PAIRS = [
     ("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
     ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmt.config import DecodingConfig, require
+from nmt.config import SearchConfig, require
 from nmt.decode.hypothesis import Decoder, Demands, Hypothesis, demands_of, length_divisor, longest_output
 from nmt.decode.rules import (
     NEVER,
@@ -43,7 +43,7 @@ PACK = 8
 
 @torch.inference_mode()
 def search(
-    model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: DecodingConfig, demands: Sequence[Demands] = ()
+    model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, demands: Sequence[Demands] = ()
 ) -> list[list[Hypothesis]]:
     """The `options.n_best` best hypotheses of each sentence, best first and all different.
 
@@ -103,7 +103,7 @@ def best_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, beam_size: int)
 
 
 def diverse_continuations(
-    scores_NK: Tensor, log_probs_NKV: Tensor, free_NG: Tensor, options: DecodingConfig, width: int
+    scores_NK: Tensor, log_probs_NKV: Tensor, free_NG: Tensor, options: SearchConfig, width: int
 ) -> tuple[Tensor, Tensor]:
     """The same for beams in groups, one after the other: a piece costs a group what earlier groups have taken of it.
 
@@ -130,7 +130,7 @@ class Beams:
     """The live hypotheses of the sentences still in the batch, and the finished ones of all."""
 
     def __init__(
-        self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: DecodingConfig, demands: Sequence[Demands]
+        self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, demands: Sequence[Demands]
     ) -> None:
         n_sentences, device = src_BS.size(0), src_BS.device
         require(

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from nmt.config import DecodingConfig
+from nmt.config import SearchConfig
 from nmt.decode.phrases import Automaton
 from nmt.model.cache import DecoderCache
 from nmt.vocabulary import BOS, PAD, UNK
@@ -43,7 +43,7 @@ class Demands:
     """What one sentence's translation must be like, besides likely."""
 
     prefix: tuple[int, ...] = ()
-    """Pieces that it begins with (see `DecodingConfig.prefix_bias`)."""
+    """Pieces that it begins with (see `SearchConfig.prefix_bias`)."""
 
     phrases: Automaton | None = None
     """What must occur in it, and what must not."""
@@ -69,7 +69,7 @@ class Hypothesis:
     """False: it is as long as was allowed, so that EOS was its only choice."""
 
 
-def length_divisor(length: int | Tensor, options: DecodingConfig) -> float | Tensor:
+def length_divisor(length: int | Tensor, options: SearchConfig) -> float | Tensor:
     """What a log-probability is divided by for ranking: never less than for a shorter translation."""
     return (length if options.length_norm == "average" else (5 + length) / 6) ** options.length_penalty
 
@@ -84,7 +84,7 @@ def demanded(demands: Demands) -> int:
     return len(demands.prefix) + (most_distance(demands.phrases) if demands.phrases else 0)
 
 
-def longest_output(n_pieces: int, options: DecodingConfig, max_positions: int | None, demands: Demands) -> int:
+def longest_output(n_pieces: int, options: SearchConfig, max_positions: int | None, demands: Demands) -> int:
     """Most pieces, EOS not counted, that a source of `n_pieces` may become; what is demanded has room besides.
 
     Raises:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nmt.config import DecodingConfig
+from nmt.config import SearchConfig
 from nmt.decode.hypothesis import FORBIDDEN, Decoder, Demands, Hypothesis, length_divisor, longest_output
 from nmt.vocabulary import BOS, EOS
 
@@ -21,7 +21,7 @@ NEVER = -math.inf
 
 
 @torch.inference_mode()
-def sample(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: DecodingConfig) -> list[list[Hypothesis]]:
+def sample(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig) -> list[list[Hypothesis]]:
     """`options.samples` translations of each sentence, in the order drawn; the same one may come more than once.
 
     Log-probabilities are the model's own, whatever the temperature and the likely part drawn from.
@@ -89,7 +89,7 @@ def uniform(seed: int, source: Sequence[int], width: int, length: int, longest: 
     return torch.nn.functional.pad(numbers_TW.t(), (0, longest - length))
 
 
-def draw(logits_NWV: Tensor, draws_NW: Tensor, options: DecodingConfig) -> Tensor:
+def draw(logits_NWV: Tensor, draws_NW: Tensor, options: SearchConfig) -> Tensor:
     """A piece (N, W) for each number from 0 to 1: of logits at the temperature, cut to top_k, top_p and min_p."""
     scaled_NWV = logits_NWV / options.temperature
     places_NWV = None
@@ -109,7 +109,7 @@ def draw(logits_NWV: Tensor, draws_NW: Tensor, options: DecodingConfig) -> Tenso
     return (chosen_NW1 if places_NWV is None else places_NWV.gather(2, chosen_NW1))[:, :, 0]
 
 
-def hypothesis(ids: list[int], log_probs: list[float], limit: int, options: DecodingConfig) -> Hypothesis:
+def hypothesis(ids: list[int], log_probs: list[float], limit: int, options: SearchConfig) -> Hypothesis:
     length = ids.index(EOS) + 1
     log_prob = math.fsum(log_probs[:length])
     return Hypothesis(

@@ -63,7 +63,7 @@ def suspicions(source: str, translation: str, *, finished: bool = True, sure: bo
         source: one line.
         translation: of that line.
         finished: whether the search found the translation's end (`Translation.finished`).
-        sure: whether the model was as sure of it as it should be (`DecodingConfig.least_confidence`).
+        sure: whether the model was as sure of it as it should be (`SearchConfig.least_confidence`).
     """
     length, source_length = width(translation), width(source)
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nmt import __version__
-from nmt.config import Config, DecodingConfig
+from nmt.config import Config, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.shortlist import learn_shortlist
 from nmt.model.encoder_decoder import Transformer
@@ -58,9 +58,7 @@ def card(info: ModelInfo, parameters: int, pairs: int) -> str:
     )
 
 
-def least_confidence(
-    model: Transformer, tokenizer: Tokenizer, decoding: DecodingConfig, sources: Sequence[str]
-) -> float:
+def least_confidence(model: Transformer, tokenizer: Tokenizer, decoding: SearchConfig, sources: Sequence[str]) -> float:
     """What the confidence of UNSURE_SHARE of the translations is below."""
     plain = replace(decoding, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)
     found = Translator(model, tokenizer, plain).translate_n_best(sources)

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from nmt.config import DecodingConfig, TrainingConfig
+from nmt.config import SearchConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches
 from nmt.model.device import Numerics
 from nmt.model.encoder_decoder import Transformer
@@ -31,7 +31,7 @@ class Validator:
     ) -> None:
         self.model, self.config, self.numerics, self.processes = model, config, numerics, processes
         self.tokenizer, self.pairs, self.text = data.tokenizer, data.validation, data.validation_text
-        self.translator = Translator(model, data.tokenizer, DecodingConfig(beam_size=1, guard=False))
+        self.translator = Translator(model, data.tokenizer, SearchConfig(beam_size=1, guard=False))
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
         """Figures by their TensorBoard tags, and the translations (greedy, for speed) that BLEU and chrF are of."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from nmt import __version__
-from nmt.config import DecodingConfig, ModelConfig, from_json, require
+from nmt.config import ModelConfig, SearchConfig, from_json, require
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.shortlist import Shortlist
 from nmt.files import SUMS, check_sums, whole_folder
@@ -31,7 +31,7 @@ class ModelInfo:
     target: str
     corpus: str
     model: ModelConfig
-    decoding: DecodingConfig
+    decoding: SearchConfig
     version: str = __version__
 
 
@@ -69,10 +69,7 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Transf
     sizes = {"src_vocab_size": tokenizer.src_vocab_size, "tgt_vocab_size": tokenizer.tgt_vocab_size}
     try:
         raw = json.loads((folder / "config.json").read_text(encoding="utf8"))
-        settings = {
-            "model": from_json(ModelConfig, raw["model"]),
-            "decoding": from_json(DecodingConfig, raw["decoding"]),
-        }
+        settings = {"model": from_json(ModelConfig, raw["model"]), "decoding": from_json(SearchConfig, raw["decoding"])}
         info = from_json(ModelInfo, {f.name: raw[f.name] for f in fields(ModelInfo)} | settings)
         for name, size in sizes.items():
             require(raw[name] == size, f"{name} is {raw[name]}, and the tokenizer has {size} pieces")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from nmt.config import MOST_HYPOTHESES, DecodingConfig
+from nmt.config import MOST_HYPOTHESES, SearchConfig
 from nmt.text.items import recase
 from nmt.text.normalise import tidy
 from nmt.text.restore import Lifted, lift, relink, restore
@@ -26,7 +26,7 @@ class Translates(Protocol):
     """What `nmt.translation.translator.Translator` does."""
 
     def attempt(
-        self, requests: Sequence[Request], decoding: DecodingConfig, *, halved: bool = False
+        self, requests: Sequence[Request], decoding: SearchConfig, *, halved: bool = False
     ) -> list[list[Translation]]: ...
 
     def align(self, translation: Translation) -> list[tuple[int, int]]: ...
@@ -35,7 +35,7 @@ class Translates(Protocol):
 
 
 def repair(
-    translator: Translates, decoding: DecodingConfig, requests: Sequence[Request], found: list[list[Translation]]
+    translator: Translates, decoding: SearchConfig, requests: Sequence[Request], found: list[list[Translation]]
 ) -> list[list[Translation]]:
     """The n-best lists that were found first, or better ones. Each line's depends on that line alone."""
     lines = [
@@ -56,7 +56,7 @@ def repair(
     )
 
     def try_again(
-        name: str, chosen: list[Line], settings: DecodingConfig, before: Recase = str, after: Recase = str
+        name: str, chosen: list[Line], settings: SearchConfig, before: Recase = str, after: Recase = str
     ) -> None:
         if chosen:
             requests = [replace(line.request, text=recase(line.bare, before)) for line in chosen]

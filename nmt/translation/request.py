@@ -23,7 +23,7 @@ class Request:
 
     text: str
     prefix: str = ""
-    """The translation begins with this (see `DecodingConfig.prefix_bias`)."""
+    """The translation begins with this (see `SearchConfig.prefix_bias`)."""
     must: tuple[Term, ...] = ()
     must_not: tuple[str, ...] = ()
     """Words and phrases that must not occur."""

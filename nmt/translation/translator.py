@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from nmt.config import MOST_HYPOTHESES, DecodingConfig, DecodingPrecision, require
+from nmt.config import MOST_HYPOTHESES, DecodingPrecision, SearchConfig, require
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score, search
 from nmt.decode.ensemble import Ensemble
@@ -94,13 +94,13 @@ class Translator:
         self,
         model: Transformer | Sequence[Transformer],
         tokenizer: Tokenizer,
-        decoding: DecodingConfig | None = None,
+        decoding: SearchConfig | None = None,
         precision: DecodingPrecision = "fp32",
     ) -> None:
         """Args:
             model: is put into evaluation mode; several make an ensemble.
             tokenizer: the one that the model was trained with.
-            decoding: the defaults of `DecodingConfig` if not given.
+            decoding: the defaults of `SearchConfig` if not given.
             precision: fp32, bf16, int8 or auto (see `nmt.model.precision`).
 
         Raises:
@@ -112,11 +112,11 @@ class Translator:
         decoders = [IncrementalDecoder(one) for one in self.models]
         self.decoder: Decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
         self.tokenizer = tokenizer
-        self.decoding = decoding or DecodingConfig()
+        self.decoding = decoding or SearchConfig()
         self.languages = ("", "")
         """From which to which it translates, as its model folder tells."""
         self.shortlist: Shortlist | None = None
-        """What `DecodingConfig.shortlist` needs."""
+        """What `SearchConfig.shortlist` needs."""
         self.reranker: Reranker | None = None
         """If set, orders the hypotheses of the beam, or the samples, of each line."""
 
@@ -125,7 +125,7 @@ class Translator:
         cls,
         folder: Path | str | Sequence[Path | str],
         device: str | torch.device = "auto",
-        decoding: DecodingConfig | None = None,
+        decoding: SearchConfig | None = None,
         precision: DecodingPrecision = "auto",
     ) -> "Translator":
         """From a model folder, or several; with the decoding settings stored (in the first), unless others are given.
@@ -189,7 +189,7 @@ class Translator:
             yield from self.translate(chunk)
 
     def attempt(
-        self, requests: Sequence[Request], decoding: DecodingConfig, *, halved: bool = False
+        self, requests: Sequence[Request], decoding: SearchConfig, *, halved: bool = False
     ) -> list[list[Translation]]:
         """Translations as they are found, whatever they look like; of lines cut into shorter spans, if `halved`."""
         all_ids = self.tokenizer.encode_source([tidy(request.text)[0] for request in requests])
@@ -199,7 +199,7 @@ class Translator:
         demands = {span: self.demands(span, decoding) for span in distinct if span.demanding}
         # The spans that are searched in beams of one width: what a span demands changes nothing for the others.
         plain = self.settings(decoding, None)
-        kinds: dict[DecodingConfig, list[Span]] = {}
+        kinds: dict[SearchConfig, list[Span]] = {}
         for span in distinct:
             settings = self.settings(decoding, demands[span]) if span in demands else plain
             kinds.setdefault(settings, []).append(span)
@@ -218,7 +218,7 @@ class Translator:
             for request, spans in zip(requests, spans_of, strict=True)
         ]
 
-    def spans(self, ids: list[int], request: Request, decoding: DecodingConfig, halved: bool = False) -> list[Span]:
+    def spans(self, ids: list[int], request: Request, decoding: SearchConfig, halved: bool = False) -> list[Span]:
         """The parts that a source is translated in; none if it is blank."""
         if not ids:
             return []
@@ -243,7 +243,7 @@ class Translator:
     def prefix(self, request: Request) -> tuple[int, ...]:
         return tuple(self.tokenizer.encode_target([tidy(request.prefix)[0]])[0])
 
-    def settings(self, decoding: DecodingConfig, demands: Demands | None) -> DecodingConfig:
+    def settings(self, decoding: SearchConfig, demands: Demands | None) -> SearchConfig:
         """What a span is searched with: how many there are to choose from; how wide a beam brings what is demanded, and
         that it may be any piece.
         """
@@ -260,11 +260,11 @@ class Translator:
             batch_size=max(1, decoding.batch_size * decoding.beam_size // width),
         )
 
-    def batch_size(self, settings: DecodingConfig) -> int:
+    def batch_size(self, settings: SearchConfig) -> int:
         """Sentences of a batch: fewer if there are many rows of each."""
         return min(settings.batch_size, max(1, MOST_ROWS // (settings.samples or settings.beam_size)))
 
-    def find(self, demands: dict[Span, Demands], work: tuple[DecodingConfig, list[Span]]) -> list[list[Hypothesis]]:
+    def find(self, demands: dict[Span, Demands], work: tuple[SearchConfig, list[Span]]) -> list[list[Hypothesis]]:
         """Hypotheses for each span of a batch, as many as there is to choose from."""
         settings, batch = work
         src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
@@ -274,7 +274,7 @@ class Translator:
             return self.find_listed(src_BS, src_mask_BS, settings)
         return search(self.decoder, src_BS, src_mask_BS, settings, [demands.get(span, Demands()) for span in batch])
 
-    def find_listed(self, src_BS: Tensor, src_mask_BS: Tensor, settings: DecodingConfig) -> list[list[Hypothesis]]:
+    def find_listed(self, src_BS: Tensor, src_mask_BS: Tensor, settings: SearchConfig) -> list[list[Hypothesis]]:
         """Hypotheses of listed pieces only."""
         require(
             self.shortlist is not None,
@@ -287,7 +287,7 @@ class Translator:
         pieces = pieces_L.tolist()
         return [[replace(one, ids=[pieces[i] for i in one.ids]) for one in some] for some in found]
 
-    def demands(self, span: Span, decoding: DecodingConfig) -> Demands:
+    def demands(self, span: Span, decoding: SearchConfig) -> Demands:
         """Raises ValueError, for the user, if they can't be met."""
         require(not decoding.samples, "prefixes and phrases are searched for: they don't go with decoding.samples")
         phrases = Automaton(self.surfaces, span.must, span.must_not) if span.must or span.must_not else None
@@ -330,13 +330,13 @@ class Translator:
     def surfaces(self) -> Surfaces:
         return Surfaces(self.tokenizer.target_pieces(range(self.tokenizer.tgt_vocab_size)))
 
-    def n_candidates(self, decoding: DecodingConfig) -> int:
+    def n_candidates(self, decoding: SearchConfig) -> int:
         """How many translations of a line there are to choose from."""
         found = decoding.samples or decoding.beam_size
         return found if decoding.mbr != "none" or self.reranker else decoding.n_best
 
     def join(
-        self, source: str, spans: list[Span], found: list[list[Hypothesis]], decoding: DecodingConfig
+        self, source: str, spans: list[Span], found: list[list[Hypothesis]], decoding: SearchConfig
     ) -> list[Translation]:
         """The n_best translations of a line from the hypotheses of its spans."""
         if not found:

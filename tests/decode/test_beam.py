@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.config import DecodingConfig, ModelConfig
+from nmt.config import ModelConfig, SearchConfig
 from nmt.decode.beam import best_continuations, force_score, search
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import FORBIDDEN, Demands, Hypothesis
@@ -48,16 +48,16 @@ def batch(sources: list[list[int]]) -> tuple[Tensor, Tensor]:
     return src_BS, src_BS != PAD
 
 
-def find(model: Transformer, sources: list[list[int]], options: DecodingConfig) -> list[list[Hypothesis]]:
+def find(model: Transformer, sources: list[list[int]], options: SearchConfig) -> list[list[Hypothesis]]:
     return search(IncrementalDecoder(model), *batch(sources), options)
 
 
-def divisor(length: int, options: DecodingConfig) -> float:
+def divisor(length: int, options: SearchConfig) -> float:
     return float((length if options.length_norm == "average" else (5 + length) / 6) ** options.length_penalty)
 
 
 def ruled(
-    log_probs: list[float], ids: list[int], limit: int, options: DecodingConfig, prefix: Sequence[int]
+    log_probs: list[float], ids: list[int], limit: int, options: SearchConfig, prefix: Sequence[int]
 ) -> dict[int, float]:
     """What may follow `ids`, and the log-probability that it is chosen by: the definition of every rule."""
     step, n, bias = len(ids), options.no_repeat_ngram, options.prefix_bias
@@ -82,7 +82,7 @@ def ruled(
 
 
 def plain_beam_search(
-    model: Transformer, source: list[int], options: DecodingConfig, prefix: Sequence[int] = ()
+    model: Transformer, source: list[int], options: SearchConfig, prefix: Sequence[int] = ()
 ) -> list[tuple[float, list[int]]]:
     """The definition: one sentence, whole prefixes instead of a cache, and never an early end."""
     memory = model.encode(*batch([source]))
@@ -125,7 +125,7 @@ def test_batched_search_on_the_cache_with_early_stopping_is_the_plain_one(
     seed: int, vocab_size: int, beam_size: int, penalty: float
 ) -> None:
     model, sources = random_model(seed, vocab_size), random_sources(seed, vocab_size, n=3, longest=4)
-    options = DecodingConfig(beam_size=beam_size, n_best=(beam_size + 1) // 2, length_penalty=penalty)
+    options = SearchConfig(beam_size=beam_size, n_best=(beam_size + 1) // 2, length_penalty=penalty)
     for found, source in zip(find(model, sources, options), sources, strict=True):
         expected = plain_beam_search(model, source, options)[: options.n_best]
         assert [h.ids for h in found] == [ids for _, ids in expected]
@@ -156,7 +156,7 @@ def test_every_rule_is_its_plain_definition(
     seed: int, rules: dict[str, Any], beams: tuple[int, int], diversity: float
 ) -> None:
     model, sources = random_model(seed), random_sources(seed, n=3, longest=4)
-    options = DecodingConfig(beam_size=beams[0], beam_groups=beams[1], diversity=diversity, n_best=beams[0], **rules)
+    options = SearchConfig(beam_size=beams[0], beam_groups=beams[1], diversity=diversity, n_best=beams[0], **rules)
     for found, source in zip(find(model, sources, options), sources, strict=True):
         expected = plain_beam_search(model, source, options)[: options.n_best]
         assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
@@ -176,7 +176,7 @@ def test_translations_begin_with_their_prefix_or_lean_to_it(
     seed: int, rules: dict[str, Any], bias: float, beam_size: int, prefixes: list[list[int]]
 ) -> None:
     model, sources = random_model(seed), random_sources(seed, n=3, longest=4)
-    options = DecodingConfig(beam_size=beam_size, prefix_bias=bias, **rules)
+    options = SearchConfig(beam_size=beam_size, prefix_bias=bias, **rules)
     demands = [Demands(prefix=tuple(prefix)) for prefix in prefixes]
     results = search(IncrementalDecoder(model), *batch(sources), options, demands)
     for (found, *_), source, prefix in zip(results, sources, prefixes, strict=True):
@@ -192,7 +192,7 @@ def test_rules_change_the_choice_but_not_what_the_model_gives(
     seed: int, rules: dict[str, Any], coverage: float
 ) -> None:
     model, sources = random_model(seed), random_sources(seed, n=3)
-    options = DecodingConfig(beam_size=4, beam_groups=2, n_best=2, coverage_penalty=coverage, **rules)
+    options = SearchConfig(beam_size=4, beam_groups=2, n_best=2, coverage_penalty=coverage, **rules)
     for found, source in zip(find(model, sources, options), sources, strict=True):
         assert_forced_scores(model, source, found)
 
@@ -201,7 +201,7 @@ def test_rules_change_the_choice_but_not_what_the_model_gives(
 @given(seed=seeds, weight=st.sampled_from([0.2, 1.0, 5.0]))
 def test_the_coverage_penalty_is_that_of_gnmt(seed: int, weight: float) -> None:
     model, sources = random_model(seed), random_sources(seed, n=4)
-    options = DecodingConfig(beam_size=5, n_best=5, coverage_penalty=weight)
+    options = SearchConfig(beam_size=5, n_best=5, coverage_penalty=weight)
     for found, source in zip(find(model, sources, options), sources, strict=True):
         for h in found:
             weights: list[Tensor] = []
@@ -213,7 +213,7 @@ def test_the_coverage_penalty_is_that_of_gnmt(seed: int, weight: float) -> None:
 
 def test_groups_differ_more_the_more_diversity_is_asked_for() -> None:
     def distinct(diversity: float) -> int:
-        options = DecodingConfig(beam_size=6, beam_groups=3, n_best=6, diversity=diversity)
+        options = SearchConfig(beam_size=6, beam_groups=3, n_best=6, diversity=diversity)
         found = find(random_model(3), random_sources(3), options)
         return sum(len({tuple(h.ids[:2]) for h in hypotheses}) for hypotheses in found)
 
@@ -224,7 +224,7 @@ def test_groups_differ_more_the_more_diversity_is_asked_for() -> None:
 @given(seed=seeds)
 def test_a_beam_of_one_takes_the_most_probable_piece_each_time(seed: int) -> None:
     model, sources = random_model(seed), random_sources(seed)
-    for (found,), source in zip(find(model, sources, DecodingConfig(beam_size=1)), sources, strict=True):
+    for (found,), source in zip(find(model, sources, SearchConfig(beam_size=1)), sources, strict=True):
         memory, ids = model.encode(*batch([source])), [BOS]
         while ids[-1] != EOS and len(ids) <= 2 * len(source) + 10:
             logits_V = model.decode(torch.tensor([ids]), memory)[0, -1]
@@ -237,7 +237,7 @@ def test_a_beam_of_one_takes_the_most_probable_piece_each_time(seed: int) -> Non
 @given(seed=seeds, beam_size=st.integers(1, 5), order=st.permutations(range(6)), size=st.integers(1, 5))
 def test_neighbours_in_the_batch_change_nothing(seed: int, beam_size: int, order: list[int], size: int) -> None:
     model, sources = random_model(seed), random_sources(seed)
-    options = DecodingConfig(beam_size=beam_size, n_best=beam_size)
+    options = SearchConfig(beam_size=beam_size, n_best=beam_size)
     together = find(model, sources, options)
     parts = [order[i : i + size] for i in range(0, len(order), size)]
     for part in parts:
@@ -259,7 +259,7 @@ def assert_forced_scores(model: Transformer, source: list[int], found: list[Hypo
 @given(seed=seeds, penalty=st.sampled_from([0.0, 1.0]))
 def test_a_hypothesis_has_the_score_that_the_model_gives_it_when_forced(seed: int, penalty: float) -> None:
     model, sources = random_model(seed), random_sources(seed)
-    options = DecodingConfig(beam_size=4, n_best=3, length_penalty=penalty)
+    options = SearchConfig(beam_size=4, n_best=3, length_penalty=penalty)
     for found, source in zip(find(model, sources, options), sources, strict=True):
         assert_forced_scores(model, source, found)
         for h in found:
@@ -270,7 +270,7 @@ def test_a_hypothesis_has_the_score_that_the_model_gives_it_when_forced(seed: in
 @given(seed=seeds, beam_size=st.integers(1, 6))
 def test_n_best_are_as_many_as_asked_for_all_different_and_best_first(seed: int, beam_size: int) -> None:
     for n_best in range(1, beam_size + 1):
-        options = DecodingConfig(beam_size=beam_size, n_best=n_best)
+        options = SearchConfig(beam_size=beam_size, n_best=n_best)
         for found in find(random_model(seed), random_sources(seed), options):
             assert len({tuple(h.ids) for h in found}) == n_best
             assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
@@ -280,14 +280,14 @@ def test_n_best_are_as_many_as_asked_for_all_different_and_best_first(seed: int,
 @given(seed=seeds)
 def test_fewer_best_are_the_first_of_more(seed: int) -> None:
     model, sources = random_model(seed), random_sources(seed)
-    more, fewer = (find(model, sources, DecodingConfig(beam_size=5, n_best=n)) for n in (5, 2))
+    more, fewer = (find(model, sources, SearchConfig(beam_size=5, n_best=n)) for n in (5, 2))
     assert [[h.ids for h in found[:2]] for found in more] == [[h.ids for h in found] for found in fewer]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_beam_wide_enough_finds_the_best_of_all_sequences(seed: int) -> None:
     model, source = random_model(seed, vocab_size=6), [[4, 5, 5]]
-    options = DecodingConfig(beam_size=2**7, n_best=20, max_length=6)
+    options = SearchConfig(beam_size=2**7, n_best=20, max_length=6)
     every = [list(ids) for length in range(7) for ids in product((4, 5), repeat=length)]
     tgt_BT, tgt_mask_BT = batch(every)
     src_BS, src_mask_BS = (x.expand(len(every), -1) for x in batch(source))
@@ -302,7 +302,7 @@ def test_a_beam_wide_enough_finds_the_best_of_all_sequences(seed: int) -> None:
 @given(seed=seeds, ratio=st.sampled_from([0.1, 1.0, 2.5]), beam_size=st.integers(1, 4))
 def test_each_sentence_has_its_own_longest_length(seed: int, ratio: float, beam_size: int) -> None:
     sources = random_sources(seed)
-    options = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_length_ratio=ratio)
+    options = SearchConfig(beam_size=beam_size, n_best=beam_size, max_length_ratio=ratio)
     for source, found in zip(sources, find(random_model(seed), sources, options), strict=True):
         limit = int(ratio * len(source)) + 10
         assert all(len(h.ids) <= limit and h.finished == (len(h.ids) < limit) for h in found)
@@ -313,7 +313,7 @@ def test_each_sentence_has_its_own_longest_length(seed: int, ratio: float, beam_
 def test_unk_bos_and_pad_are_never_written_however_probable(seed: int, beam_size: int) -> None:
     model = random_model(seed)
     model.output.weight[list(FORBIDDEN)] *= 20
-    options = DecodingConfig(beam_size=beam_size, n_best=beam_size)
+    options = SearchConfig(beam_size=beam_size, n_best=beam_size)
     for found in find(model, random_sources(seed), options):
         assert not {i for h in found for i in h.ids} & {*FORBIDDEN, EOS}
 
@@ -344,14 +344,14 @@ def test_learned_positions_bound_the_output() -> None:
         max_positions=8,
         tied_embeddings="none",
     )
-    found = find(random_model(1, config=config), [[4, 5, 6], [7]], DecodingConfig(max_length_ratio=5.0))
+    found = find(random_model(1, config=config), [[4, 5, 6], [7]], SearchConfig(max_length_ratio=5.0))
     assert all(len(h.ids) <= 7 for (h,) in found)
-    found = find(random_model(1, config=config), [[4, 5, 6], [7]], DecodingConfig(min_length=20))
+    found = find(random_model(1, config=config), [[4, 5, 6], [7]], SearchConfig(min_length=20))
     assert all(len(h.ids) == 7 for (h,) in found)
 
 
 def test_a_vocabulary_smaller_than_the_beam_yields_what_there_is() -> None:
-    (found,) = find(random_model(1, vocab_size=5), [[4]], DecodingConfig(beam_size=5, n_best=5))
+    (found,) = find(random_model(1, vocab_size=5), [[4]], SearchConfig(beam_size=5, n_best=5))
     assert len({tuple(h.ids) for h in found}) == len(found) > 0
 
 
@@ -359,7 +359,7 @@ def test_broken_weights_are_named_instead_of_searched_forever() -> None:
     model = random_model(1)
     model.output.weight.fill_(torch.nan)
     with pytest.raises(ValueError, match="not numbers"):
-        find(model, [[4, 5]], DecodingConfig())
+        find(model, [[4, 5]], SearchConfig())
 
 
 def learn_to_reverse(vocab_size: int = 10) -> Transformer:
@@ -390,7 +390,7 @@ def test_a_model_that_learned_to_reverse_does_so_with_and_without_a_beam() -> No
         model = learn_to_reverse()
     unseen = random_sources(10**6, vocab_size=10, n=100, longest=5)
     for beam_size in (1, 4):
-        found: list[list[Hypothesis]] = find(model, unseen, DecodingConfig(beam_size=beam_size))
+        found: list[list[Hypothesis]] = find(model, unseen, SearchConfig(beam_size=beam_size))
         right = sum(best.ids == source[::-1] and best.finished for (best,), source in zip(found, unseen, strict=True))
         assert right >= 98
 
@@ -403,7 +403,7 @@ def test_an_ensemble_means_its_models_probabilities(seed: int, beam_size: int) -
     sources = random_sources(seed, n=3)
     ensemble = Ensemble([IncrementalDecoder(model) for model in models])
     for found, source in zip(
-        search(ensemble, *batch(sources), DecodingConfig(beam_size=beam_size, n_best=beam_size)), sources, strict=True
+        search(ensemble, *batch(sources), SearchConfig(beam_size=beam_size, n_best=beam_size)), sources, strict=True
     ):
         for h in found:
             one, two = (force_score(model, *batch([source]), *batch([h.ids]))[0].exp() for model in models)
@@ -412,7 +412,7 @@ def test_an_ensemble_means_its_models_probabilities(seed: int, beam_size: int) -
 
 def test_an_ensemble_of_one_model_twice_is_that_model() -> None:
     model, sources = IncrementalDecoder(random_model(1)), random_sources(1)
-    alone, twice = (search(m, *batch(sources), DecodingConfig()) for m in (model, Ensemble([model, model])))
+    alone, twice = (search(m, *batch(sources), SearchConfig()) for m in (model, Ensemble([model, model])))
     assert [h.ids for (h,) in twice] == [h.ids for (h,) in alone]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.config import DecodingConfig, ModelConfig
+from nmt.config import ModelConfig, SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.hypothesis import Demands, Hypothesis
 from nmt.decode.phrases import Automaton, Surfaces
@@ -63,7 +63,7 @@ def test_phrases_that_must_occur_do_and_those_that_must_not_do_not(
         automaton = Automaton(SURFACES, must, must_not)
     except ValueError:
         return  # they contradict each other
-    options = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_length_ratio=ratio, no_repeat_ngram=no_repeat)
+    options = SearchConfig(beam_size=beam_size, n_best=beam_size, max_length_ratio=ratio, no_repeat_ngram=no_repeat)
     model = random_model(seed)
     (found,) = search(IncrementalDecoder(model), *batch([[5, 6]]), options, [Demands(phrases=automaton)])
     assert found
@@ -80,7 +80,7 @@ def test_phrases_that_must_occur_do_and_those_that_must_not_do_not(
 @given(seed=seeds, must=words, beam_size=st.integers(1, 4))
 def test_a_demand_concerns_its_own_sentence_only(seed: int, must: str, beam_size: int) -> None:
     decoder = IncrementalDecoder(random_model(seed))
-    sources, options = [[5, 6, 7], [9], [10, 11]], DecodingConfig(beam_size=beam_size)
+    sources, options = [[5, 6, 7], [9], [10, 11]], SearchConfig(beam_size=beam_size)
     demands = [Demands(), Demands(phrases=Automaton(SURFACES, [[must]], [])), Demands()]
     together = search(decoder, *batch(sources), options, demands)
     for source, demand, (best, *_) in zip(sources, demands, together, strict=True):
@@ -92,7 +92,7 @@ def test_a_demand_concerns_its_own_sentence_only(seed: int, must: str, beam_size
 @given(seed=seeds, must=words, start=st.sampled_from(["▁a", "▁b", "▁c"]))
 def test_a_prefix_and_phrases_are_met_together(seed: int, must: str, start: str) -> None:
     demands = [Demands((PIECES.index(start),), Automaton(SURFACES, [[must]], []))]
-    ((best,),) = search(IncrementalDecoder(random_model(seed)), *batch([[5, 6]]), DecodingConfig(), demands)
+    ((best,),) = search(IncrementalDecoder(random_model(seed)), *batch([[5, 6]]), SearchConfig(), demands)
     assert PIECES[best.ids[0]] == start
     assert occurs(must, text(best))
 
@@ -100,10 +100,10 @@ def test_a_prefix_and_phrases_are_met_together(seed: int, must: str, start: str)
 def test_what_is_met_anyway_changes_nothing() -> None:
     decoder, met = IncrementalDecoder(random_model(5)), 0
     for first in range(4, len(PIECES)):
-        ((free,),) = search(decoder, *batch([[first]]), DecodingConfig(beam_size=4))
+        ((free,),) = search(decoder, *batch([[first]]), SearchConfig(beam_size=4))
         for word in re.findall("[abc]+", text(free)):
             demands = [Demands(phrases=Automaton(SURFACES, [[word]], []))]
-            ((best,),) = search(decoder, *batch([[first]]), DecodingConfig(beam_size=4), demands)
+            ((best,),) = search(decoder, *batch([[first]]), SearchConfig(beam_size=4), demands)
             met += 1
             assert best.score >= free.score - 1e-4 or occurs(word, text(best))
     assert met > 5
@@ -112,4 +112,4 @@ def test_what_is_met_anyway_changes_nothing() -> None:
 def test_groups_and_phrases_are_not_combined() -> None:
     demands = [Demands(phrases=Automaton(SURFACES, [["a"]], []))]
     with pytest.raises(ValueError, match="beam_groups is 2"):
-        search(IncrementalDecoder(random_model(1)), *batch([[5]]), DecodingConfig(beam_size=4, beam_groups=2), demands)
+        search(IncrementalDecoder(random_model(1)), *batch([[5]]), SearchConfig(beam_size=4, beam_groups=2), demands)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.config import DecodingConfig, ModelConfig
+from nmt.config import ModelConfig, SearchConfig
 from nmt.decode.beam import force_score
 from nmt.decode.hypothesis import FORBIDDEN
 from nmt.decode.sampling import draw, sample
@@ -42,7 +42,7 @@ SOURCES = [[5, 6, 7, 8, 9], [4], [20, 21, 22], [9, 9, 9, 9], [11, 12]]
 @given(seed=seeds, order=st.permutations(range(5)), size=st.integers(1, 5), temperature=st.sampled_from([0.5, 1.5]))
 def test_samples_are_the_same_in_every_batch(seed: int, order: list[int], size: int, temperature: float) -> None:
     model = IncrementalDecoder(random_model(seed))
-    options = DecodingConfig(samples=3, temperature=temperature, seed=seed)
+    options = SearchConfig(samples=3, temperature=temperature, seed=seed)
     together = sample(model, *batch(SOURCES), options)
     for part in (order[i : i + size] for i in range(0, 5, size)):
         for i, apart in zip(part, sample(model, *batch([SOURCES[i] for i in part]), options), strict=True):
@@ -51,7 +51,7 @@ def test_samples_are_the_same_in_every_batch(seed: int, order: list[int], size: 
 
 def test_another_seed_draws_others() -> None:
     model = IncrementalDecoder(random_model(1))
-    one, two = (sample(model, *batch(SOURCES), DecodingConfig(samples=4, seed=seed)) for seed in (1, 2))
+    one, two = (sample(model, *batch(SOURCES), SearchConfig(samples=4, seed=seed)) for seed in (1, 2))
     assert [[h.ids for h in found] for found in one] != [[h.ids for h in found] for found in two]
 
 
@@ -60,7 +60,7 @@ def test_another_seed_draws_others() -> None:
 @torch.no_grad()
 def test_a_sample_has_the_score_that_the_model_gives_it_when_forced(seed: int, top_k: int, top_p: float) -> None:
     model = random_model(seed)
-    options = DecodingConfig(samples=4, top_k=top_k, top_p=top_p, temperature=0.8)
+    options = SearchConfig(samples=4, top_k=top_k, top_p=top_p, temperature=0.8)
     for found, source in zip(sample(IncrementalDecoder(model), *batch(SOURCES), options), SOURCES, strict=True):
         limit = 2 * len(source) + 10
         for h in found:
@@ -74,7 +74,7 @@ def test_a_sample_has_the_score_that_the_model_gives_it_when_forced(seed: int, t
 @many
 @given(seed=seeds, min_length=st.integers(0, 5), extra=st.integers(0, 4))
 def test_samples_keep_to_their_lengths(seed: int, min_length: int, extra: int) -> None:
-    options = DecodingConfig(samples=5, min_length=min_length, max_length=min_length + extra or 1)
+    options = SearchConfig(samples=5, min_length=min_length, max_length=min_length + extra or 1)
     for found in sample(IncrementalDecoder(random_model(seed)), *batch(SOURCES), options):
         assert all(min_length <= len(h.ids) <= options.max_length for h in found)
 
@@ -82,16 +82,16 @@ def test_samples_keep_to_their_lengths(seed: int, min_length: int, extra: int) -
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (DecodingConfig(), [0.4, 0.3, 0.2, 0.1]),
-        (DecodingConfig(top_k=2), [4 / 7, 3 / 7, 0, 0]),
-        (DecodingConfig(top_p=0.69), [4 / 7, 3 / 7, 0, 0]),
-        (DecodingConfig(top_p=0.71), [4 / 9, 3 / 9, 2 / 9, 0]),
-        (DecodingConfig(min_p=0.45), [4 / 9, 3 / 9, 2 / 9, 0]),
-        (DecodingConfig(temperature=0.5), [16 / 30, 9 / 30, 4 / 30, 1 / 30]),
-        (DecodingConfig(top_k=3, top_p=0.6, temperature=1.0), [4 / 7, 3 / 7, 0, 0]),
+        (SearchConfig(), [0.4, 0.3, 0.2, 0.1]),
+        (SearchConfig(top_k=2), [4 / 7, 3 / 7, 0, 0]),
+        (SearchConfig(top_p=0.69), [4 / 7, 3 / 7, 0, 0]),
+        (SearchConfig(top_p=0.71), [4 / 9, 3 / 9, 2 / 9, 0]),
+        (SearchConfig(min_p=0.45), [4 / 9, 3 / 9, 2 / 9, 0]),
+        (SearchConfig(temperature=0.5), [16 / 30, 9 / 30, 4 / 30, 1 / 30]),
+        (SearchConfig(top_k=3, top_p=0.6, temperature=1.0), [4 / 7, 3 / 7, 0, 0]),
     ],
 )
-def test_pieces_are_drawn_as_often_as_they_are_likely(options: DecodingConfig, expected: list[float]) -> None:
+def test_pieces_are_drawn_as_often_as_they_are_likely(options: SearchConfig, expected: list[float]) -> None:
     order = [2, 0, 3, 1]
     logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()[torch.tensor(order)]
     numbers = (torch.arange(10_000, dtype=torch.float64) + 0.5) / 10_000
@@ -103,7 +103,7 @@ def test_pieces_are_drawn_as_often_as_they_are_likely(options: DecodingConfig, e
 @pytest.mark.parametrize("number", [0.0, 1 - 2**-53])
 def test_what_is_forbidden_is_never_drawn(number: float) -> None:
     logits = torch.tensor([[[-torch.inf, 1.0, -torch.inf, 0.0, -torch.inf]]])
-    for options in (DecodingConfig(), DecodingConfig(top_k=4), DecodingConfig(top_p=0.999), DecodingConfig(min_p=0.1)):
+    for options in (SearchConfig(), SearchConfig(top_k=4), SearchConfig(top_p=0.999), SearchConfig(min_p=0.1)):
         assert int(draw(logits, torch.tensor([[number]], dtype=torch.float64), options)) in (1, 3)
 
 
@@ -112,4 +112,4 @@ def test_broken_weights_are_named() -> None:
     with torch.no_grad():
         model.output.weight.fill_(torch.nan)
     with pytest.raises(ValueError, match="not numbers"):
-        sample(IncrementalDecoder(model), *batch([[4]]), DecodingConfig(samples=2))
+        sample(IncrementalDecoder(model), *batch([[4]]), SearchConfig(samples=2))

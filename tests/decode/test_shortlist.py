@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.batches import Pairs, Sequences
 from nmt.data.tokenizer import train_tokenizer
 from nmt.decode import shortlist
@@ -31,7 +31,7 @@ PAIRS = [
     ("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
     ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
 ]
-OPTIONS = DecodingConfig(beam_size=3, max_length_ratio=0.5, batch_size=4, guard=False, shortlist=CANDIDATES)
+OPTIONS = SearchConfig(beam_size=3, max_length_ratio=0.5, batch_size=4, guard=False, shortlist=CANDIDATES)
 
 
 @pytest.fixture(scope="module")

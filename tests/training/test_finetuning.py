@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.config import ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, hide_pieces, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model.encoder_decoder import Transformer
@@ -35,7 +35,7 @@ def new_model(config: ModelConfig, words: Tokenizer, seed: int) -> Transformer:
 
 
 def folder_of(model: Transformer, words: Tokenizer, folder: Path) -> Path:
-    info = ModelInfo("de", "en", "test", model.config, DecodingConfig())
+    info = ModelInfo("de", "en", "test", model.config, SearchConfig())
     save_model(folder, dict(model.named_parameters()), words, info, "A test.\n")
     return folder
 

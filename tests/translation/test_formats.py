@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model.encoder_decoder import Transformer
 from nmt.translate import main
@@ -25,7 +25,7 @@ from nmt.translation.request import Request, Term
 from nmt.translation.translator import Translator
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32, tied_embeddings="none")
-SHORT = DecodingConfig(beam_size=2, max_length_ratio=0.3, batch_size=4, guard=False)
+SHORT = SearchConfig(beam_size=2, max_length_ratio=0.3, batch_size=4, guard=False)
 PAIRS = [
     ("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
     ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
@@ -258,7 +258,7 @@ def test_an_ensemble_scores_by_its_mean_probability(tokenizer: Tokenizer) -> Non
 
 def test_samples_and_minimum_bayes_risk_choose_among_what_was_drawn(translator: Translator) -> None:
     def translations(**options: Any) -> list[str]:
-        decoding = DecodingConfig(max_length_ratio=0.3, guard=False, **options)
+        decoding = SearchConfig(max_length_ratio=0.3, guard=False, **options)
         other = Translator(translator.model, translator.tokenizer, decoding)
         return [one.text for one in other.translate_n_best([PAIRS[0][0]])[0]]
 
@@ -272,7 +272,7 @@ def test_samples_and_minimum_bayes_risk_choose_among_what_was_drawn(translator: 
 
 @pytest.mark.parametrize("options", [{"samples": 3, "mbr": "chrf"}, {"samples": 2, "beam_size": 1, "mbr": "bleu"}])
 def test_fewer_samples_than_the_beam_has_hypotheses_will_do(translator: Translator, options: dict[str, Any]) -> None:
-    other = Translator(translator.model, translator.tokenizer, DecodingConfig(guard=False, **options))
+    other = Translator(translator.model, translator.tokenizer, SearchConfig(guard=False, **options))
     assert len(other.translate(["Hund"])) == 1
 
 
@@ -291,7 +291,7 @@ def test_the_widest_beams_and_the_most_samples_go_with_phrases_and_the_guard(tra
     wide = Translator(translator.model, translator.tokenizer, replace(SHORT, guard=True, beam_size=200, max_length=3))
     assert "dog" in wide.translate([Request("Hund", must=(Term(("dog",)),))])[0]
     many = Translator(
-        translator.model, translator.tokenizer, DecodingConfig(samples=201, n_best=201, max_length=2, beam_size=1)
+        translator.model, translator.tokenizer, SearchConfig(samples=201, n_best=201, max_length=2, beam_size=1)
     )
     assert 1 <= len(many.translate_n_best(["Hund"])[0]) <= 201
 
@@ -312,16 +312,16 @@ def test_a_string_is_no_list_of_lines(translator: Translator) -> None:
 
 
 def test_any_scorer_can_order_what_was_found(translator: Translator) -> None:
-    other = Translator(translator.model, translator.tokenizer, DecodingConfig(beam_size=4, n_best=4, guard=False))
+    other = Translator(translator.model, translator.tokenizer, SearchConfig(beam_size=4, n_best=4, guard=False))
     (found,) = other.translate_n_best(["Hund"])
-    other.decoding = DecodingConfig(beam_size=4, n_best=1, guard=False)
+    other.decoding = SearchConfig(beam_size=4, n_best=1, guard=False)
     other.reranker = lambda source, translations: [-abs(t.score - found[2].score) for t in translations]
     (((best),),) = other.translate_n_best(["Hund"])
     assert best.text == found[2].text
 
 
 def test_samples_and_demands_are_not_combined(translator: Translator) -> None:
-    other = Translator(translator.model, translator.tokenizer, DecodingConfig(samples=2, guard=False))
+    other = Translator(translator.model, translator.tokenizer, SearchConfig(samples=2, guard=False))
     job = Translating(other, Text(other), Demands(prefix="The"))
     assert job.answer([b"Hund"]).count(b"\n") == 1
     with pytest.raises(ValueError, match="they don't go with"):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import train_tokenizer
 from nmt.files import check_sums, sha256, whole_folder
 from nmt.model.encoder_decoder import Transformer
@@ -99,7 +99,7 @@ def model_folder(tmp_path: Path) -> Path:
         tmp_path / "model",
         dict(model.named_parameters()),
         tokenizer,
-        ModelInfo("de", "en", "x", config, DecodingConfig()),
+        ModelInfo("de", "en", "x", config, SearchConfig()),
         "",
     )
     return tmp_path / "model"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nmt
-from nmt.config import DecodingConfig, ModelConfig, TokenizerConfig
+from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.model.encoder_decoder import Transformer
@@ -25,7 +25,7 @@ from nmt.translation.spans import Span, cut_points, make_batches
 from nmt.translation.translator import Translator, best_joins, find_model
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
-SHORT = DecodingConfig(beam_size=2, max_length_ratio=0.5, batch_size=4, guard=False)
+SHORT = SearchConfig(beam_size=2, max_length_ratio=0.5, batch_size=4, guard=False)
 PAIRS = [
     ("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
     ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
@@ -300,7 +300,7 @@ def frozen_model(positions: str) -> Transformer:
 def test_a_frozen_model_prints_its_exact_text(
     positions: str, beam_size: int, expected: list[tuple[str, float]]
 ) -> None:
-    options = DecodingConfig(beam_size=beam_size, max_length_ratio=0.2, guard=False)
+    options = SearchConfig(beam_size=beam_size, max_length_ratio=0.2, guard=False)
     found = Translator(frozen_model(positions), Syllables(), options).translate_n_best(
         ["kakadu", "torado", "tomatetomatetomate"]
     )
@@ -313,10 +313,10 @@ class Scripted(Translator):
 
     def __init__(self, translator: Translator, *attempts: list[str]) -> None:
         super().__init__(translator.model, translator.tokenizer, replace(SHORT, guard=True))
-        self.attempts, self.asked = list(attempts), list[tuple[list[Request], DecodingConfig]]()
+        self.attempts, self.asked = list(attempts), list[tuple[list[Request], SearchConfig]]()
 
     def attempt(
-        self, requests: Sequence[Request], decoding: DecodingConfig, *, halved: bool = False
+        self, requests: Sequence[Request], decoding: SearchConfig, *, halved: bool = False
     ) -> list[list[Translation]]:
         self.asked.append((list(requests), decoding))
         part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
