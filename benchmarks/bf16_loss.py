@@ -22,10 +22,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from nmt.cli import load_config
 from nmt.config import Config
-from nmt.data.prepared import Prepared, prepare_run
+from nmt.data.prepared import Prepared, prepare
 from nmt.model.device import choose_device, choose_precision
 from nmt.training.data import TrainingData
-from nmt.training.loop import Window, make_trainer
+from nmt.training.loop import make_trainer
+from nmt.training.monitor import Window
 
 PRODUCTS = {
     torch.ops.aten.mm.default,
@@ -58,7 +59,7 @@ def main() -> int:
     config = replace(config, data=replace(config.data, corpus=args.corpus), name="run")
     with tempfile.TemporaryDirectory() as runs:
         config = replace(config, runs=runs)
-        prepared = prepare_run(config, print)
+        prepared = prepare(None, config, Path(runs) / "run")
         curves = {dtype: curve(config, prepared, dtype, args) for dtype in ("fp32", "bf16")}
     table = Table("updates", "fp32", "bf16", "difference", title="validation nll, nats a piece")
     for step in curves["fp32"]:
@@ -73,9 +74,9 @@ def main() -> int:
 def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespace) -> dict[int, float]:
     """Validation nll by the number of updates."""
     training = replace(config.training, precision=dtype, threads=args.threads)
-    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
+    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = make_trainer(replace(config, training=training), data, Path(folder), print)
+        trainer = make_trainer(replace(config, training=training), data, Path(folder))
     emulated = dtype == "bf16" and choose_precision("auto", choose_device(training.device)) == "fp32"
     print(f"{dtype}{', rounded products' if emulated else ''}: {trainer.numerics}", file=sys.stderr)
     batches, found = trainer.batches(), {}
@@ -84,7 +85,7 @@ def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespa
             trainer.step(batches, Window())
             if step % args.every == 0:
                 trainer.model.eval()
-                found[step] = trainer.validator.loss()["nll"]
+                found[step] = trainer.validator.measure_loss()["nll"]
                 print(f"{dtype}, {step:,} updates: validation nll {found[step]:.4f}", file=sys.stderr, flush=True)
     return found
 

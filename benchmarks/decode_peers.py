@@ -18,8 +18,9 @@ from typing import Any
 
 import torch
 
-from nmt.config import require
+from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.fields import require
 from nmt.model.positions import sinusoids
 from nmt.scoring.metrics import score
 from nmt.translation.model_folder import load_model
@@ -28,12 +29,16 @@ from nmt.vocabulary import BOS, EOS, PAD
 # Longest output of the peers; none of the test set's comes near.
 MAX_LENGTH = 100
 
+Weights = dict[str, torch.Tensor]
+
 
 @dataclass(frozen=True)
 class Job:
     """What to translate, and how."""
 
-    model: Any  # a Transformer, whose parts mypy takes for any modules
+    config: ModelConfig
+    weights: Weights
+    """Those of the model folder, by name; a tied one has all of its names."""
     tokenizer: Tokenizer
     sources: list[list[int]]
     beam: int
@@ -44,33 +49,33 @@ def ctranslate2(job: Job, compute_type: str) -> Callable[[], list[list[int]]]:
     from ctranslate2 import Translator
     from ctranslate2.specs import TransformerSpec
 
-    config, vocabulary = job.model.config, job.tokenizer.target_pieces(range(job.tokenizer.tgt_vocab_size))
+    config, weights, vocabulary = (
+        job.config,
+        job.weights,
+        job.tokenizer.target_pieces(range(job.tokenizer.tgt_vocab_size)),
+    )
     spec = TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers), config.n_heads, pre_norm=config.norm_position == "pre"
     )
     spec.config.decoder_start_token, spec.config.add_source_eos = "<s>", True
-    for side, embedding, blocks in (
-        (spec.encoder, job.model.src_embedding, job.model.encoder),
-        (spec.decoder, job.model.tgt_embedding, job.model.decoder),
+    for side, name, embedding, embeddings in (
+        (spec.encoder, "encoder", "src_embedding", spec.encoder.embeddings[0]),
+        (spec.decoder, "decoder", "tgt_embedding", spec.decoder.embeddings),
     ):
-        embeddings = side.embeddings[0] if side is spec.encoder else side.embeddings
-        embeddings.weight = embedding.weight.detach().numpy()
+        embeddings.weight = weights[f"{embedding}.weight"].numpy()
         side.scale_embeddings = True
         side.position_encodings.encodings = sinusoids(512, config.d_model).numpy()
-        for layer, block in zip(side.layer, blocks, strict=True):
-            fill_attention(
-                layer.self_attention, [block.self_attention.qkv, block.self_attention.out], block.around_self.norm
-            )
+        for i, layer in enumerate(side.layer):
+            block = part(weights, f"{name}.{i}")
+            fill_attention(layer.self_attention, block, "self", ["qkv", "out"])
             if side is spec.decoder:
-                cross = block.cross_attention
-                fill_attention(layer.attention, [cross.q, cross.kv, cross.out], block.around_cross.norm)
-            fill(layer.ffn.linear_0, block.feed_forward.up)
-            fill(layer.ffn.linear_1, block.feed_forward.down)
-            fill_norm(layer.ffn.layer_norm, block.around_feed_forward.norm)
-    if config.norm_position == "pre":
-        fill_norm(spec.encoder.layer_norm, job.model.encoder_norm)
-        fill_norm(spec.decoder.layer_norm, job.model.decoder_norm)
-    spec.decoder.projection.weight = job.model.output.weight.detach().numpy()
+                fill_attention(layer.attention, block, "cross", ["q", "kv", "out"])
+            fill(layer.ffn.linear_0, part(block, "feed_forward.up"))
+            fill(layer.ffn.linear_1, part(block, "feed_forward.down"))
+            fill_norm(layer.ffn.layer_norm, part(block, "around_feed_forward.norm"))
+        if config.norm_position == "pre":
+            fill_norm(side.layer_norm, part(weights, f"{name}_norm"))
+    spec.decoder.projection.weight = weights["output.weight"].numpy()
     spec.register_source_vocabulary(vocabulary)
     spec.register_target_vocabulary(vocabulary)
     spec.validate()
@@ -91,24 +96,31 @@ def ctranslate2(job: Job, compute_type: str) -> Callable[[], list[list[int]]]:
     return translate
 
 
-def fill(spec: Any, linear: Any) -> None:
-    spec.weight, spec.bias = linear.weight.detach().numpy(), linear.bias.detach().numpy()
+def part(weights: Weights, prefix: str) -> Weights:
+    """The weights of one module, by their names in it."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): weight for name, weight in weights.items() if name.startswith(start)}
 
 
-def fill_norm(spec: Any, norm: Any) -> None:
-    spec.gamma, spec.beta = norm.weight.detach().numpy(), norm.bias.detach().numpy()
+def fill(spec: Any, linear: Weights) -> None:
+    spec.weight, spec.bias = linear["weight"].numpy(), linear["bias"].numpy()
 
 
-def fill_attention(spec: Any, linears: list[Any], norm: Any) -> None:
-    for part, linear in zip(spec.linear, linears, strict=True):
-        fill(part, linear)
-    fill_norm(spec.layer_norm, norm)
+def fill_norm(spec: Any, norm: Weights) -> None:
+    spec.gamma, spec.beta = norm["weight"].numpy(), norm["bias"].numpy()
 
 
-def transformers(job: Job, _: str) -> Callable[[], list[list[int]]]:
+def fill_attention(spec: Any, block: Weights, kind: str, linears: list[str]) -> None:
+    for layer, name in zip(spec.linear, linears, strict=True):
+        fill(layer, part(block, f"{kind}_attention.{name}"))
+    fill_norm(spec.layer_norm, part(block, f"around_{kind}.norm"))
+
+
+def marian_model(job: Job) -> Any:
+    """transformers' MarianMTModel with the weights of the job."""
     from transformers import MarianConfig, MarianMTModel
 
-    config = job.model.config
+    config, weights = job.config, job.weights
     model = MarianMTModel(
         MarianConfig(
             vocab_size=job.tokenizer.tgt_vocab_size,
@@ -130,24 +142,28 @@ def transformers(job: Job, _: str) -> Callable[[], list[list[int]]]:
         )
     ).eval()
     with torch.no_grad():
-        model.lm_head.weight.copy_(job.model.output.weight)
-        for side, embedding, blocks in (
-            (model.model.encoder, job.model.src_embedding, job.model.encoder),
-            (model.model.decoder, job.model.tgt_embedding, job.model.decoder),
+        model.lm_head.weight.copy_(weights["output.weight"])
+        for side, name, embedding in (
+            (model.model.encoder, "encoder", "src_embedding"),
+            (model.model.decoder, "decoder", "tgt_embedding"),
         ):
-            side.embed_tokens.weight.copy_(embedding.weight)
+            side.embed_tokens.weight.copy_(weights[f"{embedding}.weight"])
             side.embed_positions.weight.copy_(sinusoids(512, config.d_model))
-            for layer, block in zip(side.layers, blocks, strict=True):
-                own = block.self_attention
-                copy_attention(layer.self_attn, [*split(own.qkv, 3), own.out])
-                layer.self_attn_layer_norm.load_state_dict(block.around_self.norm.state_dict())
+            for i, layer in enumerate(side.layers):
+                block = part(weights, f"{name}.{i}")
+                copy_attention(layer.self_attn, part(block, "self_attention"), ["qkv"])
+                layer.self_attn_layer_norm.load_state_dict(part(block, "around_self.norm"))
                 if side is model.model.decoder:
-                    cross = block.cross_attention
-                    copy_attention(layer.encoder_attn, [*split(cross.q, 1), *split(cross.kv, 2), cross.out])
-                    layer.encoder_attn_layer_norm.load_state_dict(block.around_cross.norm.state_dict())
-                layer.fc1.load_state_dict(block.feed_forward.up.state_dict())
-                layer.fc2.load_state_dict(block.feed_forward.down.state_dict())
-                layer.final_layer_norm.load_state_dict(block.around_feed_forward.norm.state_dict())
+                    copy_attention(layer.encoder_attn, part(block, "cross_attention"), ["q", "kv"])
+                    layer.encoder_attn_layer_norm.load_state_dict(part(block, "around_cross.norm"))
+                layer.fc1.load_state_dict(part(block, "feed_forward.up"))
+                layer.fc2.load_state_dict(part(block, "feed_forward.down"))
+                layer.final_layer_norm.load_state_dict(part(block, "around_feed_forward.norm"))
+    return model
+
+
+def transformers(job: Job, _: str) -> Callable[[], list[list[int]]]:
+    model = marian_model(job)
     order = sorted(range(len(job.sources)), key=lambda i: -len(job.sources[i]))
 
     @torch.inference_mode()
@@ -173,16 +189,13 @@ def transformers(job: Job, _: str) -> Callable[[], list[list[int]]]:
     return translate
 
 
-def split(linear: Any, parts: int) -> list[tuple[Any, Any]]:
-    return list(zip(linear.weight.chunk(parts), linear.bias.chunk(parts), strict=True))
-
-
-def copy_attention(attention: Any, parts: list[Any]) -> None:
-    *projections, out = parts
-    for linear, (weight, bias) in zip((attention.q_proj, attention.k_proj, attention.v_proj), projections, strict=True):
-        linear.weight.copy_(weight)
-        linear.bias.copy_(bias)
-    attention.out_proj.load_state_dict(out.state_dict())
+def copy_attention(attention: Any, weights: Weights, fused: list[str]) -> None:
+    """`fused`: the linear layers whose rows, one after another, are those of q, k and v."""
+    for kind in ("weight", "bias"):
+        rows = torch.cat([weights[f"{name}.{kind}"] for name in fused]).chunk(3)
+        for linear, values in zip((attention.q_proj, attention.k_proj, attention.v_proj), rows, strict=True):
+            getattr(linear, kind).copy_(values)
+    attention.out_proj.load_state_dict(part(weights, "out"))
 
 
 PEERS: dict[str, tuple[Callable[[Job, str], Callable[[], list[list[int]]]], str]] = {
@@ -215,7 +228,7 @@ def main() -> None:
     )
     sources = tokenizer.encode_source(args.source.read_text(encoding="utf8").splitlines())
     build, compute_type = PEERS[args.peer]
-    translate = build(Job(model, tokenizer, sources, args.beam, args.batch), compute_type)
+    translate = build(Job(info.model, model.state_dict(), tokenizer, sources, args.beam, args.batch), compute_type)
     best, output = float("inf"), []
     for _ in range(args.repeats):
         started = time.perf_counter()

@@ -183,8 +183,8 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
         torch.set_num_threads(args.threads)
     beam, batch = map(int, args.setting[0].split("x"))
     precision, _, shortlist = args.dtype[0].partition(":")
-    decoding = SearchConfig(beam_size=beam, batch_size=batch, shortlist=int(shortlist or 0))
-    translator = Translator.load(find_model(str(args.model)), precision=precision, decoding=decoding)
+    search = SearchConfig(beam_size=beam, batch_size=batch, shortlist=int(shortlist or 0))
+    translator = Translator.load(find_model(str(args.model)), precision=precision, search=search)
     sources, references = (
         (args.files / name).read_text(encoding="utf8").splitlines() for name in ("source", "reference")
     )

@@ -191,7 +191,7 @@ def measure(translator: Translator, kind: str, lines: list[str]) -> Row:
     """The lines translated without the guard and with it."""
     plain, plain_seconds = timed(translator, lines, guard=False)
     guarded, guarded_seconds = timed(translator, lines, guard=True)
-    least = translator.decoding.least_confidence
+    least = translator.facts.least_confidence
     flags = [
         suspicions(tidy(line)[0], best.text, finished=best.finished, sure=best.confidence >= least)
         for line, best in zip(lines, plain, strict=True)
@@ -209,10 +209,9 @@ def measure(translator: Translator, kind: str, lines: list[str]) -> Row:
 
 def timed(translator: Translator, lines: list[str], *, guard: bool) -> tuple[list[Translation], float]:
     """The best translation of each line, and the seconds that they took."""
-    translator.decoding = replace(translator.decoding, guard=guard)
     started = time.perf_counter()
-    found = [best for best, *_ in translator.translate_n_best(lines)]
-    return found, time.perf_counter() - started
+    n_best = translator.translate_n_best(lines, replace(translator.search, guard=guard))
+    return [best for best, *_ in n_best], time.perf_counter() - started
 
 
 def print_table(rows: list[Row]) -> None:

@@ -145,7 +145,8 @@ def time_training(args: argparse.Namespace) -> None:
     from nmt.config import Config, ModelConfig, TrainingConfig
     from nmt.data.prepared import Prepared
     from nmt.training.data import TrainingData
-    from nmt.training.loop import Window, make_trainer
+    from nmt.training.loop import make_trainer
+    from nmt.training.monitor import Window
 
     prepared = Prepared.load(args.run)
     model = ModelConfig(norm_position="pre", **MODELS[args.model])
@@ -156,8 +157,8 @@ def time_training(args: argparse.Namespace) -> None:
         learning_rate=1e-3,
         compile=args.compile,
     )
-    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val, training)
-    trainer = make_trainer(Config(model=model, training=training), data, args.run, print)
+    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
+    trainer = make_trainer(Config(model=model, training=training), data, args.run)
     batches = trainer.batches()
     try:
         for _ in range(args.warmup):
@@ -168,12 +169,8 @@ def time_training(args: argparse.Namespace) -> None:
     except ValueError as error:
         sys.exit(f"train_speed: {error}")
     seconds = time.perf_counter() - window.started
-    on_gpu = trainer.numerics.device.type == "cuda"
-    dtype = "bf16" if trainer.numerics.bf16 else "fp32"
-    print(
-        f"nmt {dtype}: {window.target_tokens / seconds:.0f} target tokens/s, "
-        f"{window.sentences / seconds:.1f} sentences/s"
-    )
+    dtype, tokens = "bf16" if trainer.numerics.bf16 else "fp32", window.target_tokens / seconds
+    print(f"nmt {dtype}: {tokens:.0f} target tokens/s, {window.sentences / seconds:.1f} sentences/s")
     with FlopCounterMode(display=False) as counter:  # it slows the steps, so it counts others than those timed
         counted = Window()
         for _ in range(4):
@@ -184,7 +181,7 @@ def time_training(args: argparse.Namespace) -> None:
         "flop_per_second": flop / seconds,
         "peak_share": flop / seconds / peak,
         "data_share": window.waited / seconds,
-        "gpu_memory_mib": torch.cuda.max_memory_allocated() / 2**20 if on_gpu else None,
+        "gpu_memory_mib": torch.cuda.max_memory_allocated() / 2**20 if trainer.numerics.device.type == "cuda" else None,
     }
     print(f"detail: {json.dumps(detail)}")
 

@@ -1,6 +1,7 @@
-"""From recipe files and the command line to a `Config`, strictly; and back to a YAML file.
+"""From settings files and command lines to settings, strictly; exit codes; and what is printed where.
 
-Later wins: the defaults of `nmt.config`, then `--config FILE`, then `--section.field VALUE`.
+Later wins: the defaults of `nmt.config`, then `--config FILE`, then the command line. All commands speak one dialect: a
+setting is `--section.field VALUE`, the section may be left out where one setting has that name, and - may stand for _.
 """
 
 import difflib
@@ -8,134 +9,175 @@ import os
 import re
 import sys
 from argparse import SUPPRESS, ArgumentError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from nmt.config import Config, DecodingPrecision, SearchConfig
+from nmt.fields import MAY_CHANGE, annotations, require
+from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-# The number of this process among those that torchrun started.
-RANK = int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0
-
-DECODING_HELP = {
-    "beam_size": "Hypotheses kept at each step; 1 is greedy search.",
-    "length_penalty": "Exponent of the length that divides a hypothesis's log-probability; 0: none.",
-    "length_norm": "What is raised to it: the length (average), or (5 + length) / 6 (gnmt).",
-    "coverage_penalty": "Weight of the penalty for source parts left out; 0: none, 0.2 is usual.",
-    "min_length": "Fewest pieces of a translation.",
-    "max_length": "Most pieces of a translation; 0: no limit but the next.",
-    "max_length_ratio": "Longest output, as a multiple of the source's pieces, plus 10.",
-    "no_repeat_ngram": "No sequence of so many pieces is written twice; 0: any may be.",
-    "repetition_penalty": "What the log-probability of a piece already written is multiplied by; 1: nothing.",
-    "beam_groups": "Parts of the beam that avoid one another's pieces, for n-best lists that differ.",
-    "diversity": "How much they avoid them, in log-probability.",
-    "prefix_bias": "1: a prefix is binding; below 1: hypotheses lean to it so much.",
-    "samples": "Draw so many translations of each sentence at random instead of searching: beam, penalties and phrases "
-    "are for searching.",
-    "temperature": "Of drawing: below 1 the probable becomes more probable.",
-    "top_k": "Of drawing: from the so many most probable pieces; 0: all.",
-    "top_p": "Of drawing: from the fewest pieces that have this probability together.",
-    "min_p": "Of drawing: from pieces with at least this share of the most probable one's probability.",
-    "seed": "Of drawing.",
-    "mbr": "Of the beam, or of the samples, take what is most like the others, by this measure.",
-    "split_above": "A line of more pieces than this is translated sentence by sentence.",
-    "span_pieces": "Longest source that is given to the model; longer sentences are cut at spaces.",
-    "shortlist": "Write only what source pieces usually become, the N (to 16) likeliest of each; 0: all. 8 is faster. "
-    "Not for samples, nor for lines of which something is demanded.",
-    "guard": "Try again, in other ways, what looks wrong, and tell on stderr what still does: true or false.",
-    "n_best": "Write up to N, best first, a line each: index of the input line (from 0) ||| text ||| score.",
-    "batch_size": "Sentences translated together.",
-}
+RANK = int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0  # among the processes of torchrun
 
 
 def make_parser(prog: str, description: str) -> Any:
-    """A `jsonargparse.ArgumentParser` for every field of `Config`, with --config; the field docstrings are its help."""
+    """An empty `jsonargparse.ArgumentParser` that takes the help of settings from their docstrings."""
     from jsonargparse import ArgumentParser, set_parsing_settings
 
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    parser = ArgumentParser(prog=f"python -m {prog}", description=description, exit_on_error=False)
-    parser.add_argument("--config", action="config", help="A recipe: YAML with what differs from the defaults.")
+    return ArgumentParser(prog=f"python -m {prog}", description=description, exit_on_error=False)
+
+
+def make_run_parser(prog: str, description: str) -> Any:
+    """A parser with an option for every field of `Config`, and --config."""
+    parser = make_parser(prog, f"{description} Without --config, recipes/CORPUS.yaml is used if there is one.")
+    parser.add_argument("--config", metavar="FILE", help="A recipe: YAML with what differs from the defaults.")
     parser.add_class_arguments(Config, None)
+    for action in parser._actions:  # help and errors show the plain type; `check_bounds` tells the bounds
+        if action.dest in setting_types():
+            action._typehint = setting_types()[action.dest][0]
     return parser
 
 
-def parse(parser: Any, argv: list[str] | None) -> Any:
-    """Parsed options, with every section of `Config` made and checked.
+def parse(parser: Any, argv: Sequence[str] | None, *, defaults: bool = True) -> Any:
+    """Parse a command line; without `defaults`, only what it says is in the result.
 
     Raises:
-        ValueError: a setting is unknown (the nearest name is given), of the wrong type, or out of range.
+        ValueError: an option is unknown (the nearest name is given), of the wrong type, or out of range.
     """
+    options = [option for action in parser._actions for option in action.option_strings]
     try:
-        return parser.instantiate(parser.parse_args(argv))
+        parsed = parser.parse_args(spell_options(sys.argv[1:] if argv is None else argv, options), defaults=defaults)
+        return parser.instantiate(parsed) if defaults else parsed
     except ArgumentError as error:
-        names = re.findall(r"--([\w.-]+)", parser.format_usage())
-        raise ValueError(explain(str(error), names)) from error
+        raise ValueError(explain_error(str(error), [option.lstrip("-") for option in options])) from error
 
 
-def as_config(options: Any) -> Config:
-    """The `Config` among parsed options."""
-    return Config(**{f.name: getattr(options, f.name) for f in fields(Config)})
+def spell_options(argv: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The command line with every option as its parser spells it: --max-steps becomes --training.max_steps."""
+    spellings: dict[str, set[str]] = {}
+    for option in options:
+        name = option.lstrip("-").replace("-", "_")
+        for known in {name, name.rpartition(".")[2], f"search.{name}"}:
+            spellings.setdefault(known, set()).add(option)
+    spelled: list[str] = []
+    for i, word in enumerate(argv):
+        if word == "--":
+            return [*spelled, *argv[i:]]
+        option, equals, value = word.partition("=")
+        choices = spellings.get(option[2:].replace("-", "_"), set()) if option.startswith("--") else set()
+        if choices and option not in choices:
+            require(len(choices) == 1, f"{option} can mean {' or '.join(sorted(choices))}: write one of them")
+            word = next(iter(choices)) + equals + value
+        spelled.append(word)
+    return spelled
+
+
+def make_config(parser: Any, given: Any, recipe: Path | None = None) -> Config:
+    """The `Config` of what a command line gives (parsed without defaults), over what a recipe says.
+
+    Raises:
+        ValueError: the recipe can't be read, or a setting is unknown, of the wrong type, or out of range.
+    """
+    names = [f.name for f in fields(Config)]
+    try:
+        values = parser.parse_object(read_settings(recipe) if recipe else {}, defaults=False).as_dict()
+        for name, value in given.as_dict().items():
+            if name in names:
+                values[name] = {**values.get(name, {}), **value} if name in sections() else value
+        made = parser.instantiate(parser.parse_object(values))
+        return Config(**{name: getattr(made, name) for name in names})
+    except ArgumentError as error:
+        message = explain_error(str(error), list(setting_types()))
+        raise ValueError(f"{recipe}: {message}" if recipe else message) from error
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The settings that a YAML file holds, under today's names."""
+    import yaml
+
+    require(path.is_file(), f"{path}: there is no such file")
+    try:
+        settings = yaml.safe_load(path.read_text(encoding="utf8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+    settings = {} if settings is None else settings
+    require(isinstance(settings, dict), f"{path} holds no settings: write them as section: {{field: value}}")
+    for name in sections():
+        require(
+            isinstance(settings.get(name, {}), dict), f"{path}: {name} is a section: write {name}: {{field: value}}"
+        )
+    take_format(settings, path)
+    return upgrade_settings(settings)
 
 
 def load_config(path: Path) -> Config:
-    """Read a recipe, or the config.yaml of a run. Raises ValueError as `parse`."""
-    return as_config(parse(make_parser("nmt.train", ""), ["--config", str(path)]))
+    """Read a recipe, or the config.yaml of a run. Raises ValueError as `make_config` does."""
+    parser = make_run_parser("nmt.train", "")
+    return make_config(parser, parse(parser, [], defaults=False), path)
 
 
 def dump_config(config: Config) -> str:
     """All settings as YAML, for `load_config`."""
-    parser = make_parser("nmt.train", "")
-    return str(parser.dump(parser.parse_object(asdict(config))))
+    parser = make_run_parser("nmt.train", "")
+    return f"format: {FORMAT}\n{parser.dump(parser.parse_object(asdict(config)))}"
 
 
-def add_decoding_options(parser: Any, *names: str) -> None:
-    """Options for these fields of `SearchConfig`, spelled --beam-size; those not given keep the model's own value."""
+@cache
+def short_help() -> dict[str, str]:
+    """The first sentence of the docstring of each field of `SearchConfig`."""
+    from docstring_parser import parse_from_object
+
+    texts = {p.arg_name: " ".join((p.description or "").split()) for p in parse_from_object(SearchConfig).params}
+    return {name: re.split(r"(?<! al)\.(?: |$)", text)[0] + "." for name, text in texts.items()}
+
+
+def add_search_options(parser: Any, *names: str) -> None:
+    """Options for these fields of `SearchConfig`, all by default; those not given keep the model's own value."""
     for f in fields(SearchConfig):
-        if f.name in names:
-            option, text = f"--{f.name.replace('_', '-')}", DECODING_HELP[f.name]
-            if choices := get_args(f.type):
-                parser.add_argument(option, choices=choices, default=SUPPRESS, help=text)
-            else:
-                parser.add_argument(option, type=type(f.default), default=SUPPRESS, metavar="N", help=text)
+        if not names or f.name in names:
+            option, hint, text = f"--{f.name.replace('_', '-')}", annotations(SearchConfig)[f.name][0], short_help()
+            kind = {"choices": choices} if (choices := get_args(hint)) else {"type": hint, "metavar": "N"}
+            parser.add_argument(option, default=SUPPRESS, help=text[f.name], **kind)
 
 
 def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
-    """Where and how precisely to translate."""
+    """Options for the device to translate on, and its precision."""
     parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N.")
     parser.add_argument(
         "--precision",
         default=precision,
         choices=get_args(DecodingPrecision),
-        help="fp32: the same translations on every machine and in every batch; bf16 or int8: faster, "
-        "where the machine has them; auto: the fastest (on a CPU bf16, or else int8).",
+        help="fp32: the same translations on every machine and in every batch; bf16 or int8: faster, where the machine "
+        "has instructions for it; auto: the fastest (on a CPU bf16, or else int8).",
     )
 
 
-def override_decoding(decoding: SearchConfig, options: Any) -> SearchConfig:
-    """The model's own settings, with those that the options give in their place."""
-    return replace(decoding, **{f.name: options[f.name] for f in fields(SearchConfig) if f.name in options})
+def override_search(search: SearchConfig, options: Any) -> SearchConfig:
+    """The model's own search settings, with those that the command line gives in their place."""
+    return replace(search, **{f.name: options[f.name] for f in fields(SearchConfig) if f.name in options})
 
 
-def setting_names(kind: type = Config, prefix: str = "") -> list[str]:
-    """Every setting's dotted name."""
-    names = []
-    for f in fields(kind):
-        if is_dataclass(f.type) and isinstance(f.type, type):
-            names += setting_names(f.type, f"{prefix}{f.name}.")
-        else:
-            names.append(prefix + f.name)
-    return names
+def sections() -> dict[str, type]:
+    """The parts of `Config` that are settings themselves, by name."""
+    return {f.name: f.type for f in fields(Config) if isinstance(f.type, type) and is_dataclass(f.type)}
+
+
+def setting_types() -> dict[str, tuple[Any, ...]]:
+    """The annotation (see `nmt.fields.annotations`) of every setting by its dotted name."""
+    own = {name: hint for name, hint in annotations(Config).items() if name not in sections()}
+    return own | {f"{s}.{name}": hint for s, kind in sections().items() for name, hint in annotations(kind).items()}
 
 
 def flatten(config: Config) -> dict[str, Any]:
-    """Every setting's value by its dotted name."""
+    """The value of every setting by its dotted name."""
     values = {}
-    for name in setting_names():
+    for name in setting_types():
         value: Any = config
         for part in name.split("."):
             value = getattr(value, part)
@@ -143,13 +185,32 @@ def flatten(config: Config) -> dict[str, Any]:
     return values
 
 
-def explain(message: str, names: list[str]) -> str:
-    """The parser's message in one line, with the nearest of `names` for a name that is none."""
+def describe_changes(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """What differs between two flat sets of settings, for the user; empty if nothing does."""
+    return "; ".join(
+        f"{name} was {before.get(name)!r}, is {now[name]!r}" for name in now if before.get(name) != now[name]
+    )
+
+
+def fixed_settings(config: Config) -> dict[str, Any]:
+    """The settings, by their dotted names, that must not change when a run is resumed."""
+    hints = setting_types()
+    return {name: value for name, value in flatten(config).items() if MAY_CHANGE not in hints[name]}
+
+
+def explain_error(message: str, names: list[str]) -> str:
+    """The parser's message in one line, with the nearest of `names` for a name that is unknown."""
     line = " ".join(message.split())
     unknown = re.search(r"Group '(\S+)' does not accept option '(\S+)'", line)
     name = f"{unknown[1]}.{unknown[2]}" if unknown else ""
-    if unknown := re.search(r"(?:unrecognized arguments: --|Key ['\"])([\w.-]+)", line):
+    if unknown := re.search(r"(?:unrecognized arguments: --|(?:Key|Option) ['\"])([\w.-]+)", line):
         name = unknown[1]
+    if union := re.match(
+        r'Parser key "([\w.]+)": Does not validate against any of the Union.* Given value: (.*)', line
+    ):
+        kinds = {"int": "a whole number", "NoneType": "null", "'auto'": "auto"}
+        hint = " or ".join(text for kind, text in kinds.items() if kind in line)
+        return f"{union[1]} is {union[2]}: it must be {hint}"
     if not name:
         line = line.replace("a <class 'int'>", "a whole number").replace("a <class 'float'>", "a number")
         return re.sub(r'^Parser key "([\w.]+)":', r"\1:", line.replace("a typing.Literal", "one of "))
@@ -166,7 +227,7 @@ def console() -> "Console":
 
 
 def say(line: str) -> None:
-    """Tell the user a line, on stderr; of several processes that torchrun started only the first does."""
+    """Tell the user a line on stderr; of several processes only the first does."""
     if RANK == 0:
         console().print(line, markup=False, soft_wrap=True)
 

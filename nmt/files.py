@@ -1,19 +1,23 @@
-"""Files and folders that are whole or absent: made under a temporary name, flushed to the disk, renamed into place.
+"""Files and folders that are whole or absent: written under a temporary name, flushed to the disk, renamed into place.
 
-A whole folder holds SHA256SUMS, the hashes of its other files, which `sha256sum -c` checks too.
+A whole folder holds SHA256SUMS, the hashes of its other files, which `sha256sum -c` can check. A folder that holds the
+file .nmt was made by this package, which may delete it; it deletes no other folder.
 """
 
 import contextlib
 import fcntl
+import gzip
 import hashlib
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 SUMS = "SHA256SUMS"
+MARKER = ".nmt"
 
 
 def flush_to_disk(path: Path) -> None:
@@ -25,33 +29,91 @@ def flush_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file, in UTF-8 and with the text's own line ends, into a folder that may be new."""
+def partial_path(path: Path) -> Path:
+    """Where a file or a folder is written before it is whole."""
+    return path.with_name(f"{path.name}.partial")
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, which replaces `path`, and takes its mode, at the end of the block. If the block raises,
+    `path` is unchanged, and what was written stays in `partial_path(path)`."""
+    draft = partial_path(path)
+    draft.unlink(missing_ok=True)
+    with draft.open("xb") as file:
+        yield file
+    if path.exists():
+        shutil.copymode(path, draft)
+    flush_to_disk(draft)
+    draft.replace(path)
+
+
+def write_text(path: Path, parts: Iterable[str]) -> None:
+    """Write a whole file in UTF-8, from a string or the parts of one, into a folder that may be new."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".partial")
     try:
-        temporary.write_text(text, encoding="utf8", newline="")
-        flush_to_disk(temporary)
+        with whole_file(path) as file:
+            file.writelines(part.encode() for part in parts)
     except OSError as error:  # which names no file if the disk is full
         raise OSError(error.errno, error.strerror, str(path)) from error
-    temporary.replace(path)
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    write_text(path, (f"{line}\n" for line in lines))
 
 
 def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines, each ended by LF."""
-    write_text(path, "".join(f"{line}\n" for line in lines))
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file, plain or .gz; only LF ends a line, and bytes that aren't UTF-8 become U+FFFD."""
+    return list(iterate_lines(path))
+
+
+def iterate_lines(path: Path, errors: str = "replace") -> Iterator[str]:
+    """The lines of `read_lines`, one at a time; `errors` as for `bytes.decode`. Raises ValueError for a damaged .gz."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for line in file:
+                yield line.removesuffix(b"\n").decode("utf-8", errors)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is cut short or not a gzip file ({error}): copy it again") from error
+
+
+def require_plain_name(name: str, what: str) -> None:
+    """Raise ValueError, which calls the name `what`, if a name could lead out of its folder."""
+    if name in ("", ".", "..") or "/" in name or "\\" in name:
+        raise ValueError(f"{what} is {name!r}: it must be a plain name, without a folder, / or \\, and not . or ..")
+
+
+def mark(folder: Path) -> None:
+    """Make a folder that `remove_ours` may delete; it may exist."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARKER).write_text("nmt made this folder, and deletes it when it is not needed.\n")
+
+
+def remove_ours(folder: Path) -> None:
+    """Delete a folder that `mark` made, or an empty one, if it exists. Raises ValueError for another file or folder."""
+    if not os.path.lexists(folder):
+        return
+    ours = folder.is_dir() and not folder.is_symlink()
+    if not ours or (any(folder.iterdir()) and not (folder / MARKER).is_file()):
+        raise ValueError(f"{folder} is in the way, and it may not be nmt's own (it has no {MARKER}): move it elsewhere")
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == MARKER):  # last, so that Ctrl-C leaves it
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    folder.rmdir()
 
 
 @contextlib.contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """A draft to fill with files, which then takes the target's place; if filling it fails, nothing has changed."""
-    draft, old = (target.with_name(f"{target.name}.{suffix}") for suffix in ("partial", "old"))
+    """A draft folder to fill with files, which replaces the target at the end of the block, unless the block raises.
+    Raises ValueError if the target exists and has no SHA256SUMS: it may be the user's."""
+    draft, old = partial_path(target), target.with_name(f"{target.name}.old")
     if old.exists() and not target.exists():  # a crash struck between the two renames below
         old.replace(target)
+    if target.exists() and not (target / SUMS).is_file():
+        raise ValueError(f"{target} is in the way, and it may not be nmt's own (it has no {SUMS}): move it elsewhere")
     for leftover in (draft, old):
         shutil.rmtree(leftover, ignore_errors=True)
     draft.mkdir(parents=True)
@@ -72,12 +134,12 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def check_sums(folder: Path, *needed: str) -> None:
-    """Raise ValueError unless every file in SHA256SUMS is there, unaltered, and those needed are among them."""
+    """Raise ValueError unless SHA256SUMS lists all needed files, and each file it lists is there and unaltered."""
     sums = [line.partition("  ") for line in (folder / SUMS).read_text("utf8", "replace").splitlines()]
-    for name in needed:
-        if name not in [other for _, _, other in sums]:
-            raise ValueError(f"{folder / SUMS} is damaged: it doesn't list {name}")
+    if missing := set(needed) - {name for _, _, name in sums}:
+        raise ValueError(f"{folder / SUMS} is damaged: it doesn't list {', '.join(sorted(missing))}")
     for digest, _, name in sums:
+        require_plain_name(name, f"{folder / SUMS} is damaged or was altered: a file name")
         if not (folder / name).is_file():
             raise ValueError(f"{folder} is incomplete: {name} is missing")
         if sha256(folder / name) != digest:
@@ -91,13 +153,9 @@ def sha256(path: Path) -> str:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder, made if need be, against other processes; the system lets go when this one ends, however it ends.
-
-    Raises:
-        ValueError: another process holds it.
-    """
+    """Lock a folder, made if it is new, until the block or the process ends. Raises ValueError if another has it."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
+    with (folder / ".lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

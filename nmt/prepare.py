@@ -1,24 +1,26 @@
-"""Command: parallel text becomes what training reads: clean pairs, a tokenizer, and a ledger of every pair.
+"""Command: make what training reads from parallel text: clean pairs, a tokenizer, and a ledger of dropped pairs.
 
 python -m nmt.prepare --data.corpus=phrasebook
 """
 
 import sys
+from collections.abc import Sequence
 
-from nmt.cli import as_config, make_parser, parse, run_command
+from nmt.cli import console, make_run_parser, parse, run_command, say
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     return run_command("prepare", lambda: command(argv))
 
 
-def command(argv: list[str] | None) -> int:
-    from nmt.cli import console, say
+def command(argv: Sequence[str] | None) -> int:
     from nmt.data.cleaning import ledger_table
-    from nmt.data.prepared import prepare_run
+    from nmt.data.prepared import prepare
+    from nmt.data.resolve import resolve
 
-    parser = make_parser("nmt.prepare", "Make clean pairs, a tokenizer and a ledger of parallel text.")
-    prepared = prepare_run(as_config(parse(parser, argv)), say)
+    parser = make_run_parser("nmt.prepare", "Make clean pairs, a tokenizer and a ledger of parallel text.")
+    run = resolve(parser, parse(parser, argv, defaults=False))
+    prepared = prepare(run.corpus, run.config, run.folder)
     console().print(ledger_table(prepared.ledgers))
     say(f"Ready: {prepared.folder}")
     return 0

@@ -2,9 +2,16 @@
 
 import os
 import signal
+from pathlib import Path
 
+import pytest
 import torch
 from hypothesis import settings
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.translation.translator import Translator
+from tests import pretend
+from tests.tiny import SHORT, make_model, make_tokenizer, save_tiny
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by the hub's client, which no test module imports at its top
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a test that calls make is no part of the make that runs the tests
@@ -14,3 +21,41 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)
 settings.register_profile("nmt", deadline=None, max_examples=25)
 settings.load_profile("nmt")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--auto", choices=["fp32", "bf16", "int8"], help="what precision auto means, whatever the machine has"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if wanted := config.getoption("--auto"):
+        for patch in pretend.patches(wanted):
+            setattr(*patch)
+
+
+@pytest.fixture(params=["fp32", "bf16", "int8"])
+def auto(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A machine where precision `auto` means each precision in turn."""
+    for owner, name, value in pretend.patches(request.param):
+        monkeypatch.setattr(owner, name, value)
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    """A tokenizer of the pairs of tests/tiny.py."""
+    return make_tokenizer(tmp_path_factory.mktemp("tokenizer"))
+
+
+@pytest.fixture(scope="session")
+def translator(tokenizer: Tokenizer) -> Translator:
+    """A tiny random model in fp32, which translates without the guard."""
+    return Translator(make_model(tokenizer), tokenizer, SHORT)
+
+
+@pytest.fixture(scope="session")
+def model_folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the model of `translator`."""
+    return save_tiny(tmp_path_factory.mktemp("model") / "model", make_model(tokenizer), tokenizer)

@@ -5,22 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from nmt.augment import main
-from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig
+from nmt.config import DataConfig, SearchConfig
 from nmt.data.corpora import load_sentences
-from nmt.data.tokenizer import train_tokenizer
 from nmt.files import check_sums
-from nmt.model.encoder_decoder import Transformer
 from nmt.translation import augmentation
 from nmt.translation.augmentation import new_pairs
-from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.translation.translator import Translator
+from tests.tiny import make_model, make_tokenizer, save_tiny
 
-TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 # A random model would go on to the limit, and the guard would flag it.
-DECODING = SearchConfig(beam_size=2, max_length=2, batch_size=8, guard=False)
+SEARCH = SearchConfig(beam_size=2, max_length=2, batch_size=8, guard=False)
 PAIRS = [
     ("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
     ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
@@ -44,12 +40,9 @@ def read(path: Path) -> list[str]:
     return path.read_text("utf-8").split("\n")[:-1]
 
 
-def save_tiny(folder: Path, source: str, target: str, seed: int) -> None:
-    tokenizer = train_tokenizer(PAIRS * 5, TokenizerConfig(vocab_size=330), folder / "tokenizer", source, target)
-    torch.manual_seed(seed)
-    model = Transformer(TINY, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    info = ModelInfo(source, target, "three pairs", TINY, DECODING)
-    save_model(folder / "model", dict(model.named_parameters()), tokenizer, info, "A test.\n")
+def save_model(folder: Path, source: str, target: str, seed: int) -> None:
+    tokenizer = make_tokenizer(folder / "tokenizer", PAIRS, 330)
+    save_tiny(folder / "model", make_model(tokenizer, seed), tokenizer, SEARCH, (source, target))
 
 
 @pytest.fixture(scope="module")
@@ -59,35 +52,28 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split, pairs in SPLITS.items():
         write(home / "corpus" / f"{split}.de", [source for source, _ in pairs])
         write(home / "corpus" / f"{split}.en", [target for _, target in pairs])
-    save_tiny(home / "forth", "de", "en", seed=1)
-    save_tiny(home / "back", "en", "de", seed=2)
+    save_model(home / "forth", "de", "en", seed=1)
+    save_model(home / "back", "en", "de", seed=2)
     return home
 
 
 def arguments(home: Path, output: Path, *more: str) -> list[str]:
-    return [
-        "--data.corpus",
-        str(home / "corpus"),
-        "--device",
-        "cpu",
-        "--precision",
-        "fp32",
-        "--output",
-        str(output),
-        *more,
-    ]
+    common = ["--device", "cpu", "--precision", "fp32", "--output", str(output)]
+    return ["--data.corpus", str(home / "corpus"), *common, *more]
 
 
 def both(home: Path) -> list[str]:
     return ["--forward", str(home / "forth"), "--backward", str(home / "back" / "model")]
 
 
-def test_each_sentence_goes_with_its_translation(home: Path, tmp_path: Path) -> None:
+def test_each_sentence_goes_with_its_translation(auto: str, home: Path, tmp_path: Path) -> None:
     more = write(tmp_path / "more.en", ["", " A cat sleeps. ", "Two men drink coffee."])
-    assert main(arguments(home, tmp_path / "out", *both(home), "--more-target", more)) == 0
+    options = arguments(home, tmp_path / "out", *both(home), "--more-target", more)
+    assert main([option for option in options if option not in ("--precision", "fp32")]) == 0
     pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
     assert pairs[:4] == PAIRS
-    forth, back = (Translator.load(home / name / "model", "cpu", precision="fp32") for name in ("forth", "back"))
+    forth, back = (Translator.load(home / name / "model", "cpu") for name in ("forth", "back"))
+    assert forth.precision == back.precision == auto
     sources = [source for source, _ in PAIRS[:3]]
     targets = [*(target for _, target in PAIRS), "A cat sleeps."]
     expected = [
@@ -108,11 +94,11 @@ def test_an_interrupted_command_goes_on(home: Path, tmp_path: Path, monkeypatch:
     given: list[list[str]] = []
     translate = Translator.translate_n_best
 
-    def fail_in_the_third(self: Translator, lines: list[str]) -> object:
+    def fail_in_the_third(self: Translator, lines: list[str], search: SearchConfig) -> object:
         given.append(lines)
         if len(given) == 3:
             raise KeyboardInterrupt
-        return translate(self, lines)
+        return translate(self, lines, search)
 
     monkeypatch.setattr(Translator, "translate_n_best", fail_in_the_third)
     assert main(arguments(home, tmp_path / "out", *both(home))) == 130
@@ -130,7 +116,7 @@ def test_an_interrupted_command_goes_on(home: Path, tmp_path: Path, monkeypatch:
 def test_what_was_made_with_other_settings_is_not_taken(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: list[str]
 ) -> None:
-    save_tiny(home / "other", "de", "en", seed=3)
+    save_model(home / "other", "de", "en", seed=3)
     sampled = ["--samples", "2", "--seed", "3"]
     before = ["--forward", str(home / "forth"), *sampled]
     after = ["--forward", str(home / "other"), *sampled] if "other" in change else [*before, *change]
@@ -146,9 +132,9 @@ def test_what_was_made_with_other_settings_is_not_taken(
 
 def test_each_sample_is_a_pair_and_none_is_too_unsure(home: Path, tmp_path: Path) -> None:
     forth = Translator.load(home / "forth" / "model", "cpu", precision="fp32")
-    forth.decoding = replace(DECODING, samples=3, n_best=3)
     sources = [source for source, _ in PAIRS[:3]]
-    expected = [(s, t.text) for s, some in zip(sources, forth.translate_n_best(sources), strict=True) for t in some]
+    n_best = forth.translate_n_best(sources, replace(SEARCH, samples=3, n_best=3))
+    expected = [(source, best.text) for source, samples in zip(sources, n_best, strict=True) for best in samples]
     assert main(arguments(home, tmp_path / "out", "--forward", str(home / "forth"), "--samples", "3")) == 0
     pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
     assert pairs[4:] == [pair for pair in dict.fromkeys(expected) if all(pair)]
@@ -214,9 +200,9 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
     """A random model loops; the guard sees it."""
     assert main(arguments(home, tmp_path / "out", "--forward", str(home / "forth"), "--guard", "true")) == 0
     forth = Translator.load(home / "forth" / "model", "cpu", precision="fp32")
-    forth.decoding = SearchConfig(beam_size=2, max_length=2, batch_size=8)
     sources = [source for source, _ in PAIRS[:3]]
-    kept = [(s, t.text) for s, (t, *_) in zip(sources, forth.translate_n_best(sources), strict=True) if not t.flags]
+    n_best = forth.translate_n_best(sources, SearchConfig(beam_size=2, max_length=2, batch_size=8))
+    kept = [(source, best.text) for source, (best, *_) in zip(sources, n_best, strict=True) if not best.flags]
     pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
     assert len(kept) < 3
     assert pairs == [*PAIRS, *kept]
@@ -256,7 +242,7 @@ def test_mistakes_are_told_before_any_work(
 def test_an_output_that_is_there_stays(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "out" / "mine", ["precious"])
     assert main(arguments(home, tmp_path / "out", *both(home))) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already: name a new folder, or delete it" in capsys.readouterr().err
     assert read(tmp_path / "out/mine") == ["precious"]
-    assert main(arguments(home, tmp_path / "out")[:-2]) == 2
+    assert main(["--data.corpus", str(home / "corpus"), *both(home)]) == 2
     assert "--output DIR is missing" in capsys.readouterr().err

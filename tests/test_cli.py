@@ -5,14 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from nmt.cli import as_config, dump_config, flatten, load_config, make_parser, parse, run_command
+from nmt.cli import (
+    dump_config,
+    fixed_settings,
+    flatten,
+    load_config,
+    make_config,
+    make_run_parser,
+    parse,
+    run_command,
+    short_help,
+)
 from nmt.config import Config, DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
+from nmt.translate import make_translate_parser
 
 RECIPES = sorted((Path(__file__).parent.parent / "recipes").glob("*.yaml"))
 
 
 def settings(*argv: str) -> Config:
-    return as_config(parse(make_parser("nmt.train", ""), list(argv)))
+    parser = make_run_parser("nmt.train", "")
+    given = parse(parser, argv, defaults=False)
+    return make_config(parser, given, Path(given.config) if "config" in given else None)
 
 
 def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
@@ -34,14 +47,21 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--model.n_kv_heads", "3"], "must divide model.n_heads, 8"),
         (["--model.dropout", "1.5"], "model.dropout is 1.5"),
         (["--data.source", "en"], "both 'en'"),
-        (["--decoding.n_best", "9"], "decoding.n_best is 9"),
-        (["--decoding.max_length_ratio", ".inf"], "decoding.max_length_ratio is inf"),
-        (["--decoding.length_penalty", "1000"], "decoding.length_penalty is 1000"),
-        (["--decoding.temperature", "1e-39"], "decoding.temperature is 1e-39"),
-        (["--decoding.repetition_penalty", ".nan"], "decoding.repetition_penalty is nan"),
+        (["--search.n_best", "9"], "search.n_best is 9: it must be from 1 to search.beam_size, 5"),
+        (["--search.max_length_ratio", ".inf"], "search.max_length_ratio is inf: it must be at least 0.01 and at most"),
+        (["--search.length_penalty", "1000"], "search.length_penalty is 1000"),
+        (["--search.temperature", "1e-39"], "search.temperature is 1e-39"),
+        (["--search.repetition_penalty", ".nan"], "search.repetition_penalty is nan"),
+        (["--training.learning_rate", ".inf"], "training.learning_rate is inf: it must be above 0"),
+        (["--training.batch_tokens", "many"], "training.batch_tokens is many: it must be a whole number or auto"),
+        (["--training.batch_tokens", "0"], "training.batch_tokens is 0: it must be at least 1"),
+        (["--model.n_kv_heads", "0"], "model.n_kv_heads is 0: it must be at least 1"),
+        (["--seed", "3"], "--seed can mean --search.seed or --training.seed"),
+        (["--name", "../elsewhere"], "name is '../elsewhere': it must be a plain name"),
+        (["--name", "/tmp/x"], "name is '/tmp/x': it must be a plain name"),
         (["--training.seed", "99999999999999"], "training.seed is 99999999999999"),
-        (["--training.beta2", "1.0"], "training.beta2 is 1.0: a decay"),
-        (["--training.epsilon", "0"], "training.epsilon is 0.0: it must be positive"),
+        (["--training.beta2", "1.0"], "training.beta2 is 1.0: it must be at least 0 and below 1"),
+        (["--training.epsilon", "0"], "training.epsilon is 0.0: it must be above 0"),
         (["--tokenizer.joint", "false"], "three-way"),
         (["--config", "/no/such.yaml"], "/no/such.yaml"),
     ],
@@ -84,7 +104,7 @@ def test_every_recipe_loads_and_opens_with_its_command(recipe: Path) -> None:
 
 @pytest.mark.parametrize("kind", [Config, DataConfig, TokenizerConfig, ModelConfig, TrainingConfig, SearchConfig])
 def test_help_tells_every_field_by_its_docstring(kind: type) -> None:
-    text = " ".join(make_parser("nmt.train", "").format_help().split())
+    text = " ".join(make_run_parser("nmt.train", "").format_help().split())
     prefix = "" if kind is Config else kind.__name__.removesuffix("Config").lower() + "."
     for field in fields(kind):
         if kind is Config and field.name not in ("name", "runs"):
@@ -92,6 +112,61 @@ def test_help_tells_every_field_by_its_docstring(kind: type) -> None:
         start = text.index(f" --{prefix}{field.name} ", text.index("options:"))
         words = text[start:].split(" --")[1].split("(type:")[0].split()
         assert len(words) > 3, f"{prefix}{field.name} has no docstring"
+
+
+def test_short_help_is_the_first_sentence_of_each_docstring() -> None:
+    texts = short_help()
+    assert list(texts) == [field.name for field in fields(SearchConfig)]
+    for name, text in texts.items():
+        assert text.endswith("."), name
+        assert 15 < len(text) < 180, name
+    assert texts["beam_size"] == "Hypotheses kept at each step; 1 is greedy search."
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--search.beam_size", "3", "--training.max_steps", "7"],
+        ["--beam-size", "3", "--max-steps=7"],
+        ["--search.beam-size=3", "--max_steps", "7"],
+    ],
+)
+def test_a_setting_is_spelled_in_one_dialect_on_every_command_line(argv: list[str]) -> None:
+    config = settings(*argv)
+    assert (config.search.beam_size, config.training.max_steps) == (3, 7)
+    assert parse(make_translate_parser(), [argv[0].split("=")[0], "3"]).beam_size == 3
+
+
+def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("decoding: {beam_size: 3, split_above: 200, mbr: bleu, prefix_bias: 0.5}\n")
+    assert load_config(recipe).search == SearchConfig(beam_size=3, mbr="chrf")
+    recipe.write_text("decoding: {split_above: 90}\nsearch: {beam_size: 2}\n")
+    assert load_config(recipe).search == SearchConfig(beam_size=2, split_above=90)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1, 2]", "holds no settings"),
+        ("training: 3", "training is a section"),
+        ("training: [", "is no YAML"),
+        ("trainin: {max_steps: 3}", "there is no setting trainin.max_steps"),
+        ("format: 9", "format 9, of a newer nmt"),
+        ("training: {max_steps: x}", "training.max_steps: Expected a whole number"),
+    ],
+)
+def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "recipe.yaml").write_text(text)
+    with pytest.raises(ValueError, match=r"recipe\.yaml") as error:
+        load_config(tmp_path / "recipe.yaml")
+    assert message in str(error.value)
+
+
+def test_only_settings_that_alter_what_was_learned_are_fixed() -> None:
+    fixed = fixed_settings(Config())
+    assert {"model.d_model", "training.seed", "training.ema", "data.corpus", "tokenizer.kind"} <= fixed.keys()
+    assert not {"training.max_steps", "training.device", "runs", "training.shard"} & fixed.keys()
 
 
 def test_flat_settings_have_every_leaf_once() -> None:

@@ -1,26 +1,16 @@
 """The command prints what sacreBLEU gives for the one Translator's translations, or tells a mistake in one line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
-from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
-from nmt.data.tokenizer import train_tokenizer
 from nmt.evaluate import main
-from nmt.model.encoder_decoder import Transformer
-from nmt.scoring.evaluation import evaluate
 from nmt.scoring.metrics import score
-from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.translation.translator import Translator
+from tests.tiny import PAIRS, SHORT
 
-TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
-DECODING = SearchConfig(beam_size=2, max_length_ratio=0.2, batch_size=8)
-PAIRS = [
-    ("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
-    ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
-]
 SOURCES, REFERENCES = map(list, zip(*PAIRS, strict=True))
 
 
@@ -30,40 +20,28 @@ def write(path: Path, lines: list[str]) -> str:
     return str(path)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run folder with a tiny random model and two test sets."""
-    folder = tmp_path_factory.mktemp("runs") / "tiny"
-    tokenizer = train_tokenizer(PAIRS * 5, TokenizerConfig(vocab_size=330), folder / "tokenizer", "de", "en")
-    torch.manual_seed(1)
-    model = Transformer(TINY, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    info = ModelInfo("de", "en", "two pairs", TINY, DECODING)
-    save_model(folder / "model", dict(model.named_parameters()), tokenizer, info, "A test.\n")
-    for name, n in (("train", 1), ("test", 2), ("test_2", 1)):
+@pytest.fixture
+def run(model_folder: Path, tmp_path: Path) -> Path:
+    """A run folder with two test sets."""
+    folder = tmp_path / "run"
+    for name, n in (("train", 1), ("test", 3), ("test_2", 1)):
         write(folder / "data" / f"{name}.src", SOURCES[:n])
         write(folder / "data" / f"{name}.tgt", REFERENCES[:n])
+    (folder / "model").symlink_to(model_folder)
     return folder
 
 
-def test_evaluating_is_translating_and_scoring(run: Path) -> None:
-    translator = Translator.load(run / "model", "cpu")
-    result = evaluate(translator, SOURCES, REFERENCES, REFERENCES[::-1], metrics=("bleu", "ter"))
-    assert result.translations == translator.translate(SOURCES)
-    assert result.scores == score(result.translations, REFERENCES, REFERENCES[::-1], metrics=("bleu", "ter"))
-    assert result.seconds > 0
-    with pytest.raises(ValueError, match="2 sources but 1 references"):
-        evaluate(translator, SOURCES, REFERENCES[:1])
-
-
+@pytest.mark.usefixtures("auto")  # which changes nothing: scores are of fp32
 def test_a_run_is_evaluated_on_its_own_test_sets(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", str(run), "--json", "-", "--device", "cpu"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [(test["test"], test["sentences"]) for test in found] == [("test", 2), ("test_2", 1)]
-    translations = Translator.load(run / "model", "cpu").translate(SOURCES)
+    assert [(test["test"], test["sentences"]) for test in found] == [("test", 3), ("test_2", 1)]
+    translations = Translator.load(run / "model", "cpu", precision="fp32").translate(SOURCES)
     for shown, expected in zip(found[0]["scores"], score(translations, REFERENCES), strict=True):
         assert shown == {"name": expected.name, "value": expected.value, "signature": expected.signature}
 
 
+@pytest.mark.usefixtures("auto")
 def test_files_are_scored_as_a_table_with_signatures_and_as_json(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,14 +54,14 @@ def test_files_are_scored_as_a_table_with_signatures_and_as_json(
     for shown in found["scores"]:
         assert f"{shown['value']:.2f}" in table
         assert shown["signature"] in table
-    greedy = Translator.load(run / "model", "cpu", SearchConfig(beam_size=1, max_length_ratio=0.2))
+    greedy = Translator.load(run / "model", "cpu", replace(SHORT, beam_size=1), precision="fp32")
     assert found["scores"][1]["value"] == score(greedy.translate(SOURCES), REFERENCES)[1].value
 
 
 def test_translations_made_elsewhere_are_scored_without_a_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = ["A dog runs.", "Two men."]
+    other = ["A dog runs.", "Two men.", "There."]
     files = [
         "--hypothesis",
         write(tmp_path / "out.en", REFERENCES),
@@ -121,6 +99,7 @@ def test_unicode_line_ends_do_not_end_lines(tmp_path: Path, capsys: pytest.Captu
         (["--beam-size", "-1"], "beam_size"),
     ],
 )
+@pytest.mark.usefixtures("auto")
 def test_a_mistake_is_told_in_one_line(
     arguments: list[str],
     message: str,

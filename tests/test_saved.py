@@ -22,7 +22,8 @@ def test_a_model_folder_of_format_1_translates_as_it_did() -> None:
     assert [best.text for best in found] == ["e   a  l  t", "", "e   a  l  t e   a  l  t e  l  a"]
     assert [best.score for best in found] == pytest.approx([-2.299, 0.0, -2.29272], abs=1e-4)
     assert [best.flags for best in found] == [("unsure",), (), ("unsure",)]
-    (scored,) = translator.score([("Ich habe drei Pferde.", "I have three horses.")])
+    (scored,) = translator.scorer().score([("Ich habe drei Pferde.", "I have three horses.")])
+    assert scored is not None
     assert scored.score == pytest.approx(-3.6229048, abs=1e-4)
 
 

@@ -12,24 +12,18 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
-from nmt.data.tokenizer import train_tokenizer
-from nmt.model.encoder_decoder import Transformer
-from nmt.translate import main, read_chunks
-from nmt.translation.formats import Demands, Text, Translating
-from nmt.translation.model_folder import ModelInfo, save_model
+from nmt.config import SearchConfig
+from nmt.translate import main
+from nmt.translation.formats import Text
+from nmt.translation.jobs import Translating
+from nmt.translation.streams import read_chunks
 from nmt.translation.translator import Translator
+from tests.tiny import SHORT
 
-TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
-DECODING = SearchConfig(beam_size=2, max_length_ratio=0.2, batch_size=8, guard=False)
-PAIRS = [
-    ("Der kleine Hund läuft über die Wiese.", "The little dog runs across the meadow."),
-    ("Zwei Männer trinken Kaffee.", "Two men drink coffee."),
-]
+COMMAND = [sys.executable, "-m", "nmt.translate", "--device", "cpu", "--precision", "fp32"]
 # Ends of line for others, half a character, half a pair, a byte that is never UTF-8, and the separator of n-best lists.
 ODD_LINES = [
     "a\u2028b\u2029c\u0085d".encode(),
@@ -49,47 +43,17 @@ ODD_LINES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run folder whose model folder holds a tiny model with random weights."""
-    run = tmp_path_factory.mktemp("runs") / "tiny"
-    tokenizer = train_tokenizer(PAIRS * 5, TokenizerConfig(vocab_size=330), run / "tokenizer", "de", "en")
-    torch.manual_seed(1)
-    model = Transformer(TINY, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    info = ModelInfo("de", "en", "two pairs", TINY, DECODING)
-    save_model(run / "model", dict(model.named_parameters()), tokenizer, info, "A test.\n")
-    (run / "report.json").write_text("{}")
-    return run
-
-
-@pytest.fixture(scope="module")
-def translator(folder: Path) -> Translator:
-    return Translator.load(folder / "model", "cpu", precision="fp32")
-
-
 def translate_bytes(
-    translator: Translator, data: bytes, size: int = 1 << 16, *, n_best: bool = False, scores: bool = False
+    translator: Translator, data: bytes, size: int = 1 << 16, *, scores: bool = False, search: SearchConfig = SHORT
 ) -> bytes:
-    job = Translating(translator, Text(translator, n_best, scores), Demands())
+    job = Translating(translator, search, Text(translator, search.n_best > 1, scores))
     return b"".join(map(job.answer, read_chunks(io.BytesIO(data), size)))
 
 
 def start_command(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
     """A real process, which is ended after a minute so that a test can't hang."""
-    command = [
-        sys.executable,
-        "-m",
-        "nmt.translate",
-        "--model",
-        str(folder),
-        "--device",
-        "cpu",
-        "--precision",
-        "fp32",
-        *arguments,
-    ]
     process = subprocess.Popen(
-        command,
+        [*COMMAND, "--model", str(folder), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -121,13 +85,6 @@ def test_as_many_lines_come_out_as_went_in_whatever_their_bytes(
     assert all(answer == "" for line, answer in zip(lines, answers, strict=True) if not line.strip())
 
 
-@settings(max_examples=200, derandomize=True)
-@given(data=st.binary(max_size=60).map(lambda data: data.replace(b"\x00", b"\n")), size=st.integers(1, 20))
-def test_reading_in_chunks_gives_the_lines(data: bytes, size: int) -> None:
-    lines = [line for chunk in read_chunks(io.BytesIO(data), size) for line in chunk]
-    assert lines == (data.removesuffix(b"\n").split(b"\n") if data else [])
-
-
 def test_bytes_that_are_not_utf8_are_read_as_replacement_characters(translator: Translator) -> None:
     replaced = translate_bytes(translator, "Hund\ufffd und\n".encode(), scores=True)
     assert translate_bytes(translator, b"Hund\xff und\n", scores=True) == replaced
@@ -140,36 +97,156 @@ def test_n_best_and_scores_have_their_formats(translator: Translator) -> None:
     scored = [line.split("\t") for line in translate_bytes(translator, data, scores=True).decode().splitlines()]
     assert [text for _, text in scored] == plain
     assert [float(score) <= 0 for score, _ in scored] == [True] * 3
-    three = Translator(translator.model, translator.tokenizer, replace(DECODING, beam_size=3, n_best=3))
-    best = [line.split(" ||| ") for line in translate_bytes(three, data, size=7, n_best=True).decode().splitlines()]
+    three = replace(SHORT, beam_size=3, n_best=3)
+    best = [line.split(" ||| ") for line in translate_bytes(translator, data, 7, search=three).decode().splitlines()]
     assert [index for index, _, _ in best] == list("0001222")
     assert best[3][1] == ""
 
 
 def test_files_are_translated_one_after_the_other_into_a_file(
-    folder: Path, translator: Translator, tmp_path: Path
+    model_folder: Path, translator: Translator, tmp_path: Path
 ) -> None:
     (tmp_path / "a").write_bytes(b"Hund\n\nKaffee")
     (tmp_path / "b").write_bytes("Männer\r\n".encode())
     names = [str(tmp_path / "a"), "--input", str(tmp_path / "b"), "--output", str(tmp_path / "out")]
-    assert main([*names, "--model", str(folder), "--batch-size", "1"]) == 0
+    assert main([*names, "--model", str(model_folder), "--batch-size", "1", "--precision", "fp32"]) == 0
     lines = ["Hund", "", "Kaffee", "Männer"]
     assert (tmp_path / "out").read_text("utf-8").split("\n") == [*translator.translate(lines), ""]
 
 
-def test_decoding_options_go_before_the_model_s_own(folder: Path, translator: Translator, tmp_path: Path) -> None:
+def translate_file(folder: Path, source: Path, output: Path | str) -> int:
+    return main([str(source), "--output", str(output), "--model", str(folder), "--precision", "fp32"])
+
+
+@pytest.mark.parametrize("name", ["f", "symlink", "hardlink", "f.partial"])
+def test_an_output_that_is_also_an_input_is_refused(
+    model_folder: Path, tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / ("f.partial" if name == "f.partial" else "f")
+    source.write_text("Hund\n")
+    (tmp_path / "symlink").symlink_to(source)
+    (tmp_path / "hardlink").hardlink_to(source)
+    before = sorted(tmp_path.iterdir())
+    assert translate_file(model_folder, source, tmp_path / ("f" if name == "f.partial" else name)) == 2
+    overwritten = tmp_path / "hardlink" if name == "hardlink" else source
+    assert f"would overwrite {overwritten}, which is also an input: name another file" in capfd.readouterr().err
+    assert source.read_text() == "Hund\n"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.slow
+def test_an_output_that_is_standard_input_is_refused(model_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("Hund\n")
+    command = shlex.join([*COMMAND, "--model", str(model_folder), "--output", "f"])
+    done = subprocess.run(f"{command} < f", cwd=tmp_path, shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"--output f would overwrite {tmp_path / 'f'}, which is also an input" in done.stderr
+    assert (tmp_path / "f").read_text() == "Hund\n"
+    assert list(tmp_path.iterdir()) == [tmp_path / "f"]
+
+
+def test_a_file_that_is_replaced_keeps_its_mode_and_its_links(
+    model_folder: Path, translator: Translator, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_text("Hund\n")
+    (tmp_path / "out").write_text("old\nand longer than the new text, which replaces it\n" * 9)
+    (tmp_path / "out").chmod(0o640)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "link").symlink_to(tmp_path / "out")
+    assert translate_file(model_folder, tmp_path / "in", tmp_path / "sub" / "link") == 0
+    assert (tmp_path / "out").read_text() == f"{translator.translate(['Hund'])[0]}\n"
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "sub" / "link").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "sub"]
+
+
+def test_a_pipe_and_a_device_are_written_to_directly(
+    model_folder: Path, translator: Translator, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_text("Hund\n")
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert translate_file(model_folder, tmp_path / "in", tmp_path / "pipe") == 0
+    assert os.read(reader, 1 << 16).decode() == f"{translator.translate(['Hund'])[0]}\n"
+    os.close(reader)
+    assert translate_file(model_folder, tmp_path / "in", os.devnull) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "pipe"]
+    assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+@pytest.mark.parametrize("lines", [0, 2])
+def test_a_failure_leaves_the_old_file_and_tells_where_the_translated_part_is(
+    model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    error: BaseException | type[BaseException],
+    lines: int,
+) -> None:
+    def answer(self: Translating, chunk: list[bytes]) -> bytes:
+        if len(written) == lines:
+            raise error
+        written.append(b"answer\n")
+        return written[-1]
+
+    written: list[bytes] = []
+    monkeypatch.setattr(Translating, "answer", answer)
+    monkeypatch.setattr("nmt.translate.read_chunks", lambda *_: iter([[b"Hund"]] * 9))
+    (tmp_path / "in").write_text("Hund\n")
+    (tmp_path / "out").write_text("old\n")
+    assert translate_file(model_folder, tmp_path / "in", tmp_path / "out") == (130 if error is KeyboardInterrupt else 2)
+    assert (tmp_path / "out").read_text() == "old\n"
+    said = f"{tmp_path / 'out'} is unchanged; the lines translated so far are in {tmp_path / 'out.partial'}\n"
+    assert (said in capfd.readouterr().err) == (lines > 0)
+    if lines:
+        assert (tmp_path / "out.partial").read_text() == "answer\n" * lines
+    else:
+        assert not (tmp_path / "out.partial").exists()
+
+
+def test_a_file_that_may_not_be_written_to_stays(model_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("Hund\n")
+    (tmp_path / "out").write_text("old\n")
+    (tmp_path / "out").chmod(0o444)
+    if os.access(tmp_path / "out", os.W_OK):
+        pytest.skip("this user may write to every file")
+    assert translate_file(model_folder, tmp_path / "in", tmp_path / "out") == 2
+    assert (tmp_path / "out").read_text() == "old\n"
+
+
+@pytest.mark.slow
+def test_lines_are_in_the_partial_file_as_they_come(model_folder: Path, tmp_path: Path) -> None:
+    with start_command(model_folder, "--output", str(tmp_path / "out")) as process:
+        assert process.stdin
+        process.stdin.write(b"Hund\n")
+        process.stdin.flush()
+        partial = tmp_path / "out.partial"
+        while not (partial.exists() and partial.read_bytes().endswith(b"\n")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        assert not (tmp_path / "out").exists()
+        process.stdin.close()
+        assert process.wait() == 0
+    assert (tmp_path / "out").read_bytes().count(b"\n") == 1
+    assert not partial.exists()
+
+
+def test_search_options_go_before_the_model_s_own(auto: str, model_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("Hund\nKaffee\n", "utf-8")
-    files = [str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--model", str(folder / "model")]
+    files = [str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--model", str(model_folder), "--device", "cpu"]
     assert main([*files, "--n-best=2", "--beam-size=4", "--length-penalty=0", "--max-length-ratio=0.5"]) == 0
-    decoding = replace(DECODING, beam_size=4, n_best=2, length_penalty=0.0, max_length_ratio=0.5)
-    other = Translator(translator.model, translator.tokenizer, decoding)
-    found = other.translate_n_best(["Hund", "Kaffee"])
+    search = replace(SHORT, beam_size=4, n_best=2, length_penalty=0.0, max_length_ratio=0.5)
+    translator = Translator.load(model_folder, "cpu")
+    assert translator.precision == auto
+    found = translator.translate_n_best(["Hund", "Kaffee"], search)
     expected = [f"{i} ||| {best.text} ||| {best.score:.4f}" for i in range(2) for best in found[i]]
     assert (tmp_path / "out").read_text("utf-8").splitlines() == expected
 
 
+@pytest.mark.usefixtures("auto")
 def test_without_a_model_the_newest_finished_run_is_taken_and_named(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in").write_text("Hund\n")
     monkeypatch.chdir(tmp_path)
@@ -178,43 +255,46 @@ def test_without_a_model_the_newest_finished_run_is_taken_and_named(
         "nmt.translate: no model is given and runs/ has no finished run: give one with "
         "--model DIR, or train one with python -m nmt.train\n"
     )
-    (tmp_path / "runs").symlink_to(folder.parent)
+    (tmp_path / "runs" / "tiny").mkdir(parents=True)
+    (tmp_path / "runs" / "tiny" / "report.json").write_text("{}")
+    (tmp_path / "runs" / "tiny" / "model").symlink_to(model_folder)
     assert main(["in"]) == 0
     output = capfd.readouterr()
     assert output.err == "Model: runs/tiny/model\n"
     assert len(output.out.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("auto")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--beam-size", "0"], "decoding.beam_size is 0"),
+        (["--beam-size", "0"], "search.beam_size is 0"),
         (["--beam-size", "two"], "beam_size"),
         (["--beem-size", "2"], "beem"),
-        (["--n-best", "9"], "decoding.n_best is 9: it must be from 1 to decoding.beam_size, 2"),
+        (["--n-best", "9"], "search.n_best is 9: it must be from 1 to search.beam_size, 2"),
         (["--device", "gpu"], "gpu"),
         (["nowhere.txt"], "nowhere.txt"),
         (["--model", "nowhere"], "nowhere is not a model folder"),
-        (["--output", "in"], "is also an input"),
-        (["--must", "cat", "--must-not", "cat|dog"], "can't be had: must has 'cat'"),
+        (["--output", "in"], "which is also an input"),
+        (["--must", "cat", "--must-not", "cat|dog"], "can't be met: must has 'cat'"),
         (["--must", "|"], "empty"),
-        (["--samples", "4", "--prefix", "The"], "don't go with decoding.samples"),
-        (["--force-decode", "--must", "cat"], "--must is for what is translated"),
-        (["--batch-size", "1000000000"], "decoding.batch_size is 1000000000: it must be from 1 to 10000"),
-        (["--samples", "100000"], "it must be from 0 to 1000"),
+        (["--samples", "4", "--prefix", "The"], "don't go with search.samples"),
+        (["--force-decode", "--must", "cat"], "--must is for lines to translate"),
+        (["--batch-size", "1000000000"], "search.batch_size is 1000000000: it must be at least 1 and at most 10000"),
+        (["--samples", "100000"], "it must be at least 0 and at most 1000"),
     ],
 )
 def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
     arguments: list[str],
     message: str,
-    folder: Path,
+    model_folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").write_text("Hund\n")
-    assert main(["in", "--model", str(folder), *arguments]) == 2
+    assert main(["in", "--model", str(model_folder), *arguments]) == 2
     output = capfd.readouterr()
     assert output.out == ""
     assert output.err.startswith("nmt.translate: ")
@@ -223,16 +303,18 @@ def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
     assert (tmp_path / "in").read_text() == "Hund\n"
 
 
-def test_a_real_process_answers_every_line_of_the_worst_bytes(folder: Path, translator: Translator) -> None:
+@pytest.mark.slow
+def test_a_real_process_answers_every_line_of_the_worst_bytes(model_folder: Path, translator: Translator) -> None:
     data = b"\n".join(ODD_LINES)
-    output, errors = start_command(folder).communicate(data)
+    output, errors = start_command(model_folder).communicate(data)
     assert output == translate_bytes(translator, data)
     assert output.count(b"\n") == len(ODD_LINES)
     assert errors == b""
 
 
-def test_a_line_is_answered_before_the_next_is_sent_and_ctrl_c_ends_it(folder: Path) -> None:
-    with start_command(folder) as process:
+@pytest.mark.slow
+def test_a_line_is_answered_before_the_next_is_sent_and_ctrl_c_ends_it(model_folder: Path) -> None:
+    with start_command(model_folder) as process:
         assert process.stdin
         assert process.stdout
         assert process.stderr
@@ -245,9 +327,10 @@ def test_a_line_is_answered_before_the_next_is_sent_and_ctrl_c_ends_it(folder: P
         assert process.stderr.read().strip() == b""
 
 
-def test_a_reader_that_leaves_early_ends_it_without_a_word(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_reader_that_leaves_early_ends_it_without_a_word(model_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"Hund\n" * 100_000)
-    with start_command(folder, str(tmp_path / "in"), "--scores") as process:
+    with start_command(model_folder, str(tmp_path / "in"), "--scores") as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.readline().endswith(b"\n")
@@ -256,22 +339,29 @@ def test_a_reader_that_leaves_early_ends_it_without_a_word(folder: Path, tmp_pat
         assert process.stderr.read() == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("closed", "told"), [("<&-", "standard input can't be read"), (">&-", "standard output can't be written to")]
 )
-def test_what_is_closed_is_named(folder: Path, closed: str, told: str) -> None:
-    command = shlex.join([sys.executable, "-m", "nmt.translate", "--model", str(folder), "--device", "cpu"])
+def test_what_is_closed_is_named(model_folder: Path, closed: str, told: str) -> None:
+    command = shlex.join([*COMMAND, "--model", str(model_folder)])
     done = subprocess.run(f"echo Ja | ({command} {closed})", shell=True, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_help_comes_at_once() -> None:
-    seconds = []
-    for _ in range(2):
-        started = time.perf_counter()
-        text = subprocess.run([sys.executable, "-m", "nmt.translate", "--help"], check=True, capture_output=True).stdout
-        seconds.append(time.perf_counter() - started)
-    assert b"--beam-size" in text
-    assert min(seconds) < 1
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["translate", "evaluate", "augment"])
+def test_help_loads_no_large_library(command: str) -> None:
+    code = f"""
+import sys
+from nmt.{command} import main
+try:
+    main(["--help"])
+finally:
+    print(sorted({{"torch", "sentencepiece", "sacrebleu", "datasets", "PIL"}} & set(sys.modules)))
+"""
+    *_, last_line = lines = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
+    assert any("--beam-size" in line for line in lines)
+    assert last_line == "[]"

@@ -1,7 +1,7 @@
-"""From lists of piece ids to padded batches, and the plan of which pairs go together.
+"""From lists of piece ids to padded batches, and the plan of which pairs are in which batch.
 
-Shapes: N pairs, B batch, S source length, T target length; real positions come first, padding after them. A plan is a
-pure function of (lengths, budget, seed, epoch): to resume is to compute it again and go on at a batch's number.
+Shapes: N pairs, B batch, S source length, T target length; padding comes last. A plan depends on the lengths, the
+budget, the seed and the epoch alone: to resume, compute it again and continue at the number of a batch.
 """
 
 import hashlib
@@ -14,24 +14,21 @@ from torch import Tensor
 
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
-Plan = list[Tensor]
+Plan = list[Tensor]  # for each batch of an epoch, the indices of its pairs
 
 
 class Sequences:
     """Many id sequences in one flat tensor: a tenth of the memory of lists, and padded without a Python loop."""
 
     def __init__(self, flat: Tensor, lengths_N: Tensor) -> None:
-        """Args:
-        flat: the ids of all sequences, one after another.
-        lengths_N: how many of them each sequence has (int64).
-        """
+        """`flat`: the ids of all sequences, one after another; `lengths_N`: the length of each (int64)."""
         self.flat = torch.cat([flat.to(torch.int32), torch.tensor([PAD], dtype=torch.int32)])
         self.lengths_N = lengths_N
         self.starts_N = lengths_N.cumsum(0) - lengths_N
 
     @classmethod
     def of(cls, sequences: Iterable[list[int]]) -> "Sequences":
-        flat, lengths = array("i", [PAD]), array("q", [0])  # never empty: a buffer of no bytes is refused
+        flat, lengths = array("i", [PAD]), array("q", [0])  # not empty: torch.frombuffer refuses that
         for ids in sequences:
             flat.extend(ids)
             lengths.append(len(ids))
@@ -40,20 +37,18 @@ class Sequences:
     def __len__(self) -> int:
         return self.lengths_N.size(0)
 
-    def padded(
-        self, index_B: Tensor, before: tuple[int, ...] = (), after: tuple[int, ...] = ()
-    ) -> tuple[Tensor, Tensor]:
-        """Rows `index_B`, each between the ids `before` and `after`: ids (B, L) int64, and True (bool) where real."""
+    def padded(self, index_B: Tensor, *, bos: bool = False, eos: bool = False) -> tuple[Tensor, Tensor]:
+        """Sequences `index_B`, with BOS before or EOS after each: ids (B, L) int64, and a mask, False at padding."""
         lengths_B1 = self.lengths_N[index_B, None]
-        position_L = torch.arange(int(lengths_B1.max()) + len(before) + len(after)) - len(before)
+        position_L = torch.arange(int(lengths_B1.max()) + bos + eos) - int(bos)
         inside = (position_L >= 0) & (position_L < lengths_B1)
         where = (self.starts_N[index_B, None] + position_L).clamp_(0, self.flat.size(0) - 1)
         ids = torch.where(inside, self.flat[where].long(), PAD)
-        for i, token in enumerate(before):
-            ids[:, i] = token
-        for i, token in enumerate(after):
-            ids.scatter_(1, lengths_B1 + len(before) + i, token)
-        return ids, position_L < lengths_B1 + len(after)
+        if bos:
+            ids[:, 0] = BOS
+        if eos:
+            ids.scatter_(1, lengths_B1 + bos, EOS)
+        return ids, position_L < lengths_B1 + eos
 
 
 @dataclass(frozen=True)
@@ -64,20 +59,17 @@ class Pairs:
     target: Sequences
 
     def __post_init__(self) -> None:
-        assert len(self.source) == len(self.target), "one target for each source"
+        assert len(self.source) == len(self.target), "each source needs one target"
 
     @property
     def longest(self) -> int:
-        """Pieces of the longest sentence, of either side."""
+        """Number of pieces of the longest sentence on either side."""
         return max((int(side.lengths_N.max()) for side in (self.source, self.target) if len(side)), default=0)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded pairs, ready for the model. Ids are int64, masks bool and True at real positions.
-
-    With the lengths in `tgt_mask_BT` the decoder makes its sequence mask: position t sees real positions 0 to t.
-    """
+    """Padded pairs, ready for the model. Ids are int64; masks are bool, and False at padding."""
 
     src_BS: Tensor
     """Source pieces, then EOS."""
@@ -85,11 +77,11 @@ class Batch:
     tgt_in_BT: Tensor
     """BOS, then target pieces: what the decoder reads."""
     tgt_out_BT: Tensor
-    """Target pieces, then EOS: what it must say at each position."""
+    """Target pieces, then EOS: what the decoder must predict at each position."""
     tgt_mask_BT: Tensor
 
     def repeated(self, times: int) -> "Batch":
-        """The batch, so many times one below the other."""
+        """The batch repeated `times` times along the batch dimension."""
         return Batch(*(t.repeat(times, 1) for t in vars(self).values())) if times > 1 else self
 
     def to(self, device: torch.device) -> "Batch":
@@ -97,35 +89,33 @@ class Batch:
 
     @property
     def target_tokens(self) -> int:
-        """Real target positions."""
+        """Number of target positions without padding."""
         return int(self.tgt_mask_BT.sum())
 
     @property
     def source_tokens(self) -> int:
-        """Real source positions."""
         return int(self.src_mask_BS.sum())
 
     @property
     def positions(self) -> int:
-        """Positions on both sides, padding counted."""
+        """Number of positions on both sides, with padding."""
         return self.src_BS.numel() + self.tgt_in_BT.numel()
 
 
 @dataclass(frozen=True)
 class PlannedBatch:
-    """A batch that is not made yet: which pairs, and its place in the run."""
+    """A batch before its tensors are made: the indices of its pairs, and its place in the run."""
 
     pairs: Pairs
     index_B: Tensor
     epoch: int
     number: int
-    """In the plan of its epoch."""
+    """Index in the plan of its epoch."""
     part: int = 0
-    """0: all of it. The halves of part n are 2n + 1 and 2n + 2."""
+    """0: the whole batch. The halves of part n are parts 2n + 1 and 2n + 2."""
 
     @property
     def target_tokens(self) -> int:
-        """Real target positions, as the batch will have."""
         return int(self.pairs.target.lengths_N[self.index_B].sum()) + len(self.index_B)
 
     def make(self) -> Batch:
@@ -133,13 +123,12 @@ class PlannedBatch:
 
     def halves(self) -> "tuple[PlannedBatch, PlannedBatch]":
         middle = len(self.index_B) // 2
-        return (
-            replace(self, index_B=self.index_B[:middle], part=2 * self.part + 1),
-            replace(self, index_B=self.index_B[middle:], part=2 * self.part + 2),
-        )
+        first_B, second_B = self.index_B[:middle], self.index_B[middle:]
+        part = 2 * self.part + 1
+        return replace(self, index_B=first_B, part=part), replace(self, index_B=second_B, part=part + 1)
 
     def seed(self, seed: int) -> int:
-        """Of what is drawn at random for this batch alone: a pure function of the run's seed and the batch's place."""
+        """Seed of the random numbers for this batch: depends on the run's seed and the batch's place alone."""
         place = f"{seed} {self.epoch} {self.number} {self.part}"
         return int.from_bytes(hashlib.sha256(place.encode()).digest()[:4])
 
@@ -151,33 +140,28 @@ class PlannedBatch:
 
 def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
     """Pad the pairs `index_B` (int64)."""
-    src, src_mask = pairs.source.padded(index_B, after=(EOS,))
-    tgt_in, tgt_mask = pairs.target.padded(index_B, before=(BOS,))
-    tgt_out, _ = pairs.target.padded(index_B, after=(EOS,))
+    src, src_mask = pairs.source.padded(index_B, eos=True)
+    tgt_in, tgt_mask = pairs.target.padded(index_B, bos=True)
+    tgt_out, _ = pairs.target.padded(index_B, eos=True)
     return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask)
 
 
 def hide_pieces(batch: Batch, probability: float) -> Batch:
-    """The batch with some of the pieces that the model reads replaced by unk, at random: not EOS, BOS or padding, and
-    not the targets (word dropout, Gal and Ghahramani 2016, section 4.2; here each occurrence by itself)."""
-    if not probability:
-        return batch
+    """The batch with random input pieces (not EOS, BOS, padding or `tgt_out_BT`) replaced by unk: word dropout (Gal and
+    Ghahramani 2016, section 4.2), except that each occurrence of a word is chosen by itself."""
 
     def hidden(ids: Tensor) -> Tensor:
         chosen = (torch.rand(ids.shape) < probability) & (ids != BOS) & (ids != EOS) & (ids != PAD)
         return ids.masked_fill(chosen, UNK)
 
-    return replace(batch, src_BS=hidden(batch.src_BS), tgt_in_BT=hidden(batch.tgt_in_BT))
+    return replace(batch, src_BS=hidden(batch.src_BS), tgt_in_BT=hidden(batch.tgt_in_BT)) if probability else batch
 
 
 def plan_batches(pairs: Pairs, batch_tokens: int, seed: int, epoch: int) -> Plan:
-    """Which pairs make up each batch of an epoch, in order: shuffled, of similar lengths, within the budget.
+    """The indices of the pairs in each batch of an epoch: shuffled batches of pairs of similar lengths.
 
-    Neither side of a batch has more than `batch_tokens` positions, padding counted. Equal lengths are shuffled anew in
-    every epoch, and so is the order of batches.
-
-    Raises:
-        ValueError: a pair alone is over the budget.
+    Neither side of a batch has more than `batch_tokens` positions, with padding. Each epoch shuffles the batches, and
+    pairs of equal lengths, anew. Raises ValueError if one pair is longer than `batch_tokens`.
     """
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
     order_N = torch.randperm(len(pairs.source), generator=generator)
@@ -188,18 +172,16 @@ def plan_batches(pairs: Pairs, batch_tokens: int, seed: int, epoch: int) -> Plan
 
 
 def cut(order_N: Tensor, pairs: Pairs, batch_tokens: int) -> Iterator[Tensor]:
-    """Cut an order of pairs into the longest runs that keep to the budget."""
-    lengths_N = torch.maximum(pairs.source.lengths_N, pairs.target.lengths_N)[order_N].tolist()
+    """Cut a sequence of pairs into runs, each as long as `batch_tokens` allows."""
     start, longest = 0, 0
-    for i, length in enumerate(lengths_N):
-        if length >= batch_tokens:
-            raise ValueError(
-                f"a training pair has {length + 1} pieces, more than training.batch_tokens, "
-                f"{batch_tokens}: raise that, or lower data.max_pieces"
-            )
-        longest = max(longest, length + 1)
+    lengths_N = torch.maximum(pairs.source.lengths_N, pairs.target.lengths_N)[order_N] + 1  # with BOS or EOS
+    for i, length in enumerate(lengths_N.tolist()):
+        if length > batch_tokens:
+            problem = f"a training pair has {length} pieces, more than training.batch_tokens, {batch_tokens}"
+            raise ValueError(f"{problem}: raise batch_tokens, or lower data.max_pieces")
+        longest = max(longest, length)
         if longest * (i + 1 - start) > batch_tokens:
             yield order_N[start:i]
-            start, longest = i, length + 1
-    if start < len(lengths_N):
+            start, longest = i, length
+    if start < len(order_N):
         yield order_N[start:]

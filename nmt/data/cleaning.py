@@ -1,86 +1,74 @@
-"""Training pairs filtered: tidied pairs flow in; those that are kept flow out, with a ledger of the others."""
+"""Filters of training pairs: tidied pairs flow in; kept pairs flow out, with a ledger that counts the dropped ones.
 
+To add a filter, add a branch to `clean` that drops a pair for a cause.
+"""
+
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import DataConfig
+from nmt.fields import require
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-Pair = tuple[str, str]
-"""Source and target sentence."""
-
-_LENGTH_OFFSET = 10  # added to both lengths before their ratio, so that "Ja" / "That's right" passes
+Pair = tuple[str, str]  # source and target sentence
+LENGTH_OFFSET = 10  # added to both lengths before their ratio, so that "Ja" / "That's right" passes
 
 
 @dataclass
 class Ledger:
-    """What became of the pairs of one split: each that is read is kept, or dropped for a named cause.
-
-    Reading and dropping count pairs, repairs count sentences. Causes stand in the order in which they struck.
-    """
+    """Counts for one split, by cause. Each pair that is read is kept or dropped; each sentence may be repaired."""
 
     read: int = 0
-    repaired: dict[str, int] = field(default_factory=dict)
-    dropped: dict[str, int] = field(default_factory=dict)
+    repaired: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
     first: dict[str, int] = field(default_factory=dict)
-    """The line (or row), from 1, where a cause of reading struck first."""
+    """The line (or row), from 1, where a cause first occurred in reading."""
 
     @property
     def kept(self) -> int:
-        return self.read - sum(self.dropped.values())
+        return self.read - self.dropped.total()
 
-    def repair(self, cause: str, count: int = 1, line: int = 0) -> None:
-        self._count(self.repaired, cause, count, line)
+    def repair(self, cause: str, line: int) -> None:
+        self.repaired[cause] += 1
+        self.first.setdefault(cause, line)
 
-    def drop(self, cause: str, count: int = 1, line: int = 0) -> None:
-        self._count(self.dropped, cause, count, line)
+    def drop(self, cause: str, count: int = 1, line: int | None = None) -> None:
+        if count:
+            self.dropped[cause] += count
+        if line:
+            self.first.setdefault(cause, line)
         assert self.kept >= 0, f"{cause}: more pairs dropped than were read"
 
-    def _count(self, causes: dict[str, int], cause: str, count: int, line: int) -> None:
-        if count:
-            causes[cause] = causes.get(cause, 0) + count
-        if count and line:
-            self.first.setdefault(cause, line)
+    def causes(self) -> str:
+        """How many pairs were dropped for each cause, for an error message."""
+        return ", ".join(f"{count:,} {cause}" for cause, count in self.dropped.items())
 
     def then(self, later: "Ledger") -> "Ledger":
-        """This ledger continued by that of a later stage, which read what this one kept."""
+        """The sum of this ledger and that of a later stage, which read the pairs that this one kept."""
         assert later.read == self.kept, f"{self.kept} pairs left one stage, {later.read} reached the next"
-        whole = Ledger(self.read, dict(self.repaired), dict(self.dropped), dict(self.first))
-        for cause, count in later.repaired.items():
-            whole.repair(cause, count, later.first.get(cause, 0))
-        for cause, count in later.dropped.items():
-            whole.drop(cause, count, later.first.get(cause, 0))
-        return whole
+        repaired, dropped = self.repaired + later.repaired, self.dropped + later.dropped
+        return Ledger(self.read, repaired, dropped, later.first | self.first)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it back."""
-        return {
-            "read": self.read,
-            "repaired": self.repaired,
-            "dropped": self.dropped,
-            "kept": self.kept,
-            "first": self.first,
-        }
+        return {name: getattr(self, name) for name in ("read", "repaired", "dropped", "kept", "first")}
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> "Ledger":
-        ledger = cls(saved["read"], saved["repaired"], saved["dropped"], saved["first"])
-        if ledger.kept != saved["kept"]:
-            raise ValueError(
-                f"a ledger doesn't add up: it has {saved['kept']} pairs as kept, where {ledger.read} "
-                f"read less those dropped are {ledger.kept}"
-            )
+        ledger = cls(saved["read"], Counter(saved["repaired"]), Counter(saved["dropped"]), saved["first"])
+        require(ledger.kept == saved["kept"], f"a ledger doesn't add up: {saved['kept']} kept, but {saved}")
         return ledger
 
 
 def ledger_table(ledgers: Mapping[str, Ledger]) -> "Table":
-    """The ledgers of some splits side by side, a row for each cause, with the line where it struck first."""
+    """The ledgers of several splits side by side, a row for each cause, with the line where it first occurred."""
     from rich.table import Table
 
-    table = Table("", *ledgers, "first at", title="Pairs, by what became of them", title_justify="left")
+    table = Table("", *ledgers, "first at", title="Pairs read, repaired, dropped and kept", title_justify="left")
     for column in table.columns[1:-1]:
         column.justify = "right"
     table.add_row("read", *(f"{ledger.read:,}" for ledger in ledgers.values()))
@@ -95,21 +83,19 @@ def ledger_table(ledgers: Mapping[str, Ledger]) -> "Table":
 
 
 def clean(pairs: Sequence[Pair], config: DataConfig, held_out: Collection[str]) -> tuple[list[Pair], Ledger]:
-    """Drop training pairs that are too long, too unequal, repeated, or known from the validation and test text.
+    """Drop training pairs that are too long, of too different lengths, repeated, or in the validation or test text.
 
-    Args:
-        pairs: tidied training pairs, neither side blank.
-        held_out: the source sentences of the validation and test text; a set, for speed.
-
-    Returns:
-        The pairs kept, in their order, and how many were dropped for the first cause that applied.
+    `pairs` are tidied, and neither side is blank; `held_out` are the source sentences of the validation and test text.
+    Returns the kept pairs, in their order, and the ledger; a pair is counted for the first cause that applies.
     """
     ledger = Ledger(read=len(pairs))
-    kept: list[Pair] = []
-    seen: set[Pair] = set()
+    kept, seen = list[Pair](), set[Pair]()
     for pair in pairs:
-        if cause := _unfit(pair, config):
-            ledger.drop(cause)
+        shorter, longer = sorted(map(len, pair))
+        if longer > config.max_characters:
+            ledger.drop(f"longer than {config.max_characters:,} characters")
+        elif longer + LENGTH_OFFSET > config.max_ratio * (shorter + LENGTH_OFFSET):
+            ledger.drop(f"lengths differ more than {config.max_ratio:g} times")
         elif config.drop_duplicates and pair in seen:
             ledger.drop("repeated")
         elif config.drop_held_out and pair[0] in held_out:
@@ -121,17 +107,6 @@ def clean(pairs: Sequence[Pair], config: DataConfig, held_out: Collection[str]) 
 
 
 def require_pairs(pairs: Sequence[Pair], ledger: Ledger) -> None:
-    """Raises ValueError, with the causes, if no training pair is left."""
-    if not pairs:
-        causes = ", ".join(f"{count:,} {cause}" for cause, count in ledger.dropped.items())
-        raise ValueError(f"no training pair is left of {ledger.read:,}: {causes}; see data.max_* and data.drop_*")
-
-
-def _unfit(pair: Pair, config: DataConfig) -> str:
-    """The cause for dropping that lies in the pair's lengths; empty if there is none."""
-    shorter, longer = sorted((len(pair[0]), len(pair[1])))
-    if longer > config.max_characters:
-        return f"longer than {config.max_characters:,} characters"
-    if longer + _LENGTH_OFFSET > config.max_ratio * (shorter + _LENGTH_OFFSET):
-        return f"lengths differ more than {config.max_ratio:g} times"
-    return ""
+    """Raise ValueError, with the causes, if no training pair is left."""
+    left = f"no training pair is left of {ledger.read:,}: {ledger.causes()}"
+    require(len(pairs) > 0, f"{left}; see data.max_* and data.drop_*")

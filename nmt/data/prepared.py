@@ -1,222 +1,198 @@
 """Parallel text becomes what training reads: clean pairs, a tokenizer, and a ledger of every pair.
 
-A corpus flows in; into the run folder flow `data/` (train, val and test text, a sentence a line, and `corpus.json`),
-`tokenizer/` and `ledger.json`. All is built aside and moved into place, `data/` last: so a folder with
-`data/corpus.json` is finished, and a preparation that was interrupted starts again.
+A corpus flows in. Into the run folder flow `data/` (train, val and test text, a sentence a line, and `corpus.json`),
+`tokenizer/` and `ledger.json`. They are made in a draft folder, `.preparing/`, and moved into place, `data/` last: a
+folder with `data/corpus.json` is finished, and a preparation that was interrupted starts again.
 """
 
 import json
-import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from nmt.cli import describe_changes, say
 from nmt.config import Config
 from nmt.data.cleaning import Ledger, Pair, require_pairs
-from nmt.data.corpora import Corpus, clean_train, corpus_name, load_corpus
-from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.files import flush_to_disk
+from nmt.data.corpora import Corpus, clean_train, corpus_path, load_corpus
+from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
+from nmt.fields import require
+from nmt.files import MARKER, flush_to_disk, iterate_lines, mark, remove_ours, write_json, write_lines
+from nmt.upgrade import FORMAT, take_format
 
-_CHUNK = 100_000  # pairs tokenized at a time, only to measure them
+DRAFT = ".preparing"
+CREATED_FIRST = {".lock", DRAFT, "config.yaml.partial"}  # all that a run folder may hold before `is_run` knows it
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """What a prepared run folder holds."""
+@dataclass(kw_only=True)
+class Prepared(Corpus):
+    """The clean corpus and the tokenizer of a prepared run folder."""
 
     folder: Path
-    corpus: str
-    """Name of the corpus that was really used."""
     tokenizer: Tokenizer
-    train: list[Pair]
-    val: list[Pair]
-    tests: dict[str, list[Pair]]
-    notes: list[str]
-    """Sentences that the user should see: what was replaced, held out or reduced."""
-    ledgers: dict[str, Ledger]
-    """What became of the pairs of train, val and each test."""
 
     @classmethod
     def load(cls, folder: Path) -> "Prepared":
         """Read a finished folder; ValueError if it isn't one."""
-        record = _read_record(folder)
-        if record is None:
-            raise ValueError(f"{folder} is not prepared: run python -m nmt.prepare")
+        record = read_record(folder) or {}
+        require(bool(record), f"{folder} is not prepared: run python -m nmt.prepare")
+        tokenizer = Tokenizer.load(folder / "tokenizer")
         saved = json.loads((folder / "ledger.json").read_text("utf-8"))
         ledgers = {split: Ledger.from_dict(ledger) for split, ledger in saved.items()}
-        pairs = {split: _read_pairs(folder / "data", split, size) for split, size in record["pairs"].items()}
-        train, val = pairs.pop("train"), pairs.pop("val")
-        return cls(
-            folder, record["corpus"], Tokenizer.load(folder / "tokenizer"), train, val, pairs, record["notes"], ledgers
-        )
+        tests = {split: read_pairs(folder / "data", split, size) for split, size in record["pairs"].items()}
+        train, val, notes = tests.pop("train"), tests.pop("val"), record["notes"]
+        return cls(record["corpus"], train, val, tests, ledgers, notes, folder=folder, tokenizer=tokenizer)
 
 
-def run_folder(config: Config, corpus: str) -> Path:
-    """Where a run lives; by default named after the languages and the corpus that was really used."""
-    return Path(config.runs) / (config.name or f"{config.data.source}-{config.data.target}-{corpus}")
+def require_own_run_folder(config: Config, folder: Path) -> None:
+    """Raise ValueError if a run in this folder could overwrite the user's own files; call it before writing any.
+
+    The folder must be new, empty or a run's, and neither the corpus nor the tokenizer may be the folder itself or lie
+    in its `data/` or `tokenizer/`.
+    """
+    run = folder.resolve()
+    tokenizer = Path(config.tokenizer.folder) if config.tokenizer.folder else None
+    for setting, path in (("data.corpus", corpus_path(config.data)), ("tokenizer.folder", tokenizer)):
+        place = path.resolve() if path else None
+        inside = place and (place == run or any(place.is_relative_to(run / part) for part in ("data", "tokenizer")))
+        clash = f"{setting} is {path}, but the run in {folder} keeps its own data/ and tokenizer/ there"
+        require(not inside, f"{clash}: give the run another name")
+    own = not folder.exists() or {path.name for path in folder.iterdir()} <= CREATED_FIRST or is_run(folder)
+    require(own, f"{folder} is not empty, and it isn't a run folder that nmt made: give the run another name")
 
 
-def prepare_run(config: Config, say: Callable[[str], None]) -> Prepared:
-    """The prepared run of these settings; the corpus is read only if there is need, or if its name depends on it."""
-    name = config.name or corpus_name(config.data)
-    if name and is_prepared(run_folder(config, name)):
-        return _finished(config, run_folder(config, name), say)
-    corpus = load_corpus(config.data)
-    return prepare(corpus, config, run_folder(config, corpus.name), say)
+def is_run(folder: Path) -> bool:
+    """Whether nmt made the run folder, as its settings, its draft or its record show."""
+    settings = folder / "config.yaml"
+    ours = settings.is_file() and next(iterate_lines(settings), "").startswith("# Written by nmt")
+    return ours or (folder / DRAFT / MARKER).is_file() or read_record(folder) is not None
 
 
-def is_prepared(folder: Path) -> bool:
-    return (folder / "data" / "corpus.json").exists()
-
-
-def prepare(corpus: Corpus, config: Config, folder: Path, say: Callable[[str], None]) -> Prepared:
+def prepare(corpus: Corpus | None, config: Config, folder: Path) -> Prepared:
     """Clean the corpus, train the tokenizer on it, and put both into the run folder, unless they are there already.
 
-    Raises:
-        ValueError: no pair is left, the tokenizer can't be trained, or the folder was prepared with other settings.
+    `corpus`: None to read it if it is needed. Raises ValueError if the folder is not a run's or was prepared with other
+    settings, the corpus can't be read, no pair is left of it, or the tokenizer can't be trained.
     """
-    if is_prepared(folder):
-        return _finished(config, folder, say)
+    require_own_run_folder(config, folder)
+    if record := read_record(folder):
+        for note in corpus.notes if corpus else ():  # which corpus `auto` took, and why
+            say(note)
+        return load_finished(record["settings"], config, folder)
+    draft = folder / DRAFT
+    for leftover in (folder / "data", folder / "tokenizer", draft):
+        remove_ours(leftover)
+    corpus = corpus or load_corpus(config.data)
     for note in corpus.notes:
         say(note)
-    draft = folder / ".preparing"
-    shutil.rmtree(draft, ignore_errors=True)
-    (draft / "data").mkdir(parents=True)
+    mark(draft)
     train, ledger = clean_train(corpus, config.data)
+    mark(draft / "tokenizer")
     if config.tokenizer.folder:
-        tokenizer = _take_tokenizer(config)
+        tokenizer = take_tokenizer(config)
         tokenizer.save(draft / "tokenizer")
     else:
         say(f"Training the tokenizer on {len(train):,} pairs of {corpus.name}")
-        tokenizer = train_tokenizer(
-            train, config.tokenizer, draft / "tokenizer", config.data.source, config.data.target
-        )
+        source, target = config.data.source, config.data.target
+        tokenizer = train_tokenizer(train, config.tokenizer, draft / "tokenizer", source, target)
     for note in tokenizer.notes:
         say(note)
-    train = _drop_long(train, tokenizer, config.data.max_pieces, ledger)
-    splits = {"train": train, "val": corpus.val, **corpus.tests}
+    train = drop_long(train, tokenizer, config.data.max_pieces, ledger)
     ledgers = corpus.ledgers | {"train": ledger}
-    notes = corpus.notes + tokenizer.notes
-    _write_draft(draft, splits, ledgers, _record(config, corpus.name, splits, notes))
-    _move_into_place(draft, folder)
-    return Prepared(folder, corpus.name, tokenizer, train, corpus.val, corpus.tests, notes, ledgers)
+    whole = corpus.name, train, corpus.val, corpus.tests, ledgers, corpus.notes + tokenizer.notes
+    prepared = Prepared(*whole, folder=folder, tokenizer=tokenizer)
+    write_draft(draft, prepared, config)
+    move_into_place(draft, folder)
+    return prepared
 
 
-def _take_tokenizer(config: Config) -> Tokenizer:
+def take_tokenizer(config: Config) -> Tokenizer:
+    """Load the tokenizer in `config.tokenizer.folder`."""
     folder = Path(config.tokenizer.folder)
     tokenizer = Tokenizer.load(folder)
-    if config.model.tied_embeddings == "three-way" and not tokenizer.joint:
-        raise ValueError(
-            f"model.tied_embeddings is three-way, but the tokenizer in {folder} has a vocabulary for each "
-            f"language: take decoder or none"
-        )
+    separate = f"model.tied_embeddings is three-way, but the tokenizer in {folder} has a vocabulary for each language"
+    require(tokenizer.joint or config.model.tied_embeddings != "three-way", f"{separate}: take decoder or none")
     tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
     return tokenizer
 
 
-def _drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Ledger) -> list[Pair]:
-    kept: list[Pair] = []
-    for start in range(0, len(pairs), _CHUNK):
-        chunk = pairs[start : start + _CHUNK]
-        sources = tokenizer.encode_source([source for source, _ in chunk])
-        targets = tokenizer.encode_target([target for _, target in chunk])
-        kept += [
-            pair for pair, src, tgt in zip(chunk, sources, targets, strict=True) if max(len(src), len(tgt)) <= most
-        ]
+def drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Ledger) -> list[Pair]:
+    """The pairs with at most `most` pieces on either side; the ledger counts the others."""
+    ids = encode_pairs(tokenizer, pairs)
+    lengths = torch.maximum(ids.source.lengths_N, ids.target.lengths_N).tolist()
+    kept = [pair for pair, length in zip(pairs, lengths, strict=True) if length <= most]
     ledger.drop(f"longer than {most:,} pieces", len(pairs) - len(kept))
     require_pairs(kept, ledger)
     return kept
 
 
-def _record(config: Config, name: str, splits: dict[str, list[Pair]], notes: Sequence[str]) -> dict[str, Any]:
-    """What data/corpus.json says of the folder: what was used, with which settings, and the sizes to check it by."""
-    return {
-        "corpus": name,
-        "pairs": {split: len(pairs) for split, pairs in splits.items()},
-        "notes": list(notes),
-        "settings": _settings(config),
-    }
-
-
-def _settings(config: Config) -> dict[str, Any]:
-    """The settings that the prepared data depends on, as JSON gives them back."""
-    stages = {"data": asdict(config.data), "tokenizer": asdict(config.tokenizer)}
-    settings: dict[str, Any] = json.loads(json.dumps(stages))
-    return settings
-
-
-def _write_draft(
-    draft: Path, splits: dict[str, list[Pair]], ledgers: dict[str, Ledger], record: dict[str, Any]
-) -> None:
+def write_draft(draft: Path, prepared: Prepared, config: Config) -> None:
+    splits = {"train": prepared.train, "val": prepared.val, **prepared.tests}
     for split, pairs in splits.items():
-        _write_lines(draft / "data" / f"{split}.src", (source for source, _ in pairs))
-        _write_lines(draft / "data" / f"{split}.tgt", (target for _, target in pairs))
-    ledger = {split: ledger.as_dict() for split, ledger in ledgers.items()}
-    _write_lines(draft / "ledger.json", [json.dumps(ledger, indent=2, ensure_ascii=False)])
-    _write_lines(draft / "data" / "corpus.json", [json.dumps(record, indent=2, ensure_ascii=False)])
+        write_lines(draft / "data" / f"{split}.src", (source for source, _ in pairs))
+        write_lines(draft / "data" / f"{split}.tgt", (target for _, target in pairs))
+    write_json(draft / "ledger.json", {split: ledger.as_dict() for split, ledger in prepared.ledgers.items()})
+    record = {
+        "format": FORMAT,
+        "corpus": prepared.name,
+        "pairs": {split: len(pairs) for split, pairs in splits.items()},
+        "notes": prepared.notes,
+        "settings": data_settings(config),
+    }
+    write_json(draft / "data" / "corpus.json", record)
 
 
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in lines)
+def data_settings(config: Config) -> dict[str, Any]:
+    """The settings that the prepared data depends on, as they are read back from JSON."""
+    return json.loads(json.dumps({"data": asdict(config.data), "tokenizer": asdict(config.tokenizer)}))
 
 
-def _move_into_place(draft: Path, folder: Path) -> None:
-    """Move the draft's parts, those that mark the folder as finished last; all is on disk before."""
+def flat(settings: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Settings of several sections by their dotted names."""
+    return {f"{section}.{name}": value for section, values in settings.items() for name, value in values.items()}
+
+
+def move_into_place(draft: Path, folder: Path) -> None:
+    """Flush the draft to the disk, and move its parts into the run folder, `data/` last."""
     for path in sorted(draft.rglob("*"), reverse=True):
         flush_to_disk(path)
     for name in ("tokenizer", "ledger.json", "data"):
-        if (folder / name).is_dir():  # left by a preparation that was interrupted between two moves
-            shutil.rmtree(folder / name)
         (draft / name).replace(folder / name)
         flush_to_disk(folder)
-    draft.rmdir()
+    remove_ours(draft)
 
 
-def _finished(config: Config, folder: Path, say: Callable[[str], None]) -> Prepared:
-    _require_same_settings(config, folder)
+def load_finished(settings: dict[str, Any], config: Config, folder: Path) -> Prepared:
+    """Read a finished folder. Raises ValueError if the settings of its preparation, `settings`, are other ones."""
+    before, now = flat(settings), flat(data_settings(config))
+    if "auto" in (before["data.corpus"], now["data.corpus"]):  # the folder's name says which corpus auto took
+        before["data.corpus"] = now["data.corpus"]
+    if changed := describe_changes(before, now):
+        problem = f"{folder} was prepared with other settings: {changed}"
+        raise ValueError(f"{problem}. Give the run another name, or delete that folder")
     prepared = Prepared.load(folder)
-    say(f"{folder} is prepared already: {len(prepared.train):,} training pairs of {prepared.corpus}")
+    say(f"{folder} is prepared already: {len(prepared.train):,} training pairs of {prepared.name}")
     return prepared
 
 
-def _require_same_settings(config: Config, folder: Path) -> None:
-    record = _read_record(folder)
-    assert record is not None
-    before, now = record["settings"], _settings(config)
-    if "auto" in (before["data"]["corpus"], now["data"]["corpus"]):  # what auto came to is in the folder's name
-        before["data"]["corpus"] = now["data"]["corpus"]
-    changed = [
-        f"{stage}.{key} was {before[stage].get(key)!r}, is {value!r}"
-        for stage, settings in now.items()
-        for key, value in settings.items()
-        if before[stage].get(key) != value
-    ]
-    if changed:
-        raise ValueError(
-            f"{folder} was prepared with other settings: {'; '.join(changed)}. "
-            "Give the run another name, or delete that folder"
-        )
-
-
-def _read_record(folder: Path) -> dict[str, Any] | None:
-    if not is_prepared(folder):
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """The contents of data/corpus.json; None if nmt wrote no such file. Raises ValueError if a newer nmt wrote it."""
+    file = folder / "data" / "corpus.json"
+    try:
+        record = json.loads(file.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None
-    record: dict[str, Any] = json.loads((folder / "data" / "corpus.json").read_text("utf-8"))
+    if not isinstance(record, dict) or not record.keys() >= {"corpus", "pairs", "notes", "settings"}:
+        return None
+    take_format(record, file)
     return record
 
 
-def _read_pairs(folder: Path, split: str, size: int) -> list[Pair]:
-    source, target = (_read_lines(folder / f"{split}.{side}") for side in ("src", "tgt"))
-    if not len(source) == len(target) == size:
-        raise ValueError(
-            f"{folder / split}.src has {len(source):,} lines and {split}.tgt {len(target):,}, not "
-            f"{size:,} each: the folder was changed since it was prepared; delete it and prepare again"
-        )
+def read_pairs(folder: Path, split: str, size: int) -> list[Pair]:
+    source, target = (list(iterate_lines(folder / f"{split}.{side}", "strict")) for side in ("src", "tgt"))
+    counts = f"{folder / split}.src has {len(source):,} lines and {split}.tgt {len(target):,}, not {size:,} each"
+    unchanged = len(source) == len(target) == size
+    require(unchanged, f"{counts}: the folder was changed since it was prepared; delete it and prepare again")
     return list(zip(source, target, strict=True))
-
-
-def _read_lines(path: Path) -> list[str]:
-    with path.open(encoding="utf-8", newline="\n") as file:
-        return [line.removesuffix("\n") for line in file]

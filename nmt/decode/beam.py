@@ -1,302 +1,229 @@
 """Greedy and beam search: a model and source ids in; for each sentence its best hypotheses out, as ids with scores.
 
-Shapes: B sentences, N of them in the batch still, K beam size, G beam groups, F hypotheses kept, S source
-length, T target length, V target vocabulary, W the vocabulary rounded up to whole blocks of 64.
+Shapes: B sentences, N of them still in the batch, K beam size (1 at the first step, where all hypotheses are alike),
+F hypotheses returned (n_best), S source length, T target length, V target vocabulary, X blocks of Y = 64 pieces.
 
-A beam has K slots. Each step continues every live hypothesis by every piece and keeps as many of the best as slots are
-free; one that ends there (EOS) takes its slot for good, and so a beam of 1 is greedy search. A hypothesis is ranked by
-its log-probability divided by its length, EOS counted, to the power of the length penalty. A sentence is done as soon
-as no live hypothesis can rank among its F best any more: log-probabilities only fall, no length is above its limit and
-no coverage penalty above 0, so log_prob / limit ** penalty bounds all that may come of one. Leaving early therefore
-changes no result.
+A beam has K slots. Each step continues every live hypothesis by every piece and keeps the best continuations, one for
+each free slot. A hypothesis that ends (EOS) takes its slot for good, so that a beam of 1 is greedy search. Hypotheses
+are ranked by their log-probability divided by `length_divisor`. A sentence is done as soon as no live hypothesis can
+rank among its F best any more: log-probabilities only fall, no length is above its limit and no coverage penalty above
+0, so log_prob / length_divisor(limit) is an upper bound. Stopping early therefore changes no result.
 """
 
-import math
-from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, fsum, inf
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmt.config import SearchConfig, require
-from nmt.decode.hypothesis import Decoder, Demands, Hypothesis, demands_of, length_divisor, longest_output
-from nmt.decode.rules import (
-    NEVER,
-    Coverage,
-    LongestLength,
-    Never,
-    NoRepeatedNgrams,
-    Phrases,
-    Prefix,
-    RepetitionPenalty,
-    Rule,
-)
-from nmt.model.encoder_decoder import Transformer
+from nmt.config import SearchConfig
+from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis, length_divisor, longest_output
+from nmt.decode.rules import Rule, make_rules
+from nmt.fields import require
+from nmt.model.cache import CrossWeights, DecoderCache
+from nmt.model.contract import Decoder, Model
 from nmt.vocabulary import BOS, EOS
 
 # The best K of a row lie in the K blocks with the largest maxima. Finding those first takes a fifth of a plain top-k's
 # time on CPU (64 sentences, beam 5, 8,000 pieces: 0.3 ms against 1.7).
 BLOCK = 64
-# Sentences leave the batch when they are one in so many: packing the others copies all of their keys and values.
-PACK = 8
+PACK = 8  # finished sentences leave the batch when they are 1 in 8: all keys and values of the others are then copied
 
 
 @torch.inference_mode()
 def search(
-    model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, demands: Sequence[Demands] = ()
+    model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, constraints: AllConstraints = ()
 ) -> list[list[Hypothesis]]:
-    """The `options.n_best` best hypotheses of each sentence, best first and all different.
+    """Return the `options.n_best` best hypotheses of each sentence, best first and all different.
 
-    Each sentence's result depends on that sentence alone. Fewer than n_best come back only if the rules leave fewer, or
-    the groups of a beam find the same ones.
-
-    Args:
-        src_BS: source ids, int64, each sentence with its EOS.
-        src_mask_BS: True at real positions.
-        options: beam, penalties, lengths, n_best.
-        demands: one for each sentence, or none.
-
-    Raises:
-        ValueError: the model's logits are not numbers, or what is demanded is too long for its positions.
+    Each sentence's result depends on that sentence alone. A sentence has fewer hypotheses if its constraints and the
+    other rules leave fewer, and NONE if they leave no way to end, e.g. a prefix that contains a forbidden phrase.
+    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none.
+    Raises ValueError if logits are not numbers, or constraints need more positions than the model has.
     """
-    beams = Beams(model, src_BS, src_mask_BS, options, demands_of(demands, src_BS.size(0)))
-    while beams.sentences_N.size(0):
+    beams = Beams(model, src_BS, src_mask_BS, options, constraints or [NO_CONSTRAINTS] * src_BS.size(0))
+    while beams.live.sentences_N.size(0):
         beams.step()
     return beams.hypotheses()
 
 
 @torch.inference_mode()
 def force_score(
-    model: Transformer,
-    src_BS: Tensor,
-    src_mask_BS: Tensor,
-    tgt_BT: Tensor,
-    tgt_mask_BT: Tensor,
-    cross_weights: list[Tensor] | None = None,
+    model: Model, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor, weights: CrossWeights = None
 ) -> Tensor:
-    """The log-probability (B, T), float32, of each token of given translations; 0 at padding.
+    """Return the log-probability (B, T), float32, of each token of given translations; 0 at padding.
 
-    Args:
-        src_BS: source ids, int64, each sentence with its EOS.
-        src_mask_BS: True at real positions.
-        tgt_BT: target ids, int64, without BOS and with EOS.
-        tgt_mask_BT: True at real positions.
-        cross_weights: if given, each layer's cross-attention weights (B, H, T, S) are appended to it.
+    Sources as in `Decoder.start`; target ids int64, without BOS and with EOS; masks are True at real positions.
     """
     input_BT = pad(tgt_BT[:, :-1], (1, 0), value=BOS)
-    states_BTM = model.decode_states(input_BT, model.encode(src_BS, src_mask_BS), tgt_mask_BT, cross_weights)
-    log_probs_BT1 = model.logits(states_BTM).log_softmax(-1).gather(2, tgt_BT[:, :, None])
+    logits_BTV = model(src_BS, src_mask_BS, input_BT, weights)
+    log_probs_BT1 = logits_BTV.log_softmax(-1).gather(2, tgt_BT[:, :, None])
     return log_probs_BT1[:, :, 0].masked_fill(~tgt_mask_BT, 0.0)
 
 
 def best_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, beam_size: int) -> tuple[Tensor, Tensor]:
-    """The best continuations of each sentence, `beam_size` of K × V: scores, and places parent × W + token."""
-    if missing := -log_probs_NKV.size(2) % BLOCK:
-        log_probs_NKV = pad(log_probs_NKV, (0, missing), value=NEVER)
+    """Return the log-probabilities of each sentence's best continuations, and their places: parent × V + piece.
+
+    Where there are fewer than `beam_size`, the others have the log-probability -inf and any place.
+    """
+    _, rows, vocab_size = log_probs_NKV.shape
+    width = BLOCK * max(ceil(vocab_size / BLOCK), ceil(beam_size / rows))
+    if width > vocab_size:
+        log_probs_NKV = pad(log_probs_NKV, (0, width - vocab_size), value=-inf)
     blocks_NKXY = log_probs_NKV.unflatten(2, (-1, BLOCK))
     maxima_NKX = blocks_NKXY.amax(3) + scores_NK[:, :, None]
     _, block_NK = maxima_NKX.flatten(1).topk(beam_size)
     blocks_NKY = blocks_NKXY.flatten(1, 2).gather(1, block_NK[:, :, None].expand(-1, -1, BLOCK))
     blocks_NKY = blocks_NKY + scores_NK.gather(1, block_NK // blocks_NKXY.size(2))[:, :, None]
     best_NK, place_NK = blocks_NKY.flatten(1).topk(beam_size)
-    return best_NK, block_NK.gather(1, place_NK // BLOCK) * BLOCK + place_NK % BLOCK
+    place_NK = block_NK.gather(1, place_NK // BLOCK) * BLOCK + place_NK % BLOCK
+    if width > vocab_size:
+        place_NK = place_NK // width * vocab_size + (place_NK % width).clamp_(max=vocab_size - 1)
+    return best_NK, place_NK
 
 
-def diverse_continuations(
-    scores_NK: Tensor, log_probs_NKV: Tensor, free_NG: Tensor, options: SearchConfig, width: int
-) -> tuple[Tensor, Tensor]:
-    """The same for beams in groups, one after the other: a piece costs a group what earlier groups have taken of it.
+@dataclass
+class Live:
+    """The sentences still in the batch: the same index means the same sentence in tensors, cache and rules."""
 
-    What a group finds beyond its free slots is not taken, though it is returned.
-    """
-    size = options.beam_size // options.beam_groups
-    taken_NV = torch.zeros_like(log_probs_NKV[:, 0])
-    totals, places = [], []
-    for group, first in enumerate(range(0, options.beam_size, size)):
-        scores_Nk, log_probs_NkV = scores_NK[:, first : first + size], log_probs_NKV[:, first : first + size]
-        _, place_Nk = best_continuations(scores_Nk, log_probs_NkV - options.diversity * taken_NV[:, None], size)
-        parents_Nk, tokens_Nk = place_Nk // width, (place_Nk % width).clamp_(max=log_probs_NKV.size(2) - 1)
-        total_Nk = scores_Nk.gather(1, parents_Nk) + log_probs_NkV.flatten(1).gather(
-            1, parents_Nk * log_probs_NKV.size(2) + tokens_Nk
-        )
-        free_Nk = torch.arange(size, device=free_NG.device) < free_NG[:, group, None]
-        taken_NV.scatter_add_(1, tokens_Nk, (free_Nk & (total_Nk > NEVER)).float())
-        totals.append(total_Nk)
-        places.append(place_Nk + first * width)
-    return torch.cat(totals, dim=1), torch.cat(places, dim=1)
+    sentences_N: Tensor  # their indices among the B sentences
+    limits_N: Tensor  # most pieces of their translations, EOS not counted
+    tokens_NK: Tensor  # the newest token of each hypothesis
+    scores_NK: Tensor  # log-probabilities of the live hypotheses, after the rules; -inf in empty slots
+    free_N: Tensor  # the number of slots that no finished hypothesis has taken
+    worst_N: Tensor  # the score of the worst of the F best finished hypotheses; -inf if there are fewer
+    cache: DecoderCache
+    rules: list[Rule]
+
+    def keep(self, index: Tensor) -> None:
+        """Keep the sentences with these indices (int64, rising), and drop the others."""
+        self.sentences_N, self.limits_N = self.sentences_N[index], self.limits_N[index]
+        self.tokens_NK, self.scores_NK = self.tokens_NK[index], self.scores_NK[index]
+        self.free_N, self.worst_N = self.free_N[index], self.worst_N[index]
+        self.cache.keep(index)
+        for rule in self.rules:
+            rule.keep(index)
 
 
 class Beams:
-    """The live hypotheses of the sentences still in the batch, and the finished ones of all."""
+    """A search in progress: the sentences still in the batch, and the steps and best hypotheses of all sentences."""
 
     def __init__(
-        self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, demands: Sequence[Demands]
+        self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, constraints: AllConstraints
     ) -> None:
-        n_sentences, device = src_BS.size(0), src_BS.device
-        require(
-            options.beam_groups == 1 or not any(demand.phrases for demand in demands),
-            f"decoding.beam_groups is {options.beam_groups}: phrases share the beam out in their own way",
-        )
+        n_sentences, device, beam_size = src_BS.size(0), src_BS.device, options.beam_size
         self.model, self.options, self.steps = model, options, 0
-        self.width = math.ceil(model.vocab_size / BLOCK) * BLOCK
-        pieces = (src_mask_BS.sum(1) - 1).tolist()
-        self.limits = [
-            longest_output(n, options, model.max_positions, demand) for n, demand in zip(pieces, demands, strict=True)
-        ]
-        longest = max(self.limits) + 1
-        self.cache = model.start(src_BS, src_mask_BS, longest, options.beam_size)
-        shape, group_size = (n_sentences, options.beam_size), options.beam_size // options.beam_groups
-        self.coverage = (
-            Coverage(options.coverage_penalty, src_mask_BS, options.beam_size) if options.coverage_penalty else None
+        lengths = zip((src_mask_BS.sum(1) - 1).tolist(), constraints, strict=True)
+        self.limits = [longest_output(n_source, options, model.max_positions, c) for n_source, c in lengths]
+        n_steps = max(self.limits) + 1
+        self.live = Live(
+            sentences_N=torch.arange(n_sentences, device=device),
+            limits_N=torch.tensor(self.limits, device=device),
+            tokens_NK=torch.full((n_sentences, 1), BOS, device=device),
+            scores_NK=torch.zeros(n_sentences, 1, device=device),
+            free_N=torch.full((n_sentences,), beam_size, device=device),
+            worst_N=torch.full((n_sentences,), -inf, device=device),
+            cache=model.start(src_BS, src_mask_BS, n_steps, beam_size),
+            rules=make_rules(options, self.limits, constraints, src_mask_BS),
         )
-        self.phrases = (
-            Phrases([demand.phrases for demand in demands], self.limits, options.beam_size, device)
-            if any(demand.phrases for demand in demands)
-            else None
-        )
-        self.rules = self.make_rules([demand.prefix for demand in demands], n_sentences, device)
-        # Of the sentences in the batch. At first all rows of a group are the same: only one may go on, and one row is
-        # enough if nothing but its logits is looked at.
-        self.sentences_N = torch.arange(n_sentences, device=device)
-        self.limits_N = torch.tensor(self.limits, device=device)
-        plain = all(isinstance(rule, Never | LongestLength) for rule in self.rules)
-        one_is_enough = plain and options.beam_groups == 1 and self.width >= options.beam_size * BLOCK
-        rows = 1 if one_is_enough else options.beam_size
-        self.scores_NK = torch.full((n_sentences, rows), NEVER, device=device)
-        self.scores_NK[:, ::group_size] = 0.0
-        self.tokens_NK = torch.full((n_sentences, rows), BOS, device=device)
-        self.free_NG = torch.full((n_sentences, options.beam_groups), group_size, device=device)
-        self.worst_N = torch.full((n_sentences,), NEVER, device=device)
-        # Of all sentences: what each slot took at each step, and what the model gave for it; and the best finished
-        # hypotheses as (step × K + slot): all of them where groups may have found the same.
-        self.kept = options.n_best if options.beam_groups == 1 else options.beam_size
-        self.taken_TBK = torch.zeros((longest, *shape), dtype=torch.int64, device=device)
-        self.gains_TBK = torch.zeros((longest, *shape), device=device)
-        self.best_BF = torch.full((n_sentences, self.kept), NEVER, device=device)
-        self.origin_BF = torch.zeros((n_sentences, self.kept), dtype=torch.int64, device=device)
-        self.slots_K = torch.arange(options.beam_size, device=device)
-        self.group_K, self.place_in_group_K = self.slots_K // group_size, self.slots_K % group_size
-
-    def make_rules(self, prefixes: Sequence[Sequence[int]], n_sentences: int, device: torch.device) -> list[Rule]:
-        """In the order in which they apply: a prefix overrules what forbids, and so does the longest length."""
-        options, rules = self.options, list[Rule]()
-        history = n_sentences, options.beam_size, device
-        if options.repetition_penalty > 1:
-            rules.append(RepetitionPenalty(options.repetition_penalty, *history))
-        if any(prefixes) and options.prefix_bias < 1:
-            rules.append(Prefix(prefixes, options.prefix_bias, options.beam_size, device))
-        rules.append(Never(min([options.min_length, *self.limits]), device))
-        if options.no_repeat_ngram:
-            rules.append(NoRepeatedNgrams(options.no_repeat_ngram, *history))
-        if self.phrases:
-            rules.append(self.phrases)
-        if any(prefixes) and options.prefix_bias == 1:
-            rules.append(Prefix(prefixes, 1.0, options.beam_size, device))
-        rules.append(LongestLength(self.limits, device))
-        return [*rules, self.coverage] if self.coverage else rules
+        self.slots_K = torch.arange(beam_size, device=device)
+        # For each step and slot: the continuation, as a place parent × V + token, and the model's log-probability.
+        self.places_TBK = torch.zeros(n_steps, n_sentences, beam_size, dtype=torch.int64, device=device)
+        self.log_probs_TBK = torch.zeros(n_steps, n_sentences, beam_size, device=device)
+        # The best finished hypotheses: their scores, and where they end, as step × K + slot.
+        self.best_BF = torch.full((n_sentences, options.n_best), -inf, device=device)
+        self.ends_BF = torch.zeros(n_sentences, options.n_best, dtype=torch.int64, device=device)
 
     def step(self) -> None:
         """Continue every live hypothesis by one token."""
-        cross_weights: list[Tensor] | None = [] if self.coverage else None
-        own_NKV = self.model.step(self.tokens_NK, self.cache, cross_weights).log_softmax(-1)
-        if self.coverage and cross_weights is not None:
-            self.coverage.look(cross_weights)
-        ruled_NKV = own_NKV.clone() if any(rule.alters for rule in self.rules) else own_NKV
-        for rule in self.rules:
+        own_NKV = self.log_probs()
+        ruled_NKV = self.apply_rules(own_NKV)
+        totals_NK, places_NK = self.choose(ruled_NKV)
+        self.record(totals_NK, places_NK, own_NKV)
+        self.end()
+        self.drop_done()
+
+    def log_probs(self) -> Tensor:
+        """Return the model's log-probability of each piece after each hypothesis."""
+        live = self.live
+        cross_weights: CrossWeights = [] if any(rule.needs_attention for rule in live.rules) else None
+        log_probs_NKV = self.model.step(live.tokens_NK, live.cache, cross_weights).log_softmax(-1)
+        if cross_weights is not None:
+            for rule in live.rules:
+                rule.observe(cross_weights)
+        return log_probs_NKV
+
+    def apply_rules(self, own_NKV: Tensor) -> Tensor:
+        """Return the log-probabilities by which pieces are chosen."""
+        ruled_NKV = own_NKV if all(rule.only_forbids for rule in self.live.rules) else own_NKV.clone()
+        for rule in self.live.rules:
             rule.apply(ruled_NKV, own_NKV, self.steps)
-        totals_NK, taken_NK = self.choose(ruled_NKV)
-        # A slot without a hypothesis may have taken a place between V and W.
-        parents_NK, tokens_NK = taken_NK // self.width, (taken_NK % self.width).clamp_(max=own_NKV.size(2) - 1)
-        self.taken_TBK[self.steps, self.sentences_N] = taken_NK
-        self.gains_TBK[self.steps, self.sentences_N] = own_NKV.flatten(1).gather(
-            1, parents_NK * own_NKV.size(2) + tokens_NK
-        )
-        for rule in self.rules:
-            rule.follow(parents_NK, tokens_NK)
-        ended_NK = tokens_NK == EOS
-        if ended_NK.any():
-            self.collect(totals_NK.masked_fill(~ended_NK, NEVER))
-            totals_NK.masked_fill_(ended_NK, NEVER)
-        self.scores_NK, self.tokens_NK = totals_NK, tokens_NK
-        self.steps += 1
-        self.cache.reorder(parents_NK)
-        self.dismiss()
+        return ruled_NKV
 
     def choose(self, ruled_NKV: Tensor) -> tuple[Tensor, Tensor]:
-        """For each slot that is free its score and its place; −inf for the others."""
-        if self.options.beam_groups > 1:
-            totals_NK, taken_NK = diverse_continuations(
-                self.scores_NK, ruled_NKV, self.free_NG, self.options, self.width
-            )
-        else:
-            totals_NK, taken_NK = best_continuations(self.scores_NK, ruled_NKV, self.options.beam_size)
-        if self.phrases:
-            self.phrases.choose(self.scores_NK, ruled_NKV, self.free_NG[:, 0], totals_NK, taken_NK, self.width)
-        return totals_NK.masked_fill_(self.place_in_group_K >= self.free_NG[:, self.group_K], NEVER), taken_NK
+        """Return for each slot a continuation: its log-probability, -inf in slots that are not free, and its place."""
+        live = self.live
+        totals_NK, places_NK = best_continuations(live.scores_NK, ruled_NKV, self.options.beam_size)
+        for rule in live.rules:
+            rule.select(live.scores_NK, ruled_NKV, live.free_N, totals_NK, places_NK)
+        return totals_NK.masked_fill_(self.slots_K >= live.free_N[:, None], -inf), places_NK
 
-    def collect(self, ended_NK: Tensor) -> None:
-        """Rank newly finished hypotheses (log-probabilities; -inf elsewhere) among the best of their sentences."""
-        score_NK = ended_NK / length_divisor(self.steps + 1, self.options)
-        if self.coverage:
-            score_NK = score_NK + self.coverage.penalty()
-        origin_NK = (self.steps * self.options.beam_size + self.slots_K).expand_as(score_NK)
-        both = torch.cat([self.best_BF[self.sentences_N], score_NK], dim=1)
-        origins = torch.cat([self.origin_BF[self.sentences_N], origin_NK], dim=1)
-        best_NF, index_NF = both.topk(self.kept)
-        self.best_BF[self.sentences_N] = best_NF
-        self.origin_BF[self.sentences_N] = origins.gather(1, index_NF)
-        self.worst_N = best_NF[:, -1]
-        self.free_NG = self.free_NG - (ended_NK > NEVER).unflatten(1, (self.options.beam_groups, -1)).sum(2)
+    def record(self, totals_NK: Tensor, places_NK: Tensor, own_NKV: Tensor) -> None:
+        """Store the chosen continuations, and bring the live hypotheses, the cache and the rules up to date."""
+        live, vocab_size = self.live, self.model.vocab_size
+        self.places_TBK[self.steps, live.sentences_N] = places_NK
+        self.log_probs_TBK[self.steps, live.sentences_N] = own_NKV.flatten(1).gather(1, places_NK)
+        parents_NK = places_NK // vocab_size
+        live.scores_NK, live.tokens_NK = totals_NK, places_NK % vocab_size
+        live.cache.reorder(parents_NK)
+        for rule in live.rules:
+            rule.advance(parents_NK, live.tokens_NK)
+        self.steps += 1
 
-    def dismiss(self) -> None:
-        """End the sentences that are done, and let them leave when it pays to pack the others together."""
-        bound_N = self.scores_NK.amax(1) / length_divisor(self.limits_N + 1, self.options)
-        # The second condition ends a search among logits that are not numbers, which compare as neither.
-        live_N = (bound_N > self.worst_N) & (self.limits_N >= self.steps)
+    def end(self) -> None:
+        """Rank the hypotheses that end with EOS among the F best of their sentences, and empty their slots."""
+        live, n_best = self.live, self.options.n_best
+        ended_NK = live.tokens_NK == EOS
+        if not ended_NK.any():
+            return
+        scores_NK = live.scores_NK.masked_fill(~ended_NK, -inf) / length_divisor(self.steps, self.options)
+        live.free_N = live.free_N - (scores_NK > -inf).sum(1)
+        live.scores_NK.masked_fill_(ended_NK, -inf)
+        for rule in live.rules:
+            scores_NK = rule.rescore(scores_NK)
+        ends_NK = ((self.steps - 1) * self.options.beam_size + self.slots_K).expand_as(scores_NK)
+        best_NF, index_NF = torch.cat([self.best_BF[live.sentences_N], scores_NK], dim=1).topk(n_best)
+        ends_NX = torch.cat([self.ends_BF[live.sentences_N], ends_NK], dim=1)
+        self.best_BF[live.sentences_N] = best_NF
+        self.ends_BF[live.sentences_N] = ends_NX.gather(1, index_NF)
+        live.worst_N = best_NF[:, -1]
+
+    def drop_done(self) -> None:
+        """Remove sentences that are done from the batch if they are many (see PACK); otherwise empty their slots."""
+        live = self.live
+        bound_N = live.scores_NK.amax(1) / length_divisor(live.limits_N + 1, self.options)
+        live_N = bound_N > live.worst_N  # False also if the logits, and so the bound, are not numbers
         n_live = int(live_N.sum())
-        if n_live == live_N.size(0):
-            return
-        if n_live * PACK > live_N.size(0) * (PACK - 1):
-            self.scores_NK.masked_fill_(~live_N[:, None], NEVER)
-            return
-        staying = live_N.nonzero()[:, 0]
-        self.sentences_N, self.scores_NK = self.sentences_N[staying], self.scores_NK[staying]
-        self.tokens_NK, self.limits_N = self.tokens_NK[staying], self.limits_N[staying]
-        self.free_NG, self.worst_N = self.free_NG[staying], self.worst_N[staying]
-        self.cache.keep(staying)
-        for rule in self.rules:
-            rule.keep(staying)
+        if n_live * PACK <= live_N.size(0) * (PACK - 1):
+            live.keep(live_N.nonzero()[:, 0])
+        elif n_live < live_N.size(0):
+            live.scores_NK.masked_fill_(~live_N[:, None], -inf)
 
     def hypotheses(self) -> list[list[Hypothesis]]:
-        """The finished hypotheses of all sentences, best first."""
-        if self.best_BF.isnan().any() or (self.best_BF[:, :1] == NEVER).any():
-            raise ValueError(
-                "the model's logits are not numbers: its weights are damaged, or its training diverged"
-                if self.gains_TBK[: self.steps].isnan().any()
-                else "the settings leave no translation"
-            )
-        taken = self.taken_TBK[: self.steps].transpose(0, 1).tolist()
-        gains = self.gains_TBK[: self.steps].transpose(0, 1).tolist()
-        ranked = zip(self.best_BF.tolist(), self.origin_BF.tolist(), strict=True)
-        found = []
-        for i, best in enumerate(ranked):
-            traced = [
-                self.trace(taken[i], gains[i], origin, score, self.limits[i])
-                for score, origin in zip(*best, strict=True)
-                if score > NEVER
-            ]
-            distinct = {tuple(one.ids): one for one in reversed(traced)}  # of equal ones the best, which comes last
-            found.append([one for one in traced if distinct[tuple(one.ids)] is one][: self.options.n_best])
-        return found
+        """Return the finished hypotheses of all sentences, best first."""
+        require(not bool(self.log_probs_TBK[: self.steps].isnan().any()), BAD_LOGITS)
+        places, log_probs = (table[: self.steps].tolist() for table in (self.places_TBK, self.log_probs_TBK))
 
-    def trace(
-        self, taken: list[list[int]], gains: list[list[float]], origin: int, score: float, limit: int
-    ) -> Hypothesis:
-        """Follow a finished hypothesis back to its beginning."""
-        last, slot = divmod(origin, self.options.beam_size)
-        ids, log_probs = [], []
-        for step in range(last, -1, -1):
-            log_probs.append(gains[step][slot])
-            slot, token = divmod(taken[step][slot], self.width)
-            ids.append(token)
-        return Hypothesis(ids[:0:-1], score, math.fsum(log_probs), log_probs[::-1], finished=last < limit)
+        def trace(b: int, score: float, end: int) -> Hypothesis:
+            """Follow a finished hypothesis of sentence b back from its end to its first token."""
+            last, slot = divmod(end, self.options.beam_size)
+            ids, gains = [], []
+            for step in range(last, -1, -1):
+                gains.append(log_probs[step][b][slot])
+                slot, token = divmod(places[step][b][slot], self.model.vocab_size)
+                ids.append(token)
+            return Hypothesis(ids[:0:-1], score, fsum(gains), gains[::-1], finished=last < self.limits[b])
+
+        ranked = [zip(*best, strict=True) for best in zip(self.best_BF.tolist(), self.ends_BF.tolist(), strict=True)]
+        return [[trace(b, score, end) for score, end in best if score > -inf] for b, best in enumerate(ranked)]

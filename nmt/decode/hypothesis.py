@@ -1,111 +1,72 @@
-"""What all ways of decoding share: the ids that mean something, what may be asked of a translation, and what is found.
+"""Hypotheses, constraints and the rules of length, for beam search and sampling.
 
 Shapes: N sentences, W rows of each, S source length, V target vocabulary.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from torch import Tensor
 
 from nmt.config import SearchConfig
 from nmt.decode.phrases import Automaton
-from nmt.model.cache import DecoderCache
+from nmt.fields import require
 from nmt.vocabulary import BOS, PAD, UNK
 
-# Never written: unknown text is no text, and with byte fallback every character has pieces.
-FORBIDDEN = (UNK, BOS, PAD)
-# A hypothesis that leaves a phrase half-written may first have to end a character and part a word.
-REGRESS = 6
-
-
-class Decoder(Protocol):
-    """A model that writes token by token: `nmt.model.incremental.IncrementalDecoder`, or several as one."""
-
-    @property
-    def vocab_size(self) -> int: ...
-
-    @property
-    def max_positions(self) -> int | None: ...
-
-    def restricted(self, pieces_L: Tensor) -> "Decoder":
-        """The same with a smaller vocabulary, whose piece i is piece `pieces_L[i]` (int64) of this one's."""
-        ...
-
-    def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache: ...
-
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, cross_weights: list[Tensor] | None = None) -> Tensor: ...
+FORBIDDEN_IDS = (UNK, BOS, PAD)  # never written; byte fallback spells every character without <unk>
+DETOUR = 6  # pieces that a hypothesis may need before a phrase, to complete a character and to end a word
+BAD_LOGITS = "the model's logits are not numbers: its weights are damaged, or its training diverged"
 
 
 @dataclass(frozen=True)
-class Demands:
-    """What one sentence's translation must be like, besides likely."""
+class CompiledConstraints:
+    """The constraints on one sentence's translation, in ids."""
 
-    prefix: tuple[int, ...] = ()
-    """Pieces that it begins with (see `SearchConfig.prefix_bias`)."""
+    prefix: tuple[int, ...] = ()  # pieces that the translation begins with
+    phrases: Automaton | None = None  # accepts translations with all required phrases and no forbidden phrase
 
-    phrases: Automaton | None = None
-    """What must occur in it, and what must not."""
+    @property
+    def n_pieces(self) -> int:
+        """A number of pieces that is enough for the prefix and all required phrases."""
+        if self.phrases is None or self.phrases.may_end(self.phrases.start):
+            return len(self.prefix)
+        return len(self.prefix) + self.phrases.distance(self.phrases.start) + DETOUR
+
+
+NO_CONSTRAINTS = CompiledConstraints()
+AllConstraints = Sequence[CompiledConstraints]  # one for each sentence of a batch
 
 
 @dataclass(frozen=True)
 class Hypothesis:
     """One translation in ids."""
 
-    ids: list[int]
-    """Without BOS and EOS."""
-
-    score: float
-    """What it is ranked by: log_prob / length ** length_penalty, EOS counted, if no other setting says more."""
-
-    log_prob: float
-    """Natural logarithm of the probability that the model gives to the ids and EOS."""
-
-    token_log_probs: list[float]
-    """Its parts: one for each id, and the last for EOS."""
-
-    finished: bool
-    """False: it is as long as was allowed, so that EOS was its only choice."""
+    ids: list[int]  # without BOS and EOS
+    score: float  # for ranking: log_prob / length_divisor(length with EOS), plus the coverage penalty if there is one
+    log_prob: float  # natural logarithm of the probability that the model gives to the ids and EOS
+    token_log_probs: list[float]  # the summands of log_prob: one for each id, and the last for EOS
+    finished: bool  # False: the translation has reached the length limit, where only EOS was allowed
 
 
 def length_divisor(length: int | Tensor, options: SearchConfig) -> float | Tensor:
-    """What a log-probability is divided by for ranking: never less than for a shorter translation."""
+    """Return the divisor of log-probabilities for ranking, which never falls as `length`, with EOS, grows.
+
+    length ** length_penalty, or ((5 + length) / 6) ** length_penalty for "gnmt" (Wu et al. 2016, equation 14).
+    """
     return (length if options.length_norm == "average" else (5 + length) / 6) ** options.length_penalty
 
 
-def most_distance(phrases: Automaton) -> int:
-    """Pieces that are enough, from any state, to bring what is missing: all of it anew, and what begins it."""
-    return 0 if phrases.may_end(phrases.start) else phrases.distance(phrases.start) + REGRESS
+def longest_output(
+    n_source: int, options: SearchConfig, max_positions: int | None, constraints: CompiledConstraints = NO_CONSTRAINTS
+) -> int:
+    """Return the most pieces that a translation may have, EOS not counted.
 
-
-def demanded(demands: Demands) -> int:
-    """Pieces that are enough for all that is demanded."""
-    return len(demands.prefix) + (most_distance(demands.phrases) if demands.phrases else 0)
-
-
-def longest_output(n_pieces: int, options: SearchConfig, max_positions: int | None, demands: Demands) -> int:
-    """Most pieces, EOS not counted, that a source of `n_pieces` may become; what is demanded has room besides.
-
-    Raises:
-        ValueError: the model has no positions for what is demanded.
+    max(min(max_length_ratio * n_source + 10, max_length), min_length) + constraints.n_pieces, but below max_positions;
+    ValueError if the constraints need more. (fairseq's `--max-len-a` and `--max-len-b`, Ott et al. 2019, with bounds.)
     """
-    needed = demanded(demands)
-    limit = int(options.max_length_ratio * n_pieces) + 10
-    if options.max_length:
-        limit = min(limit, options.max_length)
-    limit = max(limit, options.min_length) + needed
-    if max_positions is not None:
-        if needed >= max_positions:
-            raise ValueError(
-                f"what the translation must contain takes {needed} pieces: this model's positions end "
-                f"at {max_positions}"
-            )
-        limit = min(limit, max_positions - 1)
-    return limit
-
-
-def demands_of(demands: Sequence[Demands], n_sentences: int) -> Sequence[Demands]:
-    """One for each sentence, if there are any."""
-    assert len(demands) in (0, n_sentences), "each sentence has its own demands"
-    return demands or [Demands()] * n_sentences
+    limit, needed = int(options.max_length_ratio * n_source) + 10, constraints.n_pieces
+    limit = max(min(limit, options.max_length or limit), options.min_length) + needed
+    if max_positions is None:
+        return limit
+    require(needed < max_positions, f"the constraints need {needed} pieces: the model's limit is {max_positions - 1}")
+    return min(limit, max_positions - 1)

@@ -1,7 +1,6 @@
-"""Batches side by side, on a CPU: a thread for each, instead of all threads for each of their small products.
+"""Batches in parallel on a CPU: one thread for each batch, instead of all threads for each small matrix product.
 
-Two cores translate 1.1 to 1.3 times as much so: what a step does between products, and products too small to share,
-then run on both.
+Two cores translate 1.1 to 1.3 times as much: they share the small products, and the work between products, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,15 +13,14 @@ import torch
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
-# Each worker holds the caches of its batch.
-MOST_WORKERS = 8
-# The number of PyTorch's threads belongs to the process: one call at a time changes it, others go on as they are. (A
-# thread that computes for the first time meanwhile keeps the lower number: PyTorch reads it once in each.)
+MOST_WORKERS = 8  # each worker holds the cache of its batch in memory
+# The number of PyTorch's threads is global: only one call at a time changes it; a second call runs without workers. (A
+# thread whose first computation is in the meantime keeps the lower number: PyTorch reads it once in each thread.)
 THREADS = Lock()
 
 
 def map_batches(function: Callable[[Batch], Result], batches: Sequence[Batch], device: torch.device) -> list[Result]:
-    """The function of each batch, in their order."""
+    """Return the function's result for each batch, in order."""
     threads = torch.get_num_threads()
     workers = min(threads, len(batches), MOST_WORKERS)
     if device.type != "cpu" or workers < 2 or not THREADS.acquire(blocking=False):
@@ -32,7 +30,7 @@ def map_batches(function: Callable[[Batch], Result], batches: Sequence[Batch], d
         return list(pool.map(function, batches))
     finally:
         try:
-            pool.shutdown(cancel_futures=True)  # which waits for the batches begun, unless it is interrupted again
+            pool.shutdown(cancel_futures=True)  # waits for running batches, unless it is interrupted again
         finally:
             torch.set_num_threads(threads)
             THREADS.release()

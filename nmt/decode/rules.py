@@ -1,54 +1,93 @@
-"""Rules of a beam search: what may follow, or should. Each keeps what it needs of the hypotheses' past.
+"""Rules of a beam search: which pieces may follow a hypothesis, how hypotheses are chosen, and how they are ranked.
 
-Shapes: N sentences, K hypotheses of each, T pieces written so far, P length of the longest prefix, S source length, V
-target vocabulary.
+A new rule is a subclass of `Rule`, made in `make_rules`.
+
+Shapes: N sentences in the batch, K hypotheses of each (1 at the first step), T pieces written so far, P length of the
+longest prefix, S source length, V target vocabulary.
 """
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from math import inf
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from nmt.decode.hypothesis import FORBIDDEN, most_distance
+from nmt.config import SearchConfig
+from nmt.decode.hypothesis import FORBIDDEN_IDS, AllConstraints
 from nmt.decode.phrases import Automaton
 from nmt.vocabulary import EOS
 
-NEVER = -math.inf
-# Least attention of a source position that the coverage penalty sees: the logarithm of 0 would end all ranking.
-LEAST_COVERAGE = 1e-6
+LEAST_COVERAGE = 1e-6  # of a source position, in the coverage penalty: the logarithm of 0 is -inf
+BROKEN = -1  # instead of an automaton's state: the hypothesis has broken its constraints, and cannot end any more
 
 
 class Rule:
-    """A rule with nothing to say and nothing to remember."""
+    """The hooks of a rule, in the order in which `Beams.step` calls them. By default they change nothing."""
 
-    alters = False
-    """Whether `apply` reads the model's own log-probabilities after others have changed them, or changes numbers."""
+    only_forbids = True  # whether `apply` only sets log-probabilities to -inf; if not, it gets a copy of them
+    needs_attention = False  # whether the rule uses `observe`
+
+    def observe(self, cross_weights: list[Tensor]) -> None:
+        """Read the step's cross-attention weights, (N, H, K, S) of each decoder block."""
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
-        """Change, in place, the log-probabilities that pieces are chosen by. Unless some rule alters, both are one."""
+        """Change, in place, the log-probabilities by which pieces are chosen; `own_NKV` are the model's own."""
 
-    def follow(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
-        """Each hypothesis goes on from one of its sentence's, by a piece."""
+    def select(self, scores_NK: Tensor, ruled_NKV: Tensor, free_N: Tensor, best_NK: Tensor, places_NK: Tensor) -> None:
+        """Change, in place, the chosen continuations: log-probabilities `best_NK`, places parent × V + piece.
 
-    def keep(self, staying: Tensor) -> None:
-        """Sentences with other numbers leave the batch."""
+        `scores_NK`: of the hypotheses that are continued; `free_N`: how many continuations will be kept.
+        """
+
+    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
+        """Follow the chosen continuations: slot k continues hypothesis `parents_NK[n, k]` by a token."""
+
+    def rescore(self, scores_NK: Tensor) -> Tensor:
+        """Return the scores by which hypotheses are ranked when they end."""
+        return scores_NK
+
+    def keep(self, index: Tensor) -> None:
+        """Keep the sentences with these indices in the batch (int64, rising)."""
 
 
-class Never(Rule):
-    """Control pieces are no text; and no translation ends before `min_length` pieces."""
+def make_rules(
+    options: SearchConfig, limits: Sequence[int], constraints: AllConstraints, mask_BS: Tensor
+) -> list[Rule]:
+    """Return the rules in the order in which they apply: a later one wins over an earlier one."""
+    rules, device = list[Rule](), mask_BS.device
+    no_pieces_NKT = torch.empty(len(limits), 1, 0, dtype=torch.int64, device=device)
+    if options.repetition_penalty > 1:
+        rules.append(RepetitionPenalty(no_pieces_NKT, options.repetition_penalty))
+    rules.append(ForbiddenPieces(min([options.min_length, *limits]), device))
+    if options.no_repeat_ngram:
+        rules.append(NoRepeatedNgrams(no_pieces_NKT, options.no_repeat_ngram))
+    if any(c.phrases for c in constraints):
+        rules.append(Phrases([c.phrases for c in constraints], limits))
+    if any(c.prefix for c in constraints):
+        rules.append(Prefix([c.prefix for c in constraints], device))
+    rules.append(LongestLength(limits, device))
+    if options.coverage_penalty:
+        rules.append(Coverage(options.coverage_penalty, mask_BS))
+    return rules
+
+
+class ForbiddenPieces(Rule):
+    """Control pieces are never written, nor is EOS before `min_length` pieces."""
 
     def __init__(self, min_length: int, device: torch.device) -> None:
-        self.min_length, self.forbidden = min_length, torch.tensor(FORBIDDEN, device=device)
-        self.forbidden_early = torch.tensor([*FORBIDDEN, EOS], device=device)
+        self.min_length, self.forbidden = min_length, torch.tensor(FORBIDDEN_IDS, device=device)
+        self.forbidden_early = torch.tensor([*FORBIDDEN_IDS, EOS], device=device)
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
-        ruled_NKV.index_fill_(2, self.forbidden if step >= self.min_length else self.forbidden_early, NEVER)
+        ruled_NKV.index_fill_(2, self.forbidden if step >= self.min_length else self.forbidden_early, -inf)
 
 
 class LongestLength(Rule):
-    """Hypotheses as long as their sentence allows can only end."""
+    """A hypothesis that has reached its sentence's length limit can only end."""
 
     def __init__(self, limits: Sequence[int], device: torch.device) -> None:
         self.limits, self.limits_N = set(limits), torch.tensor(limits, device=device)
@@ -57,203 +96,188 @@ class LongestLength(Rule):
         if step in self.limits:
             full_N = self.limits_N == step
             eos_NK = ruled_NKV[full_N, :, EOS]
-            ruled_NKV[full_N] = NEVER
+            ruled_NKV[full_N] = -inf
             ruled_NKV[full_N, :, EOS] = eos_NK
 
-    def keep(self, staying: Tensor) -> None:
-        self.limits_N = self.limits_N[staying]
+    def keep(self, index: Tensor) -> None:
+        self.limits_N = self.limits_N[index]
 
 
+@dataclass
 class History(Rule):
-    """A rule that looks at all pieces so far."""
+    """A rule that needs all pieces of each hypothesis."""
 
-    def __init__(self, n_sentences: int, beam_size: int, device: torch.device) -> None:
-        self.pieces_NKT = torch.empty(n_sentences, beam_size, 0, dtype=torch.int64, device=device)
+    pieces_NKT: Tensor
 
-    def follow(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
+    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
         length = self.pieces_NKT.size(2)
         past_NKT = self.pieces_NKT.gather(1, parents_NK[:, :, None].expand(-1, -1, length))
         self.pieces_NKT = torch.cat([past_NKT, tokens_NK[:, :, None]], dim=2)
 
-    def keep(self, staying: Tensor) -> None:
-        self.pieces_NKT = self.pieces_NKT[staying]
+    def keep(self, index: Tensor) -> None:
+        self.pieces_NKT = self.pieces_NKT[index]
 
 
+@dataclass
 class NoRepeatedNgrams(History):
-    """No sequence of n pieces comes twice in a hypothesis."""
+    """No sequence of n pieces occurs twice in a hypothesis."""
 
-    def __init__(self, n: int, n_sentences: int, beam_size: int, device: torch.device) -> None:
-        super().__init__(n_sentences, beam_size, device)
-        self.n = n
+    n: int
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
         if step < self.n:
             return
         windows_NKTn = self.pieces_NKT.unfold(2, self.n, 1)
-        # Where the last n − 1 pieces stood before, what followed them then must not follow now.
+        # Where the last n − 1 pieces have occurred before, the piece that followed them then is forbidden now.
         same_NKT = (windows_NKTn[..., :-1] == self.pieces_NKT[:, :, None, step - self.n + 1 :]).all(3)
-        banned_NKT = torch.zeros(same_NKT.shape, device=same_NKT.device).masked_fill_(same_NKT, NEVER)
+        banned_NKT = torch.zeros(same_NKT.shape, device=same_NKT.device).masked_fill_(same_NKT, -inf)
         ruled_NKV.scatter_add_(2, windows_NKTn[..., -1], banned_NKT)
 
 
+@dataclass
 class RepetitionPenalty(History):
-    """The log-probability of every piece that a hypothesis has is multiplied (Keskar et al. 2019, section 4.1)."""
+    """Multiplies the log-probability of each piece that a hypothesis contains (Keskar et al. 2019, section 4.1)."""
 
-    alters = True
-
-    def __init__(self, factor: float, n_sentences: int, beam_size: int, device: torch.device) -> None:
-        super().__init__(n_sentences, beam_size, device)
-        self.factor = factor
+    only_forbids = False
+    factor: float
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
         ruled_NKV.scatter_(2, self.pieces_NKT, ruled_NKV.gather(2, self.pieces_NKT) * self.factor)
 
 
 class Prefix(Rule):
-    """A translation begins with given pieces, whatever other rules say; or, below a bias of 1, leans to them."""
+    """Each translation begins with the pieces of its sentence's prefix, whatever earlier rules forbid."""
 
-    alters = True
+    only_forbids = False
 
-    def __init__(self, prefixes: Sequence[Sequence[int]], bias: float, beam_size: int, device: torch.device) -> None:
+    def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device) -> None:
         longest = max(map(len, prefixes))
-        self.pieces_NP = torch.tensor([[*prefix, *[0] * (longest - len(prefix))] for prefix in prefixes], device=device)
-        self.lengths_N = torch.tensor([len(prefix) for prefix in prefixes], device=device)
-        self.bias = bias
-        self.faithful_NK = torch.ones(len(prefixes), beam_size, dtype=torch.bool, device=device)
-        """The hypotheses that have followed the prefix so far."""
-        self.step = 0
+        padded = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in prefixes]
+        self.pieces_NP = torch.tensor(padded, device=device)
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
-        self.step = step
-        if step >= self.pieces_NP.size(1):
-            return
-        n, k = (self.faithful_NK & (self.lengths_N > step)[:, None]).nonzero(as_tuple=True)
-        piece_X1 = self.pieces_NP[n, step][:, None]
-        if self.bias == 1:
-            rows_XV = torch.full((n.size(0), ruled_NKV.size(2)), NEVER, device=ruled_NKV.device)
-            ruled_NKV[n, k] = rows_XV.scatter_(1, piece_X1, own_NKV[n, k].gather(1, piece_X1))
-        else:  # (1 − bias) × probability, + bias for the piece (Arivazhagan et al. 2020, equation 2)
-            rows_XV = ruled_NKV[n, k] + math.log1p(-self.bias)
-            piece = torch.logaddexp(rows_XV.gather(1, piece_X1), rows_XV.new_tensor(math.log(self.bias)))
-            ruled_NKV[n, k] = rows_XV.scatter_(1, piece_X1, piece)
+        if step < self.pieces_NP.size(1):
+            n_X = (self.pieces_NP[:, step] >= 0).nonzero()[:, 0]
+            piece_X = self.pieces_NP[n_X, step]
+            ruled_NKV[n_X] = -inf
+            ruled_NKV[n_X, :, piece_X] = own_NKV[n_X, :, piece_X]
 
-    def follow(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
-        self.faithful_NK = self.faithful_NK.gather(1, parents_NK)
-        if self.step < self.pieces_NP.size(1):
-            beyond_N1 = (self.lengths_N <= self.step)[:, None]
-            self.faithful_NK &= beyond_N1 | (tokens_NK == self.pieces_NP[:, self.step, None])
-
-    def keep(self, staying: Tensor) -> None:
-        self.pieces_NP, self.lengths_N = self.pieces_NP[staying], self.lengths_N[staying]
-        self.faithful_NK = self.faithful_NK[staying]
+    def keep(self, index: Tensor) -> None:
+        self.pieces_NP = self.pieces_NP[index]
 
 
 class Phrases(Rule):
-    """Phrases that must occur and phrases that must not, as automata say; a sentence has its own, or None."""
+    """Required and forbidden phrases: each sentence has its own automaton, or None."""
 
-    alters = True
+    only_forbids = False
 
-    def __init__(
-        self, automata: Sequence[Automaton | None], limits: Sequence[int], beam_size: int, device: torch.device
-    ) -> None:
-        self.automata, self.limits = list(automata), list(limits)
-        self.states_NK = torch.tensor([[a.start if a else 0] * beam_size for a in automata], device=device)
+    def __init__(self, automata: Sequence[Automaton | None], limits: Sequence[int]) -> None:
+        pairs = zip(automata, limits, strict=True)
+        self.sentences = [SentencePhrases(automaton, limit) if automaton else None for automaton, limit in pairs]
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
-        for n, automaton in enumerate(self.automata):
-            if automaton:
-                for k, state in enumerate(self.states_NK[n].tolist()):
-                    self.restrict(automaton, state, self.limits[n] - step, ruled_NKV[n, k], own_NKV[n, k])
+        for n, sentence in enumerate(self.sentences):
+            if sentence:
+                sentence.apply(ruled_NKV[n], own_NKV[n], step)
 
-    def restrict(self, automaton: Automaton, state: int, room: int, ruled_V: Tensor, own_V: Tensor) -> None:
-        """Forbid what the automaton forbids, and what would leave too little room for phrases that are missing."""
-        row_V = automaton.row(state)
-        allowed_V = row_V >= 0
-        if room <= most_distance(automaton):
-            reached, place_V = np.unique(row_V, return_inverse=True)
-            in_time = np.array([state >= 0 and automaton.distance(state) < room for state in reached.tolist()])
-            allowed_V &= in_time[place_V]
-        allowed_V[EOS] = automaton.may_end(state)
-        ruled_V.copy_(torch.where(torch.from_numpy(allowed_V).to(own_V.device), ruled_V, NEVER))
-        if not bool(ruled_V.isfinite().any()):  # other rules forbid all that is left
-            ruled_V.copy_(torch.where(torch.from_numpy(allowed_V).to(own_V.device), own_V, NEVER))
+    def select(self, scores_NK: Tensor, ruled_NKV: Tensor, free_N: Tensor, best_NK: Tensor, places_NK: Tensor) -> None:
+        for n, (sentence, free) in enumerate(zip(self.sentences, free_N.tolist(), strict=True)):
+            if sentence and sentence.has_required:
+                chosen = zip(places_NK[n].tolist(), best_NK[n].tolist(), strict=True)
+                candidates = {place: total for place, total in chosen if total > -inf}
+                candidates |= sentence.candidates(scores_NK[n], ruled_NKV[n])
+                best_NK[n], places_NK[n] = -inf, 0
+                for slot, (total, place) in enumerate(sentence.allocate(candidates, free, ruled_NKV.size(2))):
+                    best_NK[n, slot], places_NK[n, slot] = total, place
 
-    def choose(
-        self, scores_NK: Tensor, ruled_NKV: Tensor, free_N: Tensor, best_NK: Tensor, place_NK: Tensor, width: int
-    ) -> None:
-        """In sentences with phrases to bring, share the slots out among hypotheses that have as much of them.
+    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
+        for sentence, parents, tokens in zip(self.sentences, parents_NK.tolist(), tokens_NK.tolist(), strict=True):
+            if sentence:
+                sentence.advance(parents, tokens)
 
-        Dynamic beam allocation (Post and Vilar 2018, section 3): besides the best continuations, which are given, those
-        that go on with a phrase are candidates; and hypotheses that lack as many pieces compete with one another only.
+    def keep(self, index: Tensor) -> None:
+        self.sentences = [self.sentences[n] for n in index.tolist()]
+
+
+class SentencePhrases:
+    """One sentence's automaton, and its state after each hypothesis (or BROKEN)."""
+
+    def __init__(self, automaton: Automaton, limit: int) -> None:
+        self.automaton, self.limit, self.states = automaton, limit, [automaton.start]
+        self.has_required = not automaton.may_end(automaton.start)
+        self.distances = {BROKEN: np.full(len(automaton.row(automaton.start)), np.inf, dtype=np.float32)}
+
+    def distances_after(self, state: int) -> NDArray[np.float32]:
+        """Return for each piece (V,) how many more are needed before the text may end; inf if it is forbidden."""
+        if state not in self.distances:
+            states, index_V = np.unique(self.automaton.row(state), return_inverse=True)
+            distances = [np.inf if s < 0 else self.automaton.distance(s) for s in states.tolist()]
+            self.distances[state] = np.array(distances, dtype=np.float32)[index_V]
+        return self.distances[state]
+
+    def apply(self, ruled_KV: Tensor, own_KV: Tensor, step: int) -> None:
+        """Forbid the pieces that the automaton forbids, and those after which the length limit allows no end.
+
+        Forbidden phrases need that room too: if "house" is forbidden, "house" must still be continued to "houses".
         """
-        for n, (automaton, free) in enumerate(zip(self.automata, free_N.tolist(), strict=True)):
-            if automaton and not automaton.may_end(automaton.start):
-                states = self.states_NK[n].tolist()
-                found = {place: total for total, place in zip(best_NK[n].tolist(), place_NK[n].tolist(), strict=True)}
-                for k, score in enumerate(scores_NK[n].tolist()):
-                    if score > NEVER and not automaton.may_end(states[k]):
-                        pieces = automaton.advance(states[k])
-                        totals = (score + ruled_NKV[n, k, torch.from_numpy(pieces).to(ruled_NKV.device)]).tolist()
-                        found |= {k * width + int(piece): total for piece, total in zip(pieces, totals, strict=True)}
-                chosen = self.allocate(automaton, states, found, free, width)
-                best_NK[n], place_NK[n] = NEVER, 0
-                for slot, (total, place) in enumerate(chosen):
-                    best_NK[n, slot], place_NK[n, slot] = total, place
+        allowed_KV = np.stack([self.distances_after(state) for state in self.states]) < self.limit - step
+        allowed_KV[:, EOS] = [state != BROKEN and self.automaton.may_end(state) for state in self.states]
+        forbidden_KV = torch.from_numpy(~allowed_KV).to(ruled_KV.device)
+        ruled_KV.masked_fill_(forbidden_KV, -inf)
+        # Where the other rules forbid all pieces that are allowed here, ignore them.
+        stuck_K = ~ruled_KV.isfinite().any(1)
+        ruled_KV[stuck_K] = own_KV[stuck_K].masked_fill(forbidden_KV[stuck_K], -inf)
 
-    def allocate(
-        self, automaton: Automaton, states: list[int], found: dict[int, float], free: int, width: int
-    ) -> list[tuple[float, int]]:
-        """At most `free` of the candidates, as (score, place)."""
-        banks: dict[int, list[tuple[float, int]]] = {}
-        for place, total in sorted(found.items(), key=lambda item: -item[1]):
-            if total == NEVER:
-                break
-            parent, piece = divmod(place, width)
-            state = states[parent] if piece == EOS else int(automaton.row(states[parent])[piece])
-            banks.setdefault(automaton.distance(state), []).append((total, place))
-        chosen: list[tuple[float, int]] = []
-        # A round gives each bank one slot, the fullest first; banks with too few candidates leave theirs to the others.
-        while len(chosen) < free and any(banks.values()):
-            for missing in sorted(banks):
-                if banks[missing] and len(chosen) < free:
-                    chosen.append(banks[missing].pop(0))
-        return sorted(chosen, reverse=True)
+    def candidates(self, scores_K: Tensor, ruled_KV: Tensor) -> dict[int, float]:
+        """Return the continuations that bring a hypothesis nearer to its required phrases: {place: total}."""
+        candidates = dict[int, float]()
+        for k, (score, state) in enumerate(zip(scores_K.tolist(), self.states, strict=True)):
+            if score > -inf and not self.automaton.may_end(state):
+                pieces = self.automaton.advance(state)
+                totals = (score + ruled_KV[k, torch.from_numpy(pieces).to(ruled_KV.device)]).tolist()
+                candidates |= zip((k * ruled_KV.size(1) + pieces).tolist(), totals, strict=True)
+        return candidates
 
-    def follow(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
-        self.states_NK = self.states_NK.gather(1, parents_NK)
-        for n, automaton in enumerate(self.automata):
-            if automaton:
-                next_states = [
-                    int(automaton.row(state)[piece])
-                    for state, piece in zip(self.states_NK[n].tolist(), tokens_NK[n].tolist(), strict=True)
-                ]
-                # Past its end, or in a slot without a hypothesis, any state will do.
-                self.states_NK[n] = torch.tensor([max(state, 0) for state in next_states])
+    def allocate(self, candidates: dict[int, float], free: int, vocab_size: int) -> list[tuple[float, int]]:
+        """Return at most `free` of the candidates as (total, place), best first.
 
-    def keep(self, staying: Tensor) -> None:
-        self.states_NK = self.states_NK[staying]
-        self.automata = [self.automata[n] for n in staying.tolist()]
-        self.limits = [self.limits[n] for n in staying.tolist()]
+        Dynamic beam allocation (Post and Vilar 2018, section 3): hypotheses that are equally far from an allowed end
+        form a bank, the banks share the slots, and hypotheses compete only within their bank.
+        """
+        banks: dict[float, list[tuple[float, int]]] = {}
+        for place, total in sorted(candidates.items(), key=lambda item: -item[1]):
+            parent, piece = divmod(place, vocab_size)
+            distance = 0.0 if piece == EOS else float(self.distances_after(self.states[parent])[piece])
+            if total > -inf and distance < np.inf:  # a prefix can choose a piece that the automaton forbids
+                banks.setdefault(distance, []).append((total, place))
+        # Each round gives one slot to every bank, the bank nearest to an end first.
+        rounds = zip_longest(*(banks[distance] for distance in sorted(banks)))
+        return sorted([c for c in chain.from_iterable(rounds) if c is not None][:free], reverse=True)
+
+    def advance(self, parents: list[int], tokens: list[int]) -> None:
+        steps = zip((self.states[parent] for parent in parents), tokens, strict=True)
+        self.states = [s if s == BROKEN else int(self.automaton.row(s)[token]) for s, token in steps]
 
 
 class Coverage(Rule):
-    """How much of the source each hypothesis has looked at (Wu et al. 2016, equation 14)."""
+    """A penalty for source positions that a translation has hardly attended to (Wu et al. 2016, equation 14)."""
 
-    def __init__(self, weight: float, src_mask_BS: Tensor, beam_size: int) -> None:
+    needs_attention = True
+
+    def __init__(self, weight: float, src_mask_BS: Tensor) -> None:
         self.weight, self.mask_NS = weight, src_mask_BS
-        self.seen_NKS = torch.zeros(src_mask_BS.size(0), beam_size, src_mask_BS.size(1), device=src_mask_BS.device)
+        self.attended_NKS = torch.zeros(src_mask_BS.size(0), 1, src_mask_BS.size(1), device=src_mask_BS.device)
 
-    def look(self, cross_weights: list[Tensor]) -> None:
-        """Add a step's attention, (N, H, K, S) of each block: the mean of all heads."""
-        self.seen_NKS = self.seen_NKS + torch.stack([weights.mean(1) for weights in cross_weights]).mean(0)
+    def observe(self, cross_weights: list[Tensor]) -> None:
+        """Add a step's attention: the mean of all heads of all blocks."""
+        self.attended_NKS = self.attended_NKS + torch.stack([weights.mean(1) for weights in cross_weights]).mean(0)
 
-    def penalty(self) -> Tensor:
-        """What the scores (N, K) of hypotheses that end lose: a number from 0 down."""
-        covered_NKS = self.seen_NKS.clamp(LEAST_COVERAGE, 1.0).log()
-        return self.weight * (covered_NKS * self.mask_NS[:, None]).sum(2)
+    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
+        self.attended_NKS = self.attended_NKS.gather(1, parents_NK[:, :, None].expand(-1, -1, self.mask_NS.size(1)))
 
-    def follow(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
-        self.seen_NKS = self.seen_NKS.gather(1, parents_NK[:, :, None].expand(-1, -1, self.seen_NKS.size(2)))
+    def rescore(self, scores_NK: Tensor) -> Tensor:
+        log_coverage_NKS = self.attended_NKS.clamp(LEAST_COVERAGE, 1.0).log()
+        return scores_NK + self.weight * (log_coverage_NKS * self.mask_NS[:, None]).sum(2)
 
-    def keep(self, staying: Tensor) -> None:
-        self.seen_NKS, self.mask_NS = self.seen_NKS[staying], self.mask_NS[staying]
+    def keep(self, index: Tensor) -> None:
+        self.attended_NKS, self.mask_NS = self.attended_NKS[index], self.mask_NS[index]

@@ -1,9 +1,9 @@
-"""Translations drawn at random, piece by piece, from the model's distribution or the likely part of it.
+"""Random sampling: translations sampled piece by piece, from the model's distribution or from its likely part.
 
-Shapes: B sentences, N of them in the batch still, W samples of each, T target length, V target vocabulary.
+Shapes: B sentences, N of them still in the batch, W samples of each, T target length, V target vocabulary.
 
-A sentence's samples depend on the seed and on the sentence alone: each has a generator of its own, whose numbers are
-drawn before the search begins and turned into pieces by the inverse of the distribution function.
+A sentence's samples depend on the seed and on the sentence alone. Each sentence has its own generator; its random
+numbers are made before the first step, and the inverse of the cumulative distribution turns them into pieces.
 """
 
 import hashlib
@@ -12,110 +12,88 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
-from nmt.decode.hypothesis import FORBIDDEN, Decoder, Demands, Hypothesis, length_divisor, longest_output
+from nmt.decode.hypothesis import BAD_LOGITS, FORBIDDEN_IDS, Hypothesis, length_divisor, longest_output
+from nmt.fields import require
+from nmt.model.contract import Decoder
 from nmt.vocabulary import BOS, EOS
-
-NEVER = -math.inf
 
 
 @torch.inference_mode()
 def sample(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig) -> list[list[Hypothesis]]:
-    """`options.samples` translations of each sentence, in the order drawn; the same one may come more than once.
+    """Return `options.samples` translations of each sentence, in the order sampled; a translation may occur twice.
 
-    Log-probabilities are the model's own, whatever the temperature and the likely part drawn from.
-
-    Args:
-        src_BS: source ids, int64, each sentence with its EOS.
-        src_mask_BS: True at real positions.
-        options: samples, temperature, top_k, top_p, min_p, seed, lengths.
-
-    Raises:
-        ValueError: the model's logits are not numbers.
+    Log-probabilities are the model's own, whatever temperature, top_k, top_p and min_p are. Sources as in
+    `Decoder.start`. Raises ValueError if logits are not numbers.
     """
     n_sentences, width, device = src_BS.size(0), options.samples, src_BS.device
     sources = [ids[real].tolist() for ids, real in zip(src_BS, src_mask_BS, strict=True)]
-    limits = [longest_output(len(source) - 1, options, model.max_positions, Demands()) for source in sources]
-    longest = max(limits) + 1
-    draws_BWT = torch.stack(
-        [
-            uniform(options.seed, source, width, limit + 1, longest)
-            for source, limit in zip(sources, limits, strict=True)
-        ]
-    ).to(device)
-    cache = model.start(src_BS, src_mask_BS, longest, width)
-    rows_W = torch.arange(width, device=device)
+    limits = [longest_output(len(ids) - 1, options, model.max_positions) for ids in sources]
+    random_TBW = random_numbers(sources, limits, options).to(device)
+    cache = model.start(src_BS, src_mask_BS, random_TBW.size(0), width)
     sentences_N, limits_N = torch.arange(n_sentences, device=device), torch.tensor(limits, device=device)
     tokens_NW = torch.full((n_sentences, width), BOS, device=device)
     ended_NW = torch.zeros(n_sentences, width, dtype=torch.bool, device=device)
-    taken_TBW = torch.full((longest, n_sentences, width), EOS, device=device)
-    gains_TBW = torch.zeros(longest, n_sentences, width, device=device)
-    for step in range(longest):
+    tokens_TBW = torch.full(random_TBW.shape, EOS, device=device)
+    log_probs_TBW = torch.zeros(random_TBW.shape, device=device)
+    for step in range(random_TBW.size(0)):
         logits_NWV = model.step(tokens_NW, cache)
-        if not logits_NWV.isfinite().all():
-            raise ValueError("the model's logits are not numbers: its weights are damaged, or its training diverged")
+        require(bool(logits_NWV.isfinite().all()), BAD_LOGITS)
         own_NWV = logits_NWV.log_softmax(-1)
-        logits_NWV[..., list(FORBIDDEN)] = NEVER
-        if step < options.min_length:
-            logits_NWV[..., EOS] = NEVER
-        tokens_NW = draw(logits_NWV, draws_BWT[sentences_N, :, step], options)
+        logits_NWV[..., [*FORBIDDEN_IDS, *[EOS] * (step < options.min_length)]] = -math.inf
+        tokens_NW = sample_pieces(logits_NWV, random_TBW[step, sentences_N], options)
         tokens_NW[ended_NW | (limits_N <= step)[:, None]] = EOS
-        taken_TBW[step, sentences_N] = tokens_NW
-        gains_TBW[step, sentences_N] = own_NWV.gather(2, tokens_NW[:, :, None])[:, :, 0].masked_fill_(ended_NW, 0.0)
+        tokens_TBW[step, sentences_N] = tokens_NW
+        log_probs_TBW[step, sentences_N] = own_NWV.gather(2, tokens_NW[:, :, None])[:, :, 0]
         ended_NW |= tokens_NW == EOS
-        cache.reorder(rows_W.expand_as(tokens_NW))
-        live_N = ~ended_NW.all(1)
-        if not live_N.all():
-            staying = live_N.nonzero()[:, 0]
-            sentences_N, limits_N, tokens_NW, ended_NW = (
-                state[staying] for state in (sentences_N, limits_N, tokens_NW, ended_NW)
-            )
-            cache.keep(staying)
-        if not sentences_N.size(0):
-            break
-    taken, gains = taken_TBW.permute(1, 2, 0).tolist(), gains_TBW.permute(1, 2, 0).tolist()
+        if ended_NW.all(1).any():
+            left = (~ended_NW.all(1)).nonzero()[:, 0]
+            if not left.size(0):
+                break
+            cache.keep(left)
+            sentences_N, limits_N, tokens_NW, ended_NW = (x[left] for x in (sentences_N, limits_N, tokens_NW, ended_NW))
+    tokens, log_probs = tokens_TBW.permute(1, 2, 0).tolist(), log_probs_TBW.permute(1, 2, 0).tolist()
     return [
-        [hypothesis(ids, log_probs, limit, options) for ids, log_probs in zip(*rows, strict=True)]
-        for *rows, limit in zip(taken, gains, limits, strict=True)
+        [make_hypothesis(ids, gains, limit, options) for ids, gains in zip(*samples, strict=True)]
+        for *samples, limit in zip(tokens, log_probs, limits, strict=True)
     ]
 
 
-def uniform(seed: int, source: Sequence[int], width: int, length: int, longest: int) -> Tensor:
-    """Numbers (width, longest) from 0 to 1, float64; those of the first `length` steps are the sentence's own."""
-    key = hashlib.blake2b(repr((seed, source)).encode(), digest_size=8).digest()
-    generator = torch.Generator().manual_seed(int.from_bytes(key, "little") >> 1)
-    numbers_TW = torch.rand(length, width, generator=generator, dtype=torch.float64)
-    return torch.nn.functional.pad(numbers_TW.t(), (0, longest - length))
+def random_numbers(sources: Sequence[Sequence[int]], limits: Sequence[int], options: SearchConfig) -> Tensor:
+    """Return numbers (T, B, W) from 0 to 1, float64: for each sentence those that its limit needs, and then zeros."""
+    numbers = []
+    for source, limit in zip(sources, limits, strict=True):
+        key = hashlib.blake2b(repr((options.seed, source)).encode(), digest_size=8).digest()
+        generator = torch.Generator().manual_seed(int.from_bytes(key, "little") >> 1)
+        numbers_TW = torch.rand(limit + 1, options.samples, generator=generator, dtype=torch.float64)
+        numbers.append(pad(numbers_TW, (0, 0, 0, max(limits) - limit)))
+    return torch.stack(numbers, dim=1)
 
 
-def draw(logits_NWV: Tensor, draws_NW: Tensor, options: SearchConfig) -> Tensor:
-    """A piece (N, W) for each number from 0 to 1: of logits at the temperature, cut to top_k, top_p and min_p."""
-    scaled_NWV = logits_NWV / options.temperature
-    places_NWV = None
+def sample_pieces(logits_NWV: Tensor, random_NW: Tensor, options: SearchConfig) -> Tensor:
+    """Return a piece (N, W) for each random number, by the probabilities that remain after temperature and cuts."""
+    scaled_NWV, vocab_size = logits_NWV / options.temperature, logits_NWV.size(2)
+    pieces_NWV = None
     if options.top_k or options.top_p < 1:
-        most = min(options.top_k or scaled_NWV.size(2), scaled_NWV.size(2))
-        scaled_NWV, places_NWV = scaled_NWV.topk(most, dim=2)
+        scaled_NWV, pieces_NWV = scaled_NWV.topk(min(options.top_k or vocab_size, vocab_size), dim=2)
     probs_NWV = scaled_NWV.softmax(-1, dtype=torch.float64)
-    if options.top_p < 1:  # the pieces before which less than top_p has been reached
+    if options.top_p < 1:  # keeps the pieces before which less than top_p has been reached
         probs_NWV = probs_NWV.masked_fill(probs_NWV.cumsum(2) - probs_NWV >= options.top_p, 0.0)
     if options.min_p:
         probs_NWV = probs_NWV.masked_fill(probs_NWV < options.min_p * probs_NWV.amax(2, keepdim=True), 0.0)
-    reached_NWV = probs_NWV.cumsum(2)
-    # A place whose probability is 0 is never the first past a number, except at the very end by rounding.
-    target_NW1 = (draws_NW[:, :, None] * reached_NWV[:, :, -1:]).contiguous()
+    cumulative_NWV = probs_NWV.cumsum(2)
+    # A place with probability 0 is never the first beyond a number, except at the very end by rounding.
+    target_NW1 = (random_NW[:, :, None] * cumulative_NWV[:, :, -1:]).contiguous()
     last_NW1 = (probs_NWV > 0).long().cumsum(2).argmax(2, keepdim=True)
-    chosen_NW1 = torch.minimum(torch.searchsorted(reached_NWV, target_NW1, right=True), last_NW1)
-    return (chosen_NW1 if places_NWV is None else places_NWV.gather(2, chosen_NW1))[:, :, 0]
+    place_NW1 = torch.minimum(torch.searchsorted(cumulative_NWV, target_NW1, right=True), last_NW1)
+    return (place_NW1 if pieces_NWV is None else pieces_NWV.gather(2, place_NW1))[:, :, 0]
 
 
-def hypothesis(ids: list[int], log_probs: list[float], limit: int, options: SearchConfig) -> Hypothesis:
-    length = ids.index(EOS) + 1
+def make_hypothesis(tokens: list[int], log_probs: list[float], limit: int, options: SearchConfig) -> Hypothesis:
+    """Return the hypothesis that ends with the first EOS of `tokens`."""
+    length = tokens.index(EOS) + 1
     log_prob = math.fsum(log_probs[:length])
-    return Hypothesis(
-        ids[: length - 1],
-        log_prob / float(length_divisor(length, options)),
-        log_prob,
-        log_probs[:length],
-        finished=length <= limit,
-    )
+    score = log_prob / float(length_divisor(length, options))
+    return Hypothesis(tokens[: length - 1], score, log_prob, log_probs[:length], finished=length <= limit)

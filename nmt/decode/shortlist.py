@@ -1,11 +1,12 @@
 """A vocabulary shortlist: the target pieces that the translations of a batch are likely to need.
 
-The output layer is a large part of a step, and most of its pieces have nothing to do with the sources at hand. A
-shortlist gives each source piece its most probable translations, learned from the training text; a batch is then
-searched among those of all its source pieces, the most frequent target pieces, and, where both languages share a
-vocabulary, the sources' own. What is not on the list can't be written, and log-probabilities are of the list's pieces.
+The output layer takes a large part of a step, and a batch needs few of its pieces. A shortlist holds the most probable
+translations of each source piece, learned from the training text. A search uses only the translations of its source
+pieces, the most frequent target pieces, and the source pieces themselves if both languages share a vocabulary;
+log-probabilities are relative to these pieces.
 
-Shapes: U source vocabulary, V target vocabulary, C candidates of a source piece, F frequent pieces, L pieces listed.
+Shapes: B sentences, S source length, U source vocabulary, V target vocabulary, C candidates of a source piece,
+F frequent pieces, L listed pieces.
 
 Source: Jean et al. 2015, section 3.3; translation probabilities by IBM model 1, Brown et al. 1993, section 4.2.
 """
@@ -22,12 +23,12 @@ from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 Ints = NDArray[np.int64]
 
-# Candidates that are kept of each source piece, and frequent pieces that are on every list. A list of 2,000 frequent
-# pieces and 8 candidates each holds all pieces of 98% of translations (Multi30k, batches of 64, 8,000 pieces), one as
-# long of 256 and 48 those of 94%.
+# Candidates of each source piece, and frequent pieces, which are on every list. With 2,000 frequent pieces and 8
+# candidates, 98% of translations have all their pieces on the list (Multi30k, batches of 64, 8,000 pieces); with 256
+# and 48, a list of the same length, 94%.
 CANDIDATES, FREQUENT = 16, 2000
-# Translations are learned from the pairs, in the order of the corpus, that have a source piece not seen so often yet
-# (the first number that there is room for); cells (see `model_1`) are so many at most, for a minute and two gigabytes.
+# In the order of the corpus, a pair is used if it has a source piece that fewer than 100 chosen pairs have (fewer than
+# 30 if those are too many, and so on). The limit on cells (see `model_1`) means a minute and 2 gigabytes.
 ENOUGH, MOST_CELLS = (100, 30, 10, 3, 1), 40_000_000
 ROUNDS = 5
 CONTROLS = (UNK, BOS, EOS, PAD)
@@ -35,29 +36,21 @@ CONTROLS = (UNK, BOS, EOS, PAD)
 
 @dataclass(frozen=True)
 class Shortlist:
-    """What each source piece may become. Padded with piece 0, which is on every list."""
+    """Target pieces by source piece. Rows are padded with piece 0, which is on every list."""
 
-    candidates_UC: Tensor
-    """int32, best first."""
-
-    frequent_F: Tensor
-    """int32."""
+    candidates_UC: Tensor  # int32, best first
+    frequent_F: Tensor  # int32
 
     def pieces(self, src_BS: Tensor, candidates: int, *, own: bool) -> Tensor:
-        """The pieces L (int64, rising; control pieces first) for the sources of a batch.
-
-        Args:
-            src_BS: source ids, int64.
-            candidates: of each source piece, up to C.
-            own: whether the source pieces themselves are listed.
-        """
+        """Return the pieces (L, int64, rising, control pieces first) that the translations of a batch may use:
+        `candidates` for each source piece, at most C, and with `own` the source pieces (int64) themselves."""
         sources = src_BS.unique().to(self.candidates_UC.device)
-        parts = [torch.tensor(CONTROLS), self.frequent_F, self.candidates_UC[sources, :candidates].flatten()]
-        return torch.cat([part.long() for part in (*parts, *([sources] if own else []))]).unique()
+        parts = [torch.tensor(CONTROLS), self.frequent_F, self.candidates_UC[sources, :candidates].flatten(), sources]
+        return torch.cat([part.long() for part in (parts if own else parts[:-1])]).unique()
 
 
 def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> Shortlist:
-    """Of a corpus in pieces."""
+    """Learn a shortlist from a corpus of ids."""
     frequency_V = torch.bincount(pairs.target.flat[:-1].long(), minlength=tgt_vocab_size)
     frequent_F = frequency_V.argsort(descending=True, stable=True)[:FREQUENT]
     source, target, probability = model_1(pairs, src_vocab_size, tgt_vocab_size)
@@ -71,9 +64,9 @@ def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> S
 
 
 def model_1(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """Source pieces, target pieces, and the probability that the first become the second, of all that occur together.
+    """Return source pieces, target pieces that occur in a pair with them, and the probabilities of these translations.
 
-    Expectation maximisation from equal probabilities. A cell is a source and a target position of one pair.
+    Expectation maximisation from equal probabilities. A cell is a source position and a target position of one pair.
     """
     keys, widths = cells(pairs, choose_pairs(pairs, src_vocab_size), tgt_vocab_size)
     distinct, place = np.unique(keys, return_inverse=True)
@@ -89,7 +82,7 @@ def model_1(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> tuple[Int
 
 
 def choose_pairs(pairs: Pairs, src_vocab_size: int) -> list[int]:
-    """Enough pairs to learn from: all source pieces as often as may be, in MOST_CELLS."""
+    """Return the indices of pairs to learn from: with each source piece as often as MOST_CELLS allows (see ENOUGH)."""
     sizes = (pairs.source.lengths_N * pairs.target.lengths_N).tolist()
     chosen: list[int] = []
     for enough in ENOUGH:
@@ -108,7 +101,7 @@ def choose_pairs(pairs: Pairs, src_vocab_size: int) -> list[int]:
 
 
 def cells(pairs: Pairs, chosen: list[int], tgt_vocab_size: int) -> tuple[Ints, Ints]:
-    """For each cell source × V + target, and how many there are for each target position, which follow one another."""
+    """Return source × V + target for each cell, and the number of cells of each target position, in the same order."""
     keys, widths = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for n in chosen:
         source, target = ids_of(pairs.source, n), ids_of(pairs.target, n)

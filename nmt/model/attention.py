@@ -1,72 +1,62 @@
 """Multi-head attention, of a sequence to itself and of the target to the source.
 
+`forward` computes all positions, for training; `step` the newest position of each row of a `DecoderCache`.
+
 Shapes: B batch, T target (query) length, S source (key) length, H heads, K key–value heads, D head width, M model
-width. Masks are additive: 0 where a query may look, MASKED elsewhere. Source: Vaswani et al. 2017, section 3.2; grouped
-queries: Ainslie et al. 2023.
+width. In a step: N, W, X, L see `cache`; R rows (N × W), G query heads for each key–value head (H / K), Q = H × D.
+Masks are additive: 0 where a query may attend, MASKED elsewhere.
+Source: Vaswani et al. 2017, section 3.2; grouped queries: Ainslie et al. 2023.
 """
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
+from nmt.model.cache import MASKED, CrossWeights, DecoderCache, KeysValues
 from nmt.model.dropout import dropout
+from nmt.model.linear import apply
 from nmt.model.positions import RotaryPositions
 
-# Finite, so that a row with nothing to look at is uniform and never NaN; e to this power is exactly 0 in every dtype.
-MASKED = -1e9
-SHORT = 96  # key positions up to which attention written out is the faster on a CPU
+SHORT = 96  # key positions up to which `explicit_attention` is faster on a CPU
 
 
 def padding_mask(real_BS: Tensor) -> Tensor:
-    """The additive mask (B, 1, 1, S) that hides padding, from True at real positions."""
+    """The mask (B, 1, 1, S) that hides padding, from True at real positions."""
     return torch.zeros(real_BS.shape, device=real_BS.device).masked_fill_(~real_BS, MASKED)[:, None, None]
 
 
 def causal_mask(length: int, device: torch.device) -> Tensor:
-    """The additive mask (1, 1, T, T) that hides the future: position t sees positions 0 to t."""
+    """The mask (1, 1, T, T) that hides the future: position t sees positions 0 to t."""
     return torch.full((length, length), MASKED, device=device).triu_(1)[None, None]
 
 
-def explicit_attention(
-    q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, p_dropout: float = 0.0
-) -> tuple[Tensor, Tensor]:
+def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor, p: float) -> tuple[Tensor, Tensor]:
     """Attention written out: softmax(q kᵀ / √D + mask) v. Returns (values (B, H, T, D), weights (B, H, T, S)).
 
-    The heads that share a key–value head stand as further query positions of it, so keys and values are never copied.
+    Heads that share a key–value head are computed as more query positions of it: keys and values are never copied.
     """
     (B, H, T, D), K = q_BHTD.shape, k_BKSD.size(1)
     scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, -1, D), k_BKSD.transpose(-1, -2)).view(B, H, T, -1)
-    # A mask is float32, and so are masked scores then.
-    weights = torch.softmax(scores if mask is None else scores + mask, dim=-1).to(v_BKSD.dtype)
-    dropped = dropout(weights, p_dropout).view(B, K, -1, k_BKSD.size(2))
+    weights = torch.softmax(scores + mask, dim=-1).to(v_BKSD.dtype)  # from float32, the dtype of masks
+    dropped = dropout(weights, p).view(B, K, -1, k_BKSD.size(2))
     return torch.matmul(dropped, v_BKSD).view(B, H, T, D), weights
 
 
-def attention(
-    q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, p_dropout: float = 0.0, causal: bool = False
-) -> Tensor:
-    """Attended values (B, H, T, D), by whichever form is the fastest for the device and the dropout.
+def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, p: float) -> Tensor:
+    """Attended values (B, H, T, D), computed in the fastest way for the device and the dropout probability p.
 
-    `causal`: query t sees keys 0 to t, of those that the mask leaves. Without a mask, a GPU's flash attention serves.
+    Without a mask, attention is causal: query t sees keys 0 to t. A GPU then uses flash attention.
     """
-    # On CPU the library's kernel draws dropout bit by bit (ten times slower than ours), and for the few positions of a
-    # sentence batched matrix products beat its blocks: twice as fast at 18 positions, even at 128.
-    explicit = q_BHTD.device.type == "cpu" and (p_dropout > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT)
-    if causal and (explicit or mask is not None):
-        past = causal_mask(q_BHTD.size(2), q_BHTD.device)
-        mask, causal = past if mask is None else torch.minimum(mask, past), False
-    if explicit:
-        return explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p_dropout)[0]
-    return F.scaled_dot_product_attention(
-        q_BHTD,
-        k_BKSD,
-        v_BKSD,
-        attn_mask=mask,
-        dropout_p=p_dropout,
-        is_causal=causal,
-        enable_gqa=k_BKSD.size(1) != q_BHTD.size(1),
-    )
+    # On a CPU the library's kernel samples dropout bit by bit (ten times slower than ours), and for the few positions
+    # of a sentence batched matrix products are faster than its blocks: twice as fast at 18 positions, equal at 128.
+    if q_BHTD.device.type == "cpu" and (p > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT):
+        mask = causal_mask(q_BHTD.size(2), q_BHTD.device) if mask is None else mask
+        return explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p)[0]
+    shared = k_BKSD.size(1) != q_BHTD.size(1)
+    return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, mask, p, mask is None, enable_gqa=shared)
 
 
 def split_heads(x_BTX: Tensor, d_head: int) -> Tensor:
@@ -74,58 +64,99 @@ def split_heads(x_BTX: Tensor, d_head: int) -> Tensor:
     return x_BTX.unflatten(2, (-1, d_head)).transpose(1, 2)
 
 
-class SelfAttention(nn.Module):
+class Attention(nn.Module):
+    """The sizes of the heads and the attention of a step, for self-attention and cross-attention."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.sizes = config.n_heads, config.kv_heads, config.d_head
+        self.scale, self.p_dropout = config.d_head**-0.5, config.attention_dropout
+
+    def attend_rows(
+        self, q_RQ: Tensor, kv: KeysValues, mask: Tensor | None, cache: DecoderCache, weights: CrossWeights
+    ) -> Tensor:
+        """The attended values (R, Q); `mask` is (N, 1, W or 1, L). The rows of a sentence, and the heads that share
+        keys, are query positions of one product."""
+        rows, (H, K, D) = cache.rows, self.sizes
+        if rows == 1:
+            q = q_RQ.reshape(-1, H // K, D)
+        else:
+            q = q_RQ.reshape(-1, rows, K, H // K, D).permute(0, 2, 3, 1, 4).reshape(-1, H // K * rows, D)
+        scores = torch.baddbmm(cache.empty_111, q, kv[0], beta=0, alpha=self.scale)
+        if mask is not None:
+            by_head = scores.view(-1, H, rows, scores.size(2))
+            by_head += mask  # in place: bfloat16 scores keep their dtype, in which MASKED hides a key just as well
+        probabilities = torch.softmax(scores, -1)
+        if weights is not None:
+            weights.append(probabilities.view(-1, H, rows, scores.size(2)))
+        y = torch.bmm(probabilities, kv[1])
+        if rows == 1:
+            return y.view(-1, H * D)
+        return y.view(-1, K, H // K, rows, D).permute(0, 3, 1, 2, 4).reshape(-1, H * D)
+
+
+class SelfAttention(Attention):
     """Attention of a sequence to itself."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.d_head, self.p_dropout = config.d_head, config.attention_dropout
-        self.heads = [config.n_heads, config.kv_heads, config.kv_heads]
-        self.qkv = nn.Linear(config.d_model, sum(self.heads) * self.d_head, bias=config.bias)
+        super().__init__(config)
+        H, K, D = self.sizes
+        self.qkv = nn.Linear(config.d_model, (H + 2 * K) * D, bias=config.bias)
         self.out = nn.Linear(config.d_model, config.d_model, bias=config.bias)
-        self.rotary = RotaryPositions(self.d_head) if config.positions == "rotary" else None
+        self.rotary = RotaryPositions(D) if config.positions == "rotary" else None
 
-    def forward(self, x_BTM: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
-        """The attended values, shape (B, T, M), of the sublayer's input; `mask` is broadcastable to (B, 1, T, T)."""
-        q, k, v = split_heads(self.qkv(x_BTM), self.d_head).split(self.heads, dim=1)
+    def forward(self, x_BTM: Tensor, mask: Tensor | None) -> Tensor:
+        """The attended values (B, T, M). `mask` is broadcastable to (B, 1, T, T); None: causal."""
+        H, K, D = self.sizes
+        q, k, v = split_heads(self.qkv(x_BTM), D).split([H, K, K], dim=1)
         if self.rotary is not None:
             q, k = self.rotary(q), self.rotary(k)
-        y_BHTD = attention(q, k, v, mask, self.p_dropout if self.training else 0.0, causal)
+        y_BHTD = attention(q, k, v, mask, self.p_dropout if self.training else 0.0)
         return self.out(y_BHTD.transpose(1, 2).flatten(2))
 
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
+        """Attention of each row to its past and to itself; its keys and values are appended to the cache."""
+        modules: dict[str, Any] = self._modules
+        H, K, D = self.sizes
+        qkv_RX = apply(modules["qkv"], x_RM)
+        if self.rotary is not None:
+            qk_RX, v_RX = qkv_RX.split_with_sizes([(H + K) * D, K * D], 1)
+            rotated_RHD = self.rotary(qk_RX.unflatten(1, (-1, D)), cache.length - 1, cache.length)
+            qkv_RX = torch.cat([rotated_RHD.flatten(1), v_RX], dim=1)
+        q_RQ, kv_RX = qkv_RX.split_with_sizes([H * D, 2 * K * D], 1)
+        kv = cache.append(layer, kv_RX.view(-1, cache.rows, 2, K, D).permute(2, 0, 3, 1, 4))
+        return apply(modules["out"], self.attend_rows(q_RQ, kv, cache.past_N1WL, cache, None))
 
-class CrossAttention(nn.Module):
-    """Attention of target positions to the encoder's output, whose keys and values are made once a sentence."""
+
+class CrossAttention(Attention):
+    """Attention of target positions to the encoder's output, whose keys and values are computed once a sentence."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.d_head, self.p_dropout, self.kv_heads = config.d_head, config.attention_dropout, config.kv_heads
+        super().__init__(config)
         self.q = nn.Linear(config.d_model, config.d_model, bias=config.bias)
         self.kv = nn.Linear(config.d_model, 2 * config.kv_heads * config.d_head, bias=config.bias)
         self.out = nn.Linear(config.d_model, config.d_model, bias=config.bias)
 
     def keys_values(self, states_BSM: Tensor) -> tuple[Tensor, Tensor]:
         """The encoder's output as keys and values, each (B, K, S, D)."""
-        k, v = split_heads(self.kv(states_BSM), self.d_head).split(self.kv_heads, dim=1)
+        _, K, D = self.sizes
+        k, v = split_heads(self.kv(states_BSM), D).split(K, dim=1)
         return k, v
 
-    def forward(
-        self, x_BTM: Tensor, source: tuple[Tensor, Tensor], mask: Tensor, weights: list[Tensor] | None = None
-    ) -> Tensor:
-        """Args:
-            x_BTM: the sublayer's input.
-            source: from `keys_values`.
-            mask: additive, broadcastable to (B, 1, T, S).
-            weights: if given, this layer's attention weights (B, H, T, S) are appended to it.
-
-        Returns:
-            The attended values, shape (B, T, M).
-        """
-        q = split_heads(self.q(x_BTM), self.d_head)
-        p_dropout = self.p_dropout if self.training else 0.0
+    def forward(self, x_BTM: Tensor, states_BSM: Tensor, mask_B11S: Tensor, weights: CrossWeights) -> Tensor:
+        """The attended values (B, T, M) of the encoder's output, whose padding `mask_B11S` hides."""
+        q, (k, v) = split_heads(self.q(x_BTM), self.sizes[2]), self.keys_values(states_BSM)
+        p = self.p_dropout if self.training else 0.0
         if weights is None:
-            y_BHTD = attention(q, *source, mask, p_dropout)
+            y_BHTD = attention(q, k, v, mask_B11S, p)
         else:
-            y_BHTD, layer_weights = explicit_attention(q, *source, mask, p_dropout)
+            y_BHTD, layer_weights = explicit_attention(q, k, v, mask_B11S, p)
             weights.append(layer_weights)
         return self.out(y_BHTD.transpose(1, 2).flatten(2))
+
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: CrossWeights) -> Tensor:
+        """Attention of each row to the source of its sentence."""
+        modules: dict[str, Any] = self._modules
+        q_RQ = apply(modules["q"], x_RM)
+        y_RQ = self.attend_rows(q_RQ, cache.source[layer], cache.source_mask_N11S, cache, weights)
+        return apply(modules["out"], y_RQ)

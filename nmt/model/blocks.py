@@ -1,16 +1,23 @@
-"""The blocks that the encoder and the decoder are stacks of.
+"""The blocks of the encoder and the decoder.
 
-Shapes: B batch, T target length, S source length, M model width, F feed-forward width.
+`forward` computes all positions, for training; `step` the newest position of each row of a `DecoderCache`, without
+dropout and with the same parameters.
+
+Shapes: B batch, T target length, S source length, M model width, F feed-forward width, R rows of a cache.
 """
 
 from collections.abc import Callable
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 from nmt.model.attention import CrossAttention, SelfAttention
+from nmt.model.cache import CrossWeights, DecoderCache
 from nmt.model.dropout import Dropout
+from nmt.model.linear import apply
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
@@ -31,8 +38,13 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre_norm:
             return x + self.dropout(sublayer(self.norm(x)))
-        y: Tensor = self.norm(x + self.dropout(sublayer(x)))
-        return y
+        return self.norm(x + self.dropout(sublayer(x)))
+
+    def step(self, x_RM: Tensor, sublayer: Callable[..., Tensor], *arguments: Any) -> Tensor:
+        norm = self._modules["norm"]
+        if self.pre_norm:
+            return sublayer(apply(norm, x_RM), *arguments).add_(x_RM)
+        return apply(norm, sublayer(x_RM, *arguments).add_(x_RM))
 
 
 class FeedForward(nn.Module):
@@ -49,11 +61,15 @@ class FeedForward(nn.Module):
     def forward(self, x_BTM: Tensor) -> Tensor:
         return self.down(self.dropout(self.activate(self.up(x_BTM))))
 
+    def step(self, x_RM: Tensor) -> Tensor:
+        modules = self._modules
+        return apply(modules["down"], self.activate(apply(modules["up"], x_RM)))
+
     def activate(self, x_BTF: Tensor) -> Tensor:
         if self.activation == "swiglu":
             gate, up = x_BTF.chunk(2, dim=-1)
             return F.silu(gate) * up
-        return F.relu(x_BTF) if self.activation == "relu" else F.gelu(x_BTF)
+        return torch.relu(x_BTF) if self.activation == "relu" else F.gelu(x_BTF)
 
 
 class EncoderBlock(nn.Module):
@@ -70,7 +86,7 @@ class EncoderBlock(nn.Module):
 
 
 class DecoderBlock(nn.Module):
-    """Self-attention, attention to the source, then feed-forward."""
+    """Causal self-attention, attention to the source, then feed-forward."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -78,18 +94,15 @@ class DecoderBlock(nn.Module):
         self.feed_forward = FeedForward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
-    def forward(
-        self,
-        x_BTM: Tensor,
-        self_mask: Tensor | None,
-        memory_BSM: Tensor,
-        memory_mask: Tensor,
-        weights: list[Tensor] | None = None,
-    ) -> Tensor:
-        """All target positions at once, after the encoder's output: each sees itself, and of those before it what
-        `self_mask` leaves. `weights`: see `CrossAttention`.
-        """
-        source = self.cross_attention.keys_values(memory_BSM)
-        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, self_mask, causal=True))
-        x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, source, memory_mask, weights))
+    def forward(self, x_BTM: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: CrossWeights) -> Tensor:
+        """All target positions, given the encoder's output."""
+        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, None))
+        x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask_B11S, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
+
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: CrossWeights) -> Tensor:
+        """The newest position. `layer` is this block's number in the cache."""
+        modules: dict[str, Any] = self._modules
+        x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer)
+        x_RM = modules["around_cross"].step(x_RM, modules["cross_attention"].step, cache, layer, weights)
+        return modules["around_feed_forward"].step(x_RM, modules["feed_forward"].step)

@@ -1,8 +1,7 @@
 """Dropout (Srivastava et al. 2014) that is fast on a CPU.
 
-PyTorch's CPU `bernoulli_` draws one number at a time and takes a quarter of a training step of a small Transformer.
-Here the masks are cut from 64-bit random words, four elements a word: about eight times faster. On other devices
-PyTorch's own fused kernel is used.
+PyTorch's CPU `bernoulli_` samples one number at a time and takes a quarter of a training step of a small Transformer.
+Here a 64-bit random word masks four elements: about eight times faster. Other devices use PyTorch's fused kernel.
 """
 
 import torch
@@ -21,13 +20,13 @@ def dropout(x: Tensor, p: float) -> Tensor:
     dropped = min(round(p * LEVELS), LEVELS - 1)
     words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     bits = words.view(torch.int16)[: x.numel()].view(x.shape)
-    # Compared straight into numbers: by way of a bool tensor it takes three times as long.
+    # The comparison writes numbers: through a bool tensor it takes three times as long.
     kept = torch.ge(bits, dropped - LEVELS // 2, out=torch.empty(x.shape, dtype=x.dtype))
     return x * kept.mul_(LEVELS / (LEVELS - dropped))
 
 
 class Dropout(nn.Module):
-    """`dropout` while training, nothing otherwise."""
+    """`dropout` in training mode; the identity in evaluation mode."""
 
     def __init__(self, p: float) -> None:
         super().__init__()

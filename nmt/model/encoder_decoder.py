@@ -1,135 +1,116 @@
-"""The encoder–decoder Transformer: ids and masks in, logits out (Vaswani et al. 2017, and what came after).
+"""The encoder–decoder Transformer: ids and masks in, logits out (Vaswani et al. 2017, and later variants).
 
-Shapes: B batch, S source length, T target length, M model width, V target vocabulary.
-Real positions come first and padding after them, on both sides.
+Shapes: B batch, S source length, T target length, M model width, V target vocabulary; in decoding N, W, K, D see
+`cache`, R rows (N × W). Real positions come first and padding after them, on both sides.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
-from nmt.model.attention import CrossAttention, SelfAttention, padding_mask
-from nmt.model.blocks import DecoderBlock, EncoderBlock, FeedForward, make_norm
+from nmt.model.attention import padding_mask
+from nmt.model.blocks import DecoderBlock, EncoderBlock, make_norm
+from nmt.model.cache import CrossWeights, DecoderCache
+from nmt.model.contract import Model
 from nmt.model.dropout import Dropout
+from nmt.model.linear import apply
 from nmt.model.positions import AddedPositions
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What the encoder made of the source: states (B, S, M) and the additive mask (B, 1, 1, S) of its padding."""
-
-    states_BSM: Tensor
-    mask_B11S: Tensor
-
-
-class Transformer(nn.Module):
-    """Source ids to target logits, for all positions at once; `incremental` decodes them one by one."""
+class EncoderDecoder(Model):
+    """A model that reads the source in both directions, and writes the target from left to right."""
 
     def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
         self.config, self.scale = config, config.d_model**0.5
-        self.tgt_embedding = nn.Embedding(tgt_vocab_size, config.d_model)
-        self.src_embedding = (
-            self.tgt_embedding
-            if config.tied_embeddings == "three-way"
-            else nn.Embedding(src_vocab_size, config.d_model)
-        )
+        self.tgt_embedding = self.src_embedding = nn.Embedding(tgt_vocab_size, config.d_model)
+        if config.tied_embeddings != "three-way":
+            self.src_embedding = nn.Embedding(src_vocab_size, config.d_model)
         self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=False)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
         self.src_positions, self.tgt_positions = AddedPositions(config), AddedPositions(config)
         self.encoder = nn.ModuleList(EncoderBlock(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderBlock(config) for _ in range(config.decoder_layers))
-        # Pre-norm blocks leave their sum unnormalised: each stack ends with a norm of its own.
+        # The output of pre-norm blocks is not normalised: each stack ends with a norm of its own.
         pre_norm = config.norm_position == "pre"
         self.encoder_norm = make_norm(config) if pre_norm else nn.Identity()
         self.decoder_norm = make_norm(config) if pre_norm else nn.Identity()
         self.dropout = Dropout(config.dropout)
         initialise(self)
 
-    @property
-    def decoder_blocks(self) -> list[DecoderBlock]:
-        return [block for block in self.decoder if isinstance(block, DecoderBlock)]
+    def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: CrossWeights = None) -> Tensor:
+        return self.output(self.decode(tgt_BT, *self.encode(src_BS, src_mask_BS), weights)).float()
 
-    @property
-    def max_positions(self) -> int | None:
-        """The longest sequence the model can take, in pieces; None: no limit."""
-        return self.config.max_positions if self.config.positions == "learned" else None
+    def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
+        # Computed before the mask is moved: on a GPU, the CPU would have to wait for the number of positions.
+        real_N = tgt_mask_BT.flatten().nonzero().squeeze(1)
+        batch = (src_BS, src_mask_BS, tgt_BT, real_N)
+        src_BS, src_mask_BS, tgt_BT, real_N = (x.to(self.device, non_blocking=True) for x in batch)
+        return self.decode(tgt_BT, *self.encode(src_BS, src_mask_BS)).flatten(0, 1).index_select(0, real_N)
 
-    def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor | None = None) -> Tensor:
-        """Logits (B, T, V) of the token after each target position; masks (bool) are True at real positions."""
-        return self.decode(tgt_BT, self.encode(src_BS, src_mask_BS), tgt_mask_BT)
-
-    def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> Memory:
-        """Read the source: ids (B, S) int64, and True (bool) at real positions."""
-        mask = padding_mask(src_mask_BS)
-        x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
+    def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
+        """Read the source: states (B, S, M), and the additive mask (B, 1, 1, S) of its padding."""
+        x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
         for block in self.encoder:
-            x_BSM = block(x_BSM, mask)
-        return Memory(self.encoder_norm(x_BSM), mask)
+            x_BSM = block(x_BSM, mask_B11S)
+        return self.encoder_norm(x_BSM), mask_B11S
 
-    def decode(self, tgt_BT: Tensor, memory: Memory, tgt_mask_BT: Tensor | None = None) -> Tensor:
-        """Logits (B, T, V), float32: position t has seen target ids 0 to t, and the source."""
-        return self.logits(self.decode_states(tgt_BT, memory, tgt_mask_BT))
-
-    def decode_states(
-        self,
-        tgt_BT: Tensor,
-        memory: Memory,
-        tgt_mask_BT: Tensor | None = None,
-        cross_weights: list[Tensor] | None = None,
-    ) -> Tensor:
-        """The decoder's last hidden states (B, T, M), for those who want logits at some positions only.
-
-        If `cross_weights` is given, each layer's cross-attention weights (B, H, T, S) are appended to it.
-        """
-        # Needed only if the states at padding are looked at: real positions, which come before it, never see it.
-        mask = None if tgt_mask_BT is None else padding_mask(tgt_mask_BT)
+    def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: CrossWeights = None) -> Tensor:
+        """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""
         x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions)
-        for block in self.decoder_blocks:
-            x_BTM = block(x_BTM, mask, memory.states_BSM, memory.mask_B11S, cross_weights)
-        states: Tensor = self.decoder_norm(x_BTM)
-        return states
-
-    def logits(self, states: Tensor) -> Tensor:
-        """Hidden states (…, M) to float32 logits (…, V)."""
-        return self.output(states).float()
+        for block in self.decoder:
+            x_BTM = block(x_BTM, memory_BSM, mask_B11S, weights)
+        return self.decoder_norm(x_BTM)
 
     def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: nn.Module) -> Tensor:
         """Embeddings scaled by √M (Vaswani et al. 2017, section 3.4), with positions, and dropout."""
-        x_BTM: Tensor = self.dropout(positions(embedding(ids_BT) * self.scale))
-        return x_BTM
+        return self.dropout(positions(embedding(ids_BT) * self.scale))
 
+    def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache:
+        assert not self.training, "dropout would make the search random: call model.eval() first"
+        memory_BSM, mask_B11S = self.encode(src_BS, src_mask_BS)
+        blocks: list[Any] = list(self.decoder)
+        source_2NKSD = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
+        return DecoderCache(source_2NKSD, None if bool(src_mask_BS.all()) else mask_B11S, max_length, width)
 
-def fused_matrices(model: nn.Module) -> Iterator[tuple[Tensor, list[int]]]:
-    """Weights that are several matrices on top of each other, for the sake of speed; and the rows of each of them."""
-    for module in model.modules():
-        if isinstance(module, SelfAttention):
-            yield module.qkv.weight, [n * module.d_head for n in module.heads]
-        elif isinstance(module, CrossAttention):
-            yield module.kv.weight, [module.kv_heads * module.d_head] * 2
-        elif isinstance(module, FeedForward) and module.activation == "swiglu":
-            yield module.up.weight, [module.down.in_features] * 2
+    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, cross_weights: CrossWeights) -> Tensor:
+        cache.grow(tokens_NW.size(1))
+        x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
+        x_RM = self.tgt_positions.forward(x_RM, cache.length - 1, cache.length)
+        blocks: list[Any] = list(self.decoder)
+        for layer, block in enumerate(blocks):
+            x_RM = block.step(x_RM, cache, layer, cross_weights)
+        return apply(self.decoder_norm, x_RM)
+
+    def blocks(self) -> list[nn.Module]:
+        return [*self.encoder, *self.decoder]
+
+    def parts(self) -> dict[str, list[nn.Module]]:
+        embeddings = [self.src_embedding, self.tgt_embedding, self.output, self.src_positions, self.tgt_positions]
+        encoder, decoder = [self.encoder, self.encoder_norm], [self.decoder, self.decoder_norm]
+        return {"embeddings": embeddings, "encoder": encoder, "decoder": decoder}
+
+    def vocabularies(self) -> dict[str, Literal["source", "target"]]:
+        return {"src_embedding.weight": "source", "tgt_embedding.weight": "target", "output.weight": "target"}
 
 
 @torch.no_grad()
-def initialise(model: Transformer) -> None:
-    """Every weight's first value. Matrices: Xavier uniform (Glorot and Bengio 2010), each of q, k, v and each half of
-    SwiGLU's as the matrix it is; embeddings: normal with deviation 1/√M; biases 0; norms 1 (as PyTorch makes them)."""
+def initialise(model: EncoderDecoder) -> None:
+    """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v and for the
+    halves of SwiGLU; embeddings: normal with standard deviation 1/√M; biases: 0; norms: 1 (by PyTorch)."""
     for module in model.modules():
         if isinstance(module, nn.Linear) and module is not model.output:
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-    for fused, rows in fused_matrices(model):
+    for fused, rows in model.fused_matrices():
         for part in fused.split(rows):
             nn.init.xavier_uniform_(part)
-    for module in model.modules():
-        if isinstance(module, AddedPositions) and module.kind == "learned":
-            nn.init.normal_(module.table, std=model.config.d_model**-0.5)
     # A dict, not a set: tied matrices come once, and in the same order in every process.
-    for weight in dict.fromkeys([model.src_embedding.weight, model.tgt_embedding.weight, model.output.weight]):
+    positions = [*model.src_positions.parameters(), *model.tgt_positions.parameters()]
+    embeddings = [model.src_embedding.weight, model.tgt_embedding.weight, model.output.weight]
+    for weight in [*positions, *dict.fromkeys(embeddings)]:
         nn.init.normal_(weight, std=model.config.d_model**-0.5)

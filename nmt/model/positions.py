@@ -1,6 +1,6 @@
-"""How the model is told the order of tokens: a table added to the embeddings, or rotations of queries and keys.
+"""How the model knows the order of tokens: a table added to the embeddings, or rotations of queries and keys.
 
-Shapes: B batch, H heads, T length, D head width, M model width.
+Shapes: B batch, T length, D head width, M model width, X any leading sizes.
 """
 
 import math
@@ -19,31 +19,28 @@ def sinusoids(length: int, d_model: int) -> Tensor:
 
 
 class AddedPositions(nn.Module):
-    """Sinusoidal or learned rows, added to embeddings; nothing is added where the model uses rotary positions."""
+    """Adds sinusoidal or learned rows to embeddings, or nothing if the model uses rotary positions."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.kind, self.max_positions = config.positions, config.max_positions
+        self.kind = config.positions
         self.table: Tensor
         if self.kind == "learned":
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
         elif self.kind == "sinusoidal":
             self.register_buffer("table", sinusoids(256, config.d_model), persistent=False)
 
-    def forward(self, x_BTM: Tensor, start: int = 0) -> Tensor:
-        """Add rows `start` onwards. Raises ValueError past the end of a learned table."""
+    def forward(self, x_XTM: Tensor, start: int = 0, end: int | None = None) -> Tensor:
+        """Add rows `start` to `end`, or one row to all; 0 to T if not given. Raises ValueError past a learned table."""
         if self.kind == "rotary":
-            return x_BTM
-        end, table = start + x_BTM.size(1), self.table
+            return x_XTM
+        end, table = end or x_XTM.size(-2), self.table
         if end > table.size(0):
             if self.kind == "learned":
-                raise ValueError(
-                    f"a sentence of {end} pieces is too long for this model: its learned positions end at "
-                    f"{self.max_positions}"
-                )
+                raise ValueError(f"{end} pieces are too long for this model, whose positions end at {table.size(0)}")
             with torch.inference_mode(False):  # training may use the longer table too
-                self.table = table = sinusoids(2 * end, x_BTM.size(2)).to(table)
-        return x_BTM + table[start:end]
+                self.table = table = sinusoids(2 * end, table.size(1)).to(table)
+        return x_XTM + table[start:end]
 
 
 class RotaryPositions(nn.Module):
@@ -61,19 +58,12 @@ class RotaryPositions(nn.Module):
         angles = torch.arange(length)[:, None] * rates
         return torch.stack([angles.cos(), angles.sin()])
 
-    def forward(self, x_BHTD: Tensor) -> Tensor:
-        """Rotate positions 0 to T − 1."""
-        return self.rotate(x_BHTD, 0, x_BHTD.size(2))
-
-    def at(self, x_BHWD: Tensor, position: int) -> Tensor:
-        """Rotate rows that all stand at one position."""
-        return self.rotate(x_BHWD, position, position + 1)
-
-    def rotate(self, x_BHTD: Tensor, start: int, end: int) -> Tensor:
-        table = self.table
+    def forward(self, x_XTD: Tensor, start: int = 0, end: int | None = None) -> Tensor:
+        """Rotate by the angles of positions `start` to `end`, or all by those of one position; 0 to T if not given."""
+        end, table = end or x_XTD.size(-2), self.table
         if end > table.size(1):
             with torch.inference_mode(False):  # training may use the longer table too
                 self.table = table = self.angles(2 * end).to(table)
-        cos, sin = table[:, start:end].to(x_BHTD.dtype)
-        a, b = x_BHTD.chunk(2, dim=3)
-        return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=3)
+        cos, sin = table[:, start:end].to(x_XTD.dtype)
+        a, b = x_XTD.chunk(2, dim=-1)
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)

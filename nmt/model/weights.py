@@ -10,13 +10,12 @@ from torch import Tensor, nn
 
 
 def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
-    """Copy weights by name. Raises ValueError, naming one that differs, unless names and shapes are the model's own."""
+    """Copy weights by name. Raises ValueError if a name or a shape differs from the model's own."""
     own = dict(model.named_parameters())
-    wrong = sorted(own.keys() ^ tensors.keys()) or [
-        n for n in own if own[n].shape != tensors[n].shape or not tensors[n].is_floating_point()
-    ]
+    wrong = sorted(own.keys() ^ tensors.keys())
+    wrong = wrong or [n for n, p in own.items() if p.shape != tensors[n].shape or not tensors[n].is_floating_point()]
     if wrong:
-        raise ValueError(f"the weights in {origin} don't fit the model's settings: see {wrong[0]}")
+        raise ValueError(f"the weights in {origin} don't fit the model's settings: {wrong[0]} is missing or different")
     with torch.no_grad():
         for name, parameter in own.items():
             parameter.copy_(tensors[name])
@@ -28,11 +27,11 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
         save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
     except SafetensorError as error:
         raise OSError(f"{path} can't be written: {error}") from error
-    path.chmod(path.parent.stat().st_mode & 0o666)  # safetensors leaves it to its owner alone
+    path.chmod(path.parent.stat().st_mode & 0o666)  # safetensors makes it readable for its owner only
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read a safetensors file. Raises ValueError, with its name, if it is missing or no such file."""
+    """Read a safetensors file. Raises ValueError, with its name, if it is missing or damaged."""
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:

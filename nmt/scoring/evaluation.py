@@ -1,20 +1,19 @@
 """How good a model is on a test set: sources and references in, translations and their scores out."""
 
+import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
+from rich.console import Console
+from rich.table import Table
+
+from nmt.config import SearchConfig
+from nmt.fields import require
+from nmt.files import read_lines
 from nmt.scoring.metrics import Metric, Score, score
 from nmt.translation.translator import Translator
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Text to translate and what it should become, in one version or several."""
-
-    name: str
-    sources: list[str]
-    references: list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,22 @@ class Evaluation:
     scores: list[Score]
     translations: list[str]
     seconds: float
-    """For translating; 0 if the translations were given."""
+    """Time of translating; 0 if the translations were given."""
+
+
+def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) -> dict[str, list[list[str]]]:
+    """By name, the sources and the references of the test set in these files, or else of the model folder's run."""
+    hint = "give both, or neither for a run's own test sets"
+    require((source is not None) == bool(references), f"--source and --reference belong together: {hint}")
+    own = sorted((folder.parent / "data").glob("test*.src"))
+    files = [[Path(source), *map(Path, references)]] if source else [[path, path.with_suffix(".tgt")] for path in own]
+    require(bool(files), f"{folder} is in no run folder with data/test*.src: give --source and --reference")
+    tests = {paths[0].stem: [read_lines(path) for path in paths] for paths in files}
+    for paths, lines in zip(files, tests.values(), strict=True):
+        for path, side in zip(paths, lines, strict=True):
+            n = len(lines[0])
+            require(len(side) == n, f"{n:,} lines in {paths[0]} but {len(side):,} in {path}: each line needs its own")
+    return tests
 
 
 def evaluate(
@@ -32,20 +46,34 @@ def evaluate(
     sources: Sequence[str],
     *references: Sequence[str],
     metrics: Sequence[Metric] = ("bleu", "chrf"),
+    search: SearchConfig | None = None,
 ) -> Evaluation:
-    """Translate and score.
-
-    Raises:
-        ValueError: the numbers of lines differ.
-    """
-    for lines in references:
-        require_as_many(len(sources), "sources", len(lines), "references")
+    """Translate and score as many sources as references, with the model's own search settings or others."""
     started = time.perf_counter()
-    translations = translator.translate(list(sources))
+    translations = translator.translate(sources, search)
     seconds = time.perf_counter() - started
     return Evaluation(score(translations, *references, metrics=metrics), translations, seconds)
 
 
-def require_as_many(n: int, what: str, m: int, other: str) -> None:
-    if n != m:
-        raise ValueError(f"{n:,} {what} but {m:,} {other}: each line needs its own")
+def as_json(results: dict[str, Evaluation]) -> str:
+    """A list with an object for each test set."""
+    rows = []
+    for name, result in results.items():
+        n, seconds, scores = len(result.translations), round(result.seconds, 3), [asdict(s) for s in result.scores]
+        rows.append({"test": name, "sentences": n, "seconds": seconds, "scores": scores})
+    return json.dumps(rows, indent=2)
+
+
+def print_table(results: dict[str, Evaluation]) -> None:
+    """Print a row for each test set, and below, the signatures of the scores."""
+    scores = next(iter(results.values())).scores
+    table = Table("test", "sentences", *(s.name for s in scores), "sentences/s")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, result in results.items():
+        speed = f"{len(result.translations) / result.seconds:,.0f}" if result.seconds else ""
+        table.add_row(name, f"{len(result.translations):,}", *(f"{s.value:.2f}" for s in result.scores), speed)
+    console = Console()
+    console.print(table)
+    for s in scores:
+        console.print(s.signature, markup=False, highlight=False, soft_wrap=True)

@@ -12,11 +12,9 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from nmt.config import require
+from nmt.fields import require
 
 Metric = Literal["bleu", "chrf", "ter"]
-
-NAMES: dict[Metric, str] = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Score:
     """A corpus score."""
 
     name: str
-    """As it is written: BLEU, chrF, TER."""
+    """BLEU, chrF or TER."""
 
     value: float
     """From 0 to 100; TER may be above. Higher is better for BLEU and chrF, lower for TER."""
@@ -36,23 +34,16 @@ class Score:
 def score(
     hypotheses: Sequence[str], *references: Sequence[str], metrics: Sequence[Metric] = ("bleu", "chrf")
 ) -> list[Score]:
-    """Score a corpus of translations against one or more references for each, a score for each of `metrics`.
-
-    Raises:
-        ValueError: there is nothing to score, or the numbers of lines differ.
-    """
+    """Score a corpus against one or more references; ValueError if it is empty, or the numbers of lines differ."""
+    n = len(hypotheses)
     require(len(references) > 0, "scoring needs a reference")
     for lines in references:
-        require(
-            len(lines) == len(hypotheses),
-            f"{len(hypotheses):,} translations but {len(lines):,} references: each line needs its own",
-        )
-    require(len(hypotheses) > 0, "there are no lines to score")
-    return [score_one(metric, hypotheses, references) for metric in metrics]
-
-
-def score_one(metric: Metric, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        require(len(lines) == n, f"{n:,} translations but {len(lines):,} references: each line needs its own")
+    require(n > 0, "there are no lines to score")
     # force: no warning about text that looks tokenised, which the translations of early steps often do.
-    scorer = {"bleu": BLEU(tokenize="13a", force=True), "chrf": CHRF(), "ter": TER()}[metric]
-    result = scorer.corpus_score(hypotheses, references)
-    return Score(NAMES[metric], result.score, f"{result.name}|{scorer.get_signature()}")
+    scorers = {"bleu": ("BLEU", BLEU(tokenize="13a", force=True)), "chrf": ("chrF", CHRF()), "ter": ("TER", TER())}
+    scores = []
+    for name, scorer in (scorers[metric] for metric in metrics):
+        result = scorer.corpus_score(hypotheses, references)
+        scores.append(Score(name, result.score, f"{result.name}|{scorer.get_signature()}"))
+    return scores

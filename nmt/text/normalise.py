@@ -1,13 +1,13 @@
-"""Text made uniform: any line flows in, a tidy one flows out.
+"""Normalisation of every line that is read, in training and at translation alike.
 
-The rules of text (`tidy`), for every line that is read, in training and at translation alike:
+The rules of `tidy`, in order:
 
-- a byte that isn't UTF-8, or a lone surrogate (which JSON can spell), becomes U+FFFD;
-- a CR at the end of the line goes;
-- what parts words becomes a space: tab, LF, vertical tab, form feed, CR, U+001C to U+001F, U+0085, U+2028, U+2029;
-- other control characters (Unicode's Cc, NUL among them) are removed;
+- a carriage return at the end is removed;
+- a byte that isn't UTF-8, or a lone surrogate (which JSON can contain), becomes U+FFFD;
+- control characters (Unicode's Cc, such as NUL) are removed, except those that separate words;
+- these become a space: tab, LF, vertical tab, form feed, CR, U+001C to U+001F, U+0085, U+2028, U+2029;
 - text is composed to Unicode's form NFC;
-- blanks at both ends go. Blanks between words stay: SentencePiece reads a run of spaces as one.
+- blanks at both ends are removed. Blanks between words stay: SentencePiece reads a run of spaces as one.
 """
 
 import re
@@ -16,41 +16,28 @@ from collections.abc import Sequence
 
 INVALID = "invalid UTF-8 made U+FFFD"
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_SEPARATOR = re.compile("[\t\n\x0b\x0c\r\x1c-\x1f\x85\u2028\u2029]")
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
-_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+REPLACEMENTS = (
+    (re.compile(r"\r\Z"), "", "carriage return at the end removed"),
+    (re.compile("[\ud800-\udfff]"), "\ufffd", INVALID),
+    (re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]"), "", "control characters removed"),
+    (re.compile("[\t\n\x0b\x0c\r\x1c-\x1f\x85\u2028\u2029]"), " ", "tabs and separators made spaces"),
+)
 
 
 def tidy(text: str) -> tuple[str, Sequence[str]]:
-    """The text by the rules above, and the names of the rules that changed it.
-
-    Bytes that aren't UTF-8 are expected as Python's `surrogateescape` hands them over.
-    """
+    """The normalised text, and the names of the rules that changed it. `text` is decoded with `surrogateescape`."""
     if text.isascii() and text.isprintable() and text[:1] != " " != text[-1:]:
         return text, ()
     causes: list[str] = []
-    if _ODD.search(text):
-        text = _without_odd_characters(text, causes)
+    if ODD.search(text):
+        for pattern, replacement, cause in REPLACEMENTS:
+            text, count = pattern.subn(replacement, text)
+            if count:
+                causes.append(cause)
     if not unicodedata.is_normalized("NFC", text):
         text = unicodedata.normalize("NFC", text)
         causes.append("composed to NFC")
-    stripped = text.strip()
-    if stripped != text:
+    if text != text.strip():
         causes.append("blanks at the ends removed")
-    return stripped, causes
-
-
-def _without_odd_characters(text: str, causes: list[str]) -> str:
-    if text.endswith("\r"):
-        text = text[:-1]
-        causes.append("carriage return at the end removed")
-    for pattern, substitute, cause in (
-        (_SURROGATE, "\ufffd", INVALID),
-        (_CONTROL, "", "control characters removed"),
-        (_SEPARATOR, " ", "tabs and separators made spaces"),
-    ):
-        text, count = pattern.subn(substitute, text)
-        if count:
-            causes.append(cause)
-    return text
+    return text.strip(), causes

@@ -1,39 +1,39 @@
-"""Items lifted out of a line before it is translated, and put back where the words beside them went.
+"""Items (URLs, tags, placeholders …) are removed from a line before translation, and put back into the translation.
 
-For models that were never shown addresses, tags or placeholders: what they make of one spoils the whole sentence.
-Numbers stay, since their words agree with them. Word alignments say where an item belongs: a pair of tags around what
-the words between them became; one that touches the word after it before that word's translation; any other after that
-of the word before it.
+For models that were trained without items, of which a single item may spoil the whole translation. Numbers stay, since
+words agree with them. The word alignment says where an item goes: a pair of tags around the translation of the words
+between them; an item that touches the next word before its translation; any other after that of the previous word.
 """
 
 import re
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nmt.text.items import Item, find_items, tag_pairs
 
+Links = Sequence[tuple[int, int]]  # a word alignment: indices (source word, target word)
 CLOSING_PUNCTUATION = re.compile(r"[.,;:!?…)\]}»”’\"']+$")
 
 
 @dataclass(frozen=True)
 class Lifted:
-    """An item that was taken out."""
+    """An item that was removed from a line."""
 
     text: str
     after: int
-    """Words of the line without items that stand before it."""
+    """Number of words before it, in the line without items."""
     joins_left: bool
-    """Whether it touches the word before it; or right."""
+    """Whether it touches the word before it; `joins_right`: the word after it; `joins_item`: the item before it."""
     joins_right: bool
     joins_item: bool
-    """Whether it touches the item before it."""
     before_punctuation: bool
-    """Whether punctuation touches it that the word before it has got now."""
+    """Whether punctuation follows it, which touches the word before it in the line without items."""
     opens: bool = False
-    """Whether it is the first, or the second, of a pair of tags with words between them."""
+    """Whether it is the first of a pair of tags with words between them; `closes`: the second."""
     closes: bool = False
     words: tuple[int, int] = (0, 0)
-    """Of a pair, the words of the line without items that stand between its tags."""
+    """For a pair of tags, the range of words between them, in the line without items."""
 
 
 def liftable(line: str) -> list[Item]:
@@ -41,62 +41,42 @@ def liftable(line: str) -> list[Item]:
 
 
 def lift(line: str) -> tuple[str, list[Lifted]]:
-    """The line without its items, and these in order."""
+    """The line without its items, and the items in their order."""
     items = liftable(line)
-    text, lifted = "", list[Lifted]()
-    for item, before, after in zip(
-        items, [0, *(item.end for item in items)], [*(item.start for item in items[1:]), len(line)], strict=False
-    ):
-        text += line[before : item.start]
-        gap = line[item.end : after]
-        joins_left = bool(text) and text[-1].isalnum() and item.start > before
-        joins_item = bool(lifted) and item.start == before
-        joins_right = bool(gap) and gap[0].isalnum()
+    starts = [item.start for item in items] + [len(line)]
+    text, lifted, end = line[: starts[0]], list[Lifted](), 0
+    for item, next_start in zip(items, starts[1:], strict=True):
+        gap = line[item.end : next_start]
+        joins_left = text[-1:].isalnum() and item.start > end
+        joins_right = gap[:1].isalnum()
+        joins_item = bool(lifted) and item.start == end
         punctuation = bool(re.match(r"[.,;:!?…)\]»”]", gap))
-        lifted.append(
-            Lifted(item.text, len(text.split()), joins_left, joins_right and not joins_left, joins_item, punctuation)
-        )
+        after = len(text.split())
+        lifted.append(Lifted(item.text, after, joins_left, joins_right and not joins_left, joins_item, punctuation))
         if punctuation or (text.endswith(" ") and gap.startswith(" ")):
             text = text.rstrip(" ")
         elif joins_left and joins_right:
             text += " "
+        text, end = text + gap, item.end
     for i, j in tag_pairs(items):
         if lifted[i].after < lifted[j].after:
             words = lifted[i].after, lifted[j].after
             lifted[i] = replace(lifted[i], opens=True, words=words, joins_right=line[items[i].end] != " ")
             lifted[j] = replace(lifted[j], closes=True, words=words, joins_left=line[items[j].start - 1] != " ")
-    return (text + line[items[-1].end :] if items else line).strip(), lifted
+    return text.strip(), lifted
 
 
-def restore(translation: str, lifted: Sequence[Lifted], links: Sequence[tuple[int, int]], n_source_words: int) -> str:
-    """The translation of a line without items, with them.
-
-    Args:
-        links: places of words, (source, target), as `nmt.translation.alignment` gives them.
-        n_source_words: of the line without items.
-    """
+def restore(translation: str, lifted: Sequence[Lifted], links: Links, n_source_words: int) -> str:
+    """The translation of a line without items, which has `n_source_words`, with the items put back."""
     words = translation.split()
-    slots: list[list[int]] = [[] for _ in range(len(words) + 1)]
-    targets = targets_of(links)
-    around = [span(item, targets) for item in lifted]
-    # In one place, tags that close what stands before come first, and tags that open what follows last; but a pair
-    # around words that became nothing stays together.
-    for n in sorted(range(len(lifted)), key=lambda n: (lifted[n].opens - lifted[n].closes) if around[n] else 0):
-        item, between = lifted[n], around[n]
-        if between:
-            at = between[1] + 1 if item.closes else between[0]
-        else:
-            item = replace(item, after=item.words[0]) if item.closes else item
-            at = place(item, targets, n_source_words, len(words))
-        slots[min(at, len(words))].append(n)
     text, joined = "", True
-    for j, slot in enumerate(slots):
+    for j, slot in enumerate(item_slots(lifted, links, n_source_words, len(words))):
         punctuation = ""
-        for n, before in zip(slot, [-1, *slot], strict=False):
+        for n, previous in zip(slot, [-1, *slot], strict=False):
             item = lifted[n]
-            # What touched a word on its right doesn't touch an item there, but for tags that open one after the other.
-            joined = joined and (before == -1 or (lifted[before].opens and item.opens))
-            joined |= item.joins_left or (item.joins_item and before == n - 1)
+            # An item that touched a word on its right doesn't touch an item there, except for tags that open in a row.
+            joined = joined and (previous == -1 or (lifted[previous].opens and item.opens))
+            joined |= item.joins_left or (item.joins_item and previous == n - 1)
             tail = CLOSING_PUNCTUATION.search(text) if item.joins_left or item.before_punctuation else None
             if tail and n == slot[0]:
                 text, punctuation = text[: tail.start()], tail[0]
@@ -109,79 +89,68 @@ def restore(translation: str, lifted: Sequence[Lifted], links: Sequence[tuple[in
     return text
 
 
-def targets_of(links: Sequence[tuple[int, int]]) -> dict[int, tuple[int, int]]:
-    """For each source word that has any, the first and the last target word."""
-    found: dict[int, tuple[int, int]] = {}
+def item_slots(lifted: Sequence[Lifted], links: Links, n_source_words: int, n_words: int) -> list[list[int]]:
+    """For each target word, the indices of the items that go before it, in order; then those that go to the end."""
+    slots: list[list[int]] = [[] for _ in range(n_words + 1)]
+    targets: dict[int, tuple[int, int]] = {}  # of a source word, the first and the last target word
     for i, j in links:
-        first, last = found.get(i, (j, j))
-        found[i] = min(first, j), max(last, j)
-    return found
+        first, last = targets.get(i, (j, j))
+        targets[i] = min(first, j), max(last, j)
+    spans = [[targets[i] for i in range(*item.words) if i in targets] for item in lifted]
+    # At one place, closing tags come first and opening tags last; but a pair around no target words stays together.
+    for n in sorted(range(len(lifted)), key=lambda n: (lifted[n].opens - lifted[n].closes) if spans[n] else 0):
+        item, span = lifted[n], spans[n]
+        if span:
+            slot = max(last for _, last in span) + 1 if item.closes else min(first for first, _ in span)
+        else:
+            item = replace(item, after=item.words[0]) if item.closes else item
+            slot = slot_of(item, targets, n_source_words, n_words)
+        slots[min(slot, n_words)].append(n)
+    return slots
 
 
-def span(item: Lifted, targets: dict[int, tuple[int, int]]) -> tuple[int, int] | None:
-    """The first and the last target word of those between a pair of tags; None if there are none."""
-    found = [targets[i] for i in range(*item.words) if i in targets]
-    return (min(first for first, _ in found), max(last for _, last in found)) if found else None
-
-
-def place(item: Lifted, targets: dict[int, tuple[int, int]], n_source_words: int, n_words: int) -> int:
-    """Before which target word an item goes; the number of words: at the end."""
-    if item.joins_right:
-        for source in range(item.after, n_source_words):
-            if source in targets:
-                return targets[source][0]
+def slot_of(item: Lifted, targets: dict[int, tuple[int, int]], n_source_words: int, n_words: int) -> int:
+    """The target word that an item goes before; the number of target words for the end."""
+    following = next((i for i in range(item.after, n_source_words) if i in targets), None)
+    if item.joins_right and following is not None:
+        return targets[following][0]
     if item.after == n_source_words:
         return n_words
-    for source in range(item.after - 1, -1, -1):
-        if source in targets:
-            return targets[source][1] + 1
-    return 0
+    preceding = next((i for i in reversed(range(item.after)) if i in targets), None)
+    return 0 if preceding is None else targets[preceding][1] + 1
 
 
-def relink(links: Sequence[tuple[int, int]], source: tuple[str, str], target: tuple[str, str]) -> list[tuple[int, int]]:
-    """Links between words of a line and a translation with their items, from links between the same without.
-
-    Args:
-        links: places of words, (source, target), in the texts without items.
-        source, target: each the text with items, and without.
-    """
+def relink(links: Links, source: tuple[str, str], target: tuple[str, str]) -> list[tuple[int, int]]:
+    """The links of two texts with items, from those without; `source` and `target` are (text with items, without)."""
     source_places, target_places = word_places(*source), word_places(*target)
-    # To the model other blanks than the space are part of a word: it may have counted fewer, or more.
-    linked = {
-        (source_places[i], target_places[j]) for i, j in links if i < len(source_places) and j < len(target_places)
-    }
-    rest = [(item.text, n) for item, n in item_places(target[0])]
-    for item, i in item_places(source[0]):
-        if match := next((one for one in rest if one[0] == item.text), None):
+    # To the model, blanks other than the space are part of a word: it may have counted fewer words, or more.
+    valid = [(i, j) for i, j in links if i < len(source_places) and j < len(target_places)]
+    linked = {(source_places[i], target_places[j]) for i, j in valid}
+    rest = item_places(target[0])
+    for text, i in item_places(source[0]):
+        if match := next((place for place in rest if place[0] == text), None):
             rest.remove(match)
             linked.add((i, match[1]))
     return sorted(linked, key=lambda link: (link[1], link[0]))
 
 
-def item_places(text: str) -> list[tuple[Item, int]]:
-    """The items that are lifted, each with the number of the word that it stands in."""
-    places, position, n_words = [], 0, 0
-    for item in liftable(text):
-        n_words += len(text[position : item.start + 1].split())
-        # A word that is cut in two is counted twice.
-        n_words -= position > 0 and not text[position - 1].isspace() and not text[position].isspace()
-        places.append((item, n_words - 1))
-        position = item.start + 1
-    return places
+def item_places(text: str) -> list[tuple[str, int]]:
+    """The items of a text that `lift` removes, each with the index of the word in which it begins."""
+    starts = word_starts(text)
+    return [(item.text, bisect(starts, item.start) - 1) for item in liftable(text)]
 
 
 def word_places(text: str, bare: str) -> list[int]:
-    """For each word of a text without its items the number of the word in the text with them that it begins in."""
+    """For each word of a text without its items, the index of the word of the whole text in which it begins."""
+    starts = word_starts(text)
     inside = {i for item in liftable(text) for i in range(item.start, item.end)}
-    numbers, number, space = [], -1, True
-    for i, character in enumerate(text):
-        if not character.isspace():
-            number += space
-            if i not in inside:
-                numbers.append(number)
-        space = character.isspace()
+    outside = [i for i, character in enumerate(text) if not character.isspace() and i not in inside]
     places, position = [], 0
     for word in bare.split():
-        places.append(numbers[min(position, len(numbers) - 1)] if numbers else 0)
+        places.append(bisect(starts, outside[min(position, len(outside) - 1)]) - 1 if outside else 0)
         position += len(word)
     return places
+
+
+def word_starts(text: str) -> list[int]:
+    return [word.start() for word in re.finditer(r"\S+", text)]

@@ -1,8 +1,8 @@
-"""Is a translation plausible? A line and its translation flow in; what looks wrong about them flows out.
+"""Whether a translation is plausible: a line and its translation flow in, flags for what looks wrong flow out.
 
-Nothing is known here of the languages or the model: only what the two texts show. A flag is a reason to look, or to
-decode anew in another way, and no proof. The thresholds are set so that each flag is raised for fewer than 1 in 1,000
-of people's own translations (Multi30k and Tatoeba; Czech, English, French and German).
+Only the two texts are read; neither the languages nor the model are known. A flag is a reason to check a translation,
+or to decode again with other settings, but no proof. Each flag is raised for fewer than 1 in 1,000 human translations:
+the thresholds were set on Multi30k and Tatoeba in Czech, English, French and German.
 """
 
 import re
@@ -13,61 +13,45 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.text.items import UNSPACED, breaks_tags, check_items, find_items
+from nmt.text.items import breaks_tags, compare_items, find_items
+from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
 
-Ints = NDArray[np.intp]
+Flag = Literal[
+    "loop", "too_long", "too_short", "copy", "empty", "invented", "unfinished", "items", "unsure", "constraints"
+]
 
-Flag = Literal["loop", "too_long", "too_short", "copy", "empty", "invented", "unfinished", "items", "unsure", "demands"]
+LOOP_WORDS, LOOP_CHARACTERS = 8, 20  # longest phrases that are searched for repetitions
+LENGTH_FACTOR, LENGTH_ALLOWANCE = 2.0, 20  # one text may be twice as long, and 20 more: "Ja" / "Yes, that's right"
+WIDE_CHARACTER = 2.5  # letters that an East Asian character is worth: Han 3 to 4, kana and Hangul 2
+COPIED_WORDS = 4  # fewer words than this may be the same in both languages
+LETTERS_OF_WORD = 2  # count as a word in scripts without spaces; a name seldom has more than three such words
 
-# Longest unit whose repetition is looked for.
-LOOP_WORDS, LOOP_CHARACTERS = 8, 20
-# Lengths may differ by the factor, and by the characters besides: "Ja" / "Yes, that's right" is fine.
-LENGTH_FACTOR, LENGTH_ALLOWANCE = 2.0, 20
-# A character of Chinese, Japanese or Korean says as much as this many of an alphabet: Han 3 to 4, kana and Hangul 2.
-WIDE_CHARACTER = 2.5
-# Fewer words than this may be the same in both languages.
-COPIED_WORDS = 4
-# Scripts without spaces: letters that make a word; a name has seldom more than three words of them.
-LETTERS_OF_WORD = 2
-
-WORD = re.compile(
-    r"[^\s!-/:-@\[-`{-~¡§«¶·»¿،؛؟।\u2010-\u205e\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40"
-    r"\uff5b-\uff65]+"
-)
-WIDE = re.compile(
-    r"[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
-    r"\U00020000-\U0003ffff]"
-)
-UNSPACED_LETTER = re.compile(rf"(?=[{UNSPACED}])[^\W\d_]")
+WIDE = re.compile(f"[{EAST_ASIAN}]")
+UNSPACED_LETTER = re.compile(rf"(?=[{ASIAN}])[^\W\d_]")
 LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def suspicions(source: str, translation: str, *, finished: bool = True, sure: bool = True) -> list[Flag]:
-    """What is suspicious about a translation, in the order of `Flag`; empty for a plausible one. ("demands", that it
-    lacks what was demanded of it, is for `nmt.translation.repair` to say.)
+    """What looks wrong with a translation, in the order of `Flag`; empty for a plausible one.
 
     - loop: see `loops`.
-    - too_long, too_short: one text has more than twice the characters of the other, and 20; those of East Asia count as
-      2.5. An empty translation is not called too short.
+    - too_long, too_short: one text has more than twice the characters of the other, and 20 more; East Asian characters
+      count as 2.5. An empty translation is not called too short.
     - copy: see `is_copy`.
     - empty: no letter or digit, though the source has some.
     - invented: letters, though the source has none.
-    - unfinished, unsure: as it is said to be.
-    - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, or pairs of tags are torn; see
-      `nmt.text.items`.
+    - unfinished: the search found no end of the translation; unsure: the model was not confident enough.
+    - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, or pairs of tags are broken.
+    - constraints: not all are met; added by `nmt.translation.repair`.
 
-    Takes time in proportion to the length of the texts: milliseconds for 10,000 characters.
-
-    Args:
-        source: one line.
-        translation: of that line.
-        finished: whether the search found the translation's end (`Translation.finished`).
-        sure: whether the model was as sure of it as it should be (`SearchConfig.least_confidence`).
+    Takes linear time: milliseconds for 10,000 characters.
     """
     length, source_length = width(translation), width(source)
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
-    found: dict[Flag, bool] = {
+    missing, added = compare_items(source, translation)
+    items = any(item.kind != "number" for item in (*missing, *added)) or breaks_tags(source, translation)
+    raised: dict[Flag, bool] = {
         "loop": loops(source, translation),
         "too_long": length > LENGTH_FACTOR * source_length + LENGTH_ALLOWANCE,
         "too_short": source_length > LENGTH_FACTOR * length + LENGTH_ALLOWANCE and not empty,
@@ -75,69 +59,59 @@ def suspicions(source: str, translation: str, *, finished: bool = True, sure: bo
         "empty": empty,
         "invented": bool(LETTER.search(translation)) and not LETTER.search(source),
         "unfinished": not finished,
-        "items": loses_items(source, translation),
+        "items": items,
         "unsure": not sure,
     }
-    return [flag for flag, suspected in found.items() if suspected]
+    return [flag for flag, is_raised in raised.items() if is_raised]
 
 
 def loops(source: str, translation: str) -> bool:
-    """Whether the translation repeats itself without cause. Case is ignored, and so is punctuation between words.
+    """Whether the translation repeats itself more than its source; case, and punctuation between words, don't count.
 
-    Without cause, one word may stand in a row 3 times ("very, very, very good"); 2 to 8 words twice; and 1 to 20
-    characters 3 times, or as often as makes 12 characters in all ("hahahahahaha"). Cause is what the source repeats
-    most often, words or letters of its words ("hahaha"): the translation may repeat anything twice as often. That the
-    source repeats punctuation is cause only for repeated characters.
+    A translation may repeat one word 3 times in a row ("very, very, very good"), 2 to 8 words twice, and 1 to 20
+    characters 3 times or up to 12 characters in all ("hahahahahaha"). If the source repeats words, or letters inside
+    words ("hahaha"), its translation may repeat anything twice as often; if it repeats punctuation, characters only.
     """
     source, translation = source.casefold(), translation.casefold()
     if not repeats_more(translation, 1, 1):
         return False
     words = WORD.findall(source)
-    cause = max(word_repeats(words), character_repeats("".join(words)))
+    codes = encode(words)
+    cause = max(character_repeats("".join(words)), *(repeats(codes, n) for n in range(1, LOOP_WORDS + 1)))
     return repeats_more(translation, cause, max(cause, character_repeats(source)))
 
 
-def repeats_more(text: str, word_cause: int, character_cause: int) -> bool:
-    """Whether words or characters stand in a row more often than `loops` allows them with these causes."""
-    # Then some word is there three times, or some four characters four times: most texts are done with that.
-    if most(WORD.findall(text)) < 3 and most([text[i : i + 4] for i in range(len(text) - 3)]) < 4:
+def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
+    """Whether a text repeats too much, if its source repeats words and characters so many times in a row."""
+    words = WORD.findall(text)
+    # This needs some word three times, or some four characters four times: most texts have neither.
+    if most(words) < 3 and most([text[i : i + 4] for i in range(len(text) - 3)]) < 4:
         return False
-    words, characters = encode(WORD.findall(text)), encode(text)
-    return any(has_row(words, n, max(chance(n), 2 * word_cause)) for n in range(1, LOOP_WORDS + 1)) or any(
-        has_row(characters, n, max(3, 12 // n, 2 * character_cause)) for n in range(1, LOOP_CHARACTERS + 1)
-    )
+    codes = encode(words)
+    if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
+        return True
+    codes = encode(text)
+    return any(repeats(codes, n) > max(3, 12 // n, 2 * source_characters) for n in range(1, LOOP_CHARACTERS + 1))
 
 
 def most(units: Sequence[str]) -> int:
-    """How often the most frequent unit is there."""
+    """How often the most frequent unit occurs."""
     return max(Counter(units).values(), default=0)
 
 
-def has_row(codes: Ints, n: int, times: int) -> bool:
-    """Whether some n codes stand in a row more than so many times."""
-    # Then each but the first n equals the code n before.
-    return len(codes) >= n + n * times and b"\1" * (n * times) in (codes[n:] == codes[:-n]).tobytes()
-
-
-def word_repeats(words: list[str]) -> int:
-    """How often any words stand in a row at most; 1 if none is repeated."""
-    codes = encode(words)
-    return max(repeats(codes, n) for n in range(1, LOOP_WORDS + 1))
-
-
 def character_repeats(text: str) -> int:
-    """How often any characters stand in a row at most; 1 if no more often than in words like "Schifffahrt", "Mama"."""
+    """The most times that any characters stand in a row; 1 if no more often than in "Schifffahrt" or "Mama"."""
     codes = encode(text)
     return max((times for n in range(1, LOOP_CHARACTERS + 1) if (times := repeats(codes, n)) > chance(n)), default=1)
 
 
 def chance(n: int) -> int:
-    """How often n words, or letters in a word, may well stand in a row."""
+    """How often n words, or n letters of a word, may stand in a row by chance."""
     return 3 if n == 1 else 2
 
 
-def repeats(codes: Ints, n: int) -> int:
-    """How often some n codes stand in a row at most."""
+def repeats(codes: NDArray[np.intp], n: int) -> int:
+    """The most times that any n codes stand in a row."""
     if len(codes) <= n:
         return 1
     unequal = np.flatnonzero(codes[n:] != codes[:-n])
@@ -145,22 +119,22 @@ def repeats(codes: Ints, n: int) -> int:
     return int(row) // n + 1
 
 
-def encode(units: Sequence[str]) -> Ints:
-    """A number for each unit, the same for equal ones."""
+def encode(units: Sequence[str]) -> NDArray[np.intp]:
+    """A number for each unit, the same for equal units."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(unit, len(numbers)) for unit in units], dtype=np.intp)
 
 
 def width(text: str) -> float:
-    """The characters of a text, as if all were of an alphabet."""
+    """The length of a text in letters of an alphabet."""
     return len(text) if text.isascii() else len(text) + (WIDE_CHARACTER - 1) * len(WIDE.findall(text))
 
 
 def is_copy(source: str, translation: str) -> bool:
-    """Whether the translation is the source, but for case and blanks, and that is no accident.
+    """Whether the translation equals the source, except for case and blanks, and should not.
 
-    Accidents are texts of fewer than 4 words with letters (in scripts without spaces, of fewer than 8 letters), URLs
-    and the like aside; and texts of Capitalised Words only, which are names.
+    Without its items, a text of fewer than 4 words with letters (in scripts without spaces, fewer than 8 letters) may
+    stay the same, and so may names: a text whose words are all Capitalised.
     """
     if source.casefold().split() != translation.casefold().split():
         return False
@@ -172,13 +146,7 @@ def is_copy(source: str, translation: str) -> bool:
 
 
 def prose(text: str) -> str:
-    """What is left of a text without its items."""
+    """A text without its items."""
     items = find_items(text)
     starts, ends = [item.start for item in items], [item.end for item in items]
     return " ".join(text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True))
-
-
-def loses_items(source: str, translation: str) -> bool:
-    """Whether items are missing, added or torn. Numbers don't count: they may be written out, or be in other units."""
-    check = check_items(source, translation)
-    return any(item.kind != "number" for item in (*check.missing, *check.added)) or breaks_tags(source, translation)

@@ -1,11 +1,12 @@
-"""Several processes that train one model together, started by torchrun on one machine or on many.
+"""Training in several processes, which torchrun starts on one machine or on many.
 
     torchrun --nproc-per-node 4 -m nmt.train --training.accumulate 4
 
-A step has `training.accumulate` batches, whatever the number of processes: each takes its share of them, and the
-gradients are summed over all. So that number decides how fast a run is, not what it learns. By default every process
-holds the whole model (DDP, Li et al. 2020); with `training.shard` they share out parameters, gradients and moments as
-well (FSDP2, after Zhao et al. 2023). Without torchrun there is one process, and all here is the identity.
+An optimizer step has `training.accumulate` batches, whatever the number of processes: each process takes its share of
+them, and the gradients are summed over all processes. So more processes make a run faster, and it learns the same. By
+default every process holds the whole model (DDP, Li et al. 2020); with `training.shard`, parameters, gradients and
+optimizer state are sharded (FSDP2, after Zhao et al. 2023). Without torchrun there is one process, and the functions
+here return what they are given.
 """
 
 import contextlib
@@ -28,26 +29,25 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.futures import Future
 from torch.nn.parallel import DistributedDataParallel
 
-from nmt.config import require
+from nmt.fields import require
 
 Item = TypeVar("Item")
 
-# How long the others wait while the first prepares a corpus: that is no hang, for torchrun ends them when it fails.
-PREPARING = timedelta(days=7)
-# And for anything else that one does and not all: finding a batch size, writing a checkpoint, a longer share of the
-# validation. A machine that is gone without a word is noticed after that.
-PATIENCE = timedelta(minutes=30)
-# What PyTorch's RuntimeError says when another process is gone.
-LOST = re.compile(
-    r"(closed|reset) by peer|connection (was )?(closed|reset)|remote process exited|broken pipe|"
-    r"timed out waiting|(wait|operation|socket) timeout|connection timed out|got 0 bytes",
-    re.I,
+# How long other processes wait while rank 0 prepares the corpus: if rank 0 fails, torchrun ends them at once.
+PREPARE_TIMEOUT = timedelta(days=7)
+# How long a process waits in other collective operations, while rank 0 finds a batch size or writes a checkpoint, or
+# another process validates longer. The loss of a whole machine is noticed after this time.
+TIMEOUT = timedelta(minutes=30)
+# Parts of the RuntimeErrors that PyTorch raises when another process has ended.
+PEER_LOST = re.compile(
+    r"(?i)(closed|reset) by peer|connection (was )?(closed|reset)|remote process exited|broken pipe|"
+    r"timed out waiting|(wait|operation|socket) timeout|connection timed out|got 0 bytes"
 )
 
 
 @dataclass(frozen=True)
 class Processes:
-    """This process among those of the run. Its collective methods must be called by all of them, in one order."""
+    """This process among those of the run. All processes must call the collective methods, in the same order."""
 
     rank: int = 0
     size: int = 1
@@ -55,100 +55,89 @@ class Processes:
     local_size: int = 1
     """Processes on this machine."""
     control: Any = None
-    """The group for what is small and on the CPU; gradients have the default group."""
+    """Process group (gloo) for small values on the CPU; gradients use the default group."""
     preparing: Any = None
-    """Another, for waiting until the first has prepared the run."""
+    """Process group (gloo) with a long timeout, to wait until rank 0 has prepared the corpus."""
 
     @property
-    def first(self) -> bool:
-        """Whether this process is the one that writes."""
+    def is_main(self) -> bool:
+        """Whether this process is rank 0, the only one that writes files."""
         return self.rank == 0
 
-    def device(self, name: str) -> str:
-        """A GPU of its own for each process of a machine; any other device as it is named."""
-        require(
-            self.local_size == 1 or not name.startswith("cuda:"),
-            f"training.device is {name}, one GPU for {self.local_size} processes: with cuda each has its own",
-        )
-        several_gpus = self.size > 1 and torch.cuda.is_available() and name in ("auto", "cuda")
-        return f"cuda:{self.local_rank}" if several_gpus else name
+    def choose_device(self, name: str) -> str:
+        """The device of this process for `training.device`: with several processes and GPUs, a GPU for each."""
+        shared = self.local_size > 1 and name.startswith("cuda:")
+        require(not shared, f"training.device is {name}, one GPU for {self.local_size} processes: take cuda")
+        several_gpus = self.size > 1 and torch.cuda.is_available()
+        return f"cuda:{self.local_rank}" if several_gpus and name in ("auto", "cuda") else name
 
-    def share(self, items: Sequence[Item]) -> list[Item]:
-        """The items that fall to this process."""
+    def shard_items(self, items: Sequence[Item]) -> list[Item]:
+        """The share of the items that this process works on."""
         return list(items[self.rank :: self.size])
 
-    def gather(self, items: Sequence[Item]) -> list[list[Item]]:
-        """Each process's items, however many it has."""
-        if self.size == 1:
-            return [list(items)]
-        return [self.broadcast(list(items), rank) for rank in range(self.size)]
-
-    def unshare(self, items: Sequence[Item]) -> list[Item]:
-        """What was made of each shared item, of all processes, in the order before `share`."""
-        parts = self.gather(items)
-        merged: list[Any] = [None] * sum(map(len, parts))
-        for rank, part in enumerate(parts):
-            merged[rank :: self.size] = part
+    def gather_items(self, items: Sequence[Item]) -> list[Item]:
+        """Merge the processes' results, one for each item of `shard_items`, in the order of all items."""
+        shards = self.all_gather(list(items))
+        merged: list[Any] = [None] * sum(map(len, shards))
+        for rank, shard in enumerate(shards):
+            merged[rank :: self.size] = shard
         return merged
 
-    def told(self, value: Item, preparing: bool = False) -> Item:
-        """The first process's value, in all: what JSON can say. A file system that they share may show each another
-        state. `preparing`: it may be days until the first has it."""
+    def all_gather(self, value: Item) -> list[Item]:
+        """The JSON values of all processes, by rank."""
+        return [self.broadcast(value, rank) for rank in range(self.size)]
+
+    def broadcast(self, value: Item, src: int = 0, group: Any = None) -> Item:
+        """The JSON value of rank `src`, in all processes. (PyTorch's broadcast_object_list unpickles what it gets.)"""
         if self.size == 1:
             return value
-        return self.broadcast(value, 0, self.preparing if preparing else self.control)
-
-    def broadcast(self, value: Item, rank: int, group: Any = None) -> Item:
-        """A process's value, in all. As JSON: PyTorch's own way is pickle."""
         text = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
         length = torch.tensor([len(text)])
-        dist.broadcast(length, rank, group=group or self.control)
-        text = text if rank == self.rank else torch.empty(int(length), dtype=torch.uint8)
-        dist.broadcast(text, rank, group=group or self.control)
-        read: Item = json.loads(text.numpy().tobytes())
-        return read
+        dist.broadcast(length, src, group=group or self.control)
+        text = text if src == self.rank else torch.empty(int(length), dtype=torch.uint8)
+        dist.broadcast(text, src, group=group or self.control)
+        received: Item = json.loads(text.numpy().tobytes())
+        return received
 
-    def total(self, values: Sequence[float]) -> list[float]:
-        """Each value summed over all processes."""
+    def all_reduce_sum(self, values: Sequence[float]) -> list[float]:
+        """The sums of each value over all processes."""
         if self.size == 1:
             return list(values)
         sums = torch.tensor(values, dtype=torch.float64)
         dist.all_reduce(sums, group=self.control)
         return sums.tolist()
 
-    def ask(self, flag: Callable[[], bool]) -> Callable[[], bool]:
-        """Whether it is so in any process, to be asked for later: the others' answers arrive during other work.
-
-        Alone, the flag is read when the answer is; among several, now.
-        """
+    def all_reduce_any(self, flag: Callable[[], bool]) -> Callable[[], bool]:
+        """Start to ask, asynchronously, whether the flag of any process is set; the returned function waits for the
+        answer. With a single process, it reads the flag when it is called."""
         if self.size == 1:
             return flag
         count = torch.tensor([float(flag())])
         work = dist.all_reduce(count, group=self.control, async_op=True)
 
-        def answer() -> bool:
+        def any_flag() -> bool:
             assert work is not None
             work.wait()
             return bool(count > 0)
 
-        return answer
+        return any_flag
 
-    def wait(self) -> None:
-        """Go on when all processes are here."""
+    def barrier(self) -> None:
+        """Wait until all processes are here."""
         if self.size > 1:
             dist.barrier(group=self.control)
 
-    def unite(self, learner: nn.Module) -> nn.Module:
-        """The learner, whose backward pass then sums gradients over all processes; all get the first's weights."""
+    def wrap_ddp(self, learner: nn.Module) -> nn.Module:
+        """Wrap a learner in DDP: all processes get rank 0's weights, and backward passes sum gradients over them."""
         if self.size == 1:
             return learner
         with warnings.catch_warnings():
-            # PyTorch means to rename broadcast_buffers; its other name still sends them once. Ours are tables of
-            # positions, which each process enlarges when it meets a longer sentence: they must be left alone.
+            # broadcast_buffers is off, since buffers are tables of positions, which each process enlarges when it meets
+            # a longer sentence. PyTorch warns of a new name, but under that name it broadcasts buffers once.
             warnings.simplefilter("ignore", FutureWarning)
-            united = DistributedDataParallel(learner, broadcast_buffers=False, gradient_as_bucket_view=True)
-        united.register_comm_hook(None, sum_bucket)
-        return united
+            ddp = DistributedDataParallel(learner, broadcast_buffers=False, gradient_as_bucket_view=True)
+        ddp.register_comm_hook(None, sum_bucket)
+        return ddp
 
 
 def sum_bucket(state: None, bucket: dist.GradBucket) -> Future[Tensor]:  # type: ignore[name-defined]
@@ -158,15 +147,13 @@ def sum_bucket(state: None, bucket: dist.GradBucket) -> Future[Tensor]:  # type:
     return work.get_future().then(lambda future: future.value()[0])
 
 
-@contextlib.contextmanager
-def local_gradients(united: nn.Module, more_follow: bool) -> Iterator[None]:
-    """If `more_follow`, a backward pass of DDP leaves the gradients to this process: further ones will add to them."""
-    with united.no_sync() if more_follow and isinstance(united, DistributedDataParallel) else contextlib.nullcontext():
-        yield
+def no_sync(learner: nn.Module, enabled: bool) -> contextlib.AbstractContextManager[None]:
+    """If enabled, DDP's backward pass adds gradients up in this process, without an all-reduce."""
+    return learner.no_sync() if enabled and isinstance(learner, DistributedDataParallel) else contextlib.nullcontext()
 
 
 def shard(learner: nn.Module, blocks: Sequence[nn.Module]) -> None:
-    """Share out the parameters of a learner, block by block; what is in no block is held together by the learner."""
+    """Shard the parameters of a learner with FSDP2, block by block; those outside all blocks form one more group."""
     for module in (*blocks, learner):
         fully_shard(module)
         assert isinstance(module, FSDPModule)
@@ -174,58 +161,49 @@ def shard(learner: nn.Module, blocks: Sequence[nn.Module]) -> None:
         module.set_gradient_divide_factor(1.0)
 
 
-def whole(tensor: Tensor) -> Tensor:
-    """A tensor that may be shared out, whole, in every process."""
+def full_tensor(tensor: Tensor) -> Tensor:
+    """A tensor, gathered in every process if it is sharded."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def shared_as(tensor: Tensor, model: Tensor) -> Tensor:
-    """A whole tensor, shared out as `model` is, and on its device."""
-    tensor = tensor.to(model.device)
-    if not isinstance(model, DTensor):
+def distribute_like(tensor: Tensor, like: Tensor | None) -> Tensor:
+    """A full tensor, moved to the device of `like` and sharded like it; a scalar tensor is never sharded."""
+    tensor = tensor if like is None else tensor.to(like.device)
+    if not isinstance(like, DTensor) or not tensor.dim():
         return tensor
-    return distribute_tensor(tensor, model.device_mesh, model.placements, src_data_rank=None)
+    return distribute_tensor(tensor, like.device_mesh, like.placements, src_data_rank=None)
 
 
 @contextlib.contextmanager
-def joined(device: str) -> Iterator[Processes]:
-    """Meet the other processes that torchrun started; without torchrun, be the only one.
-
-    Raises:
-        ValueError: another process has ended before its time.
-    """
+def process_group(device: str) -> Iterator[Processes]:
+    """Join the processes that torchrun started; without torchrun, this process is the only one. Raises ValueError if
+    another process has failed, was killed, or can't be reached."""
     if not dist.is_torchelastic_launched() or os.environ["WORLD_SIZE"] == "1":
         yield Processes()
         return
-    rank, size, local_rank, local_size = (
-        int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
-    )
-    on_gpus = torch.cuda.is_available() and device != "cpu"
+    variables = "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"
+    rank, size, local_rank, local_size = (int(os.environ[name]) for name in variables)
+    on_gpus, gpus = torch.cuda.is_available() and device != "cpu", torch.cuda.device_count()
     if on_gpus:
-        require(
-            local_rank < torch.cuda.device_count(),
-            f"{local_size} processes were started on a machine with "
-            f"{torch.cuda.device_count()} GPUs: take --nproc-per-node {torch.cuda.device_count()}",
-        )
+        require(local_rank < gpus, f"{local_size} processes share {gpus} GPUs: take --nproc-per-node {gpus}")
         torch.cuda.set_device(local_rank)
     try:
-        # torchrun keeps one store for all its attempts: without a name of its own, a restarted process could find the
-        # address of one that is dead.
+        # torchrun keeps one store for all attempts: without a prefix, a restarted process could read an old address.
         store, _, _ = next(rendezvous("env://"))
         attempt = PrefixStore(f"attempt {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
         dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo", rank=rank, world_size=size, store=attempt)
-        control, preparing = (dist.new_group(backend="gloo", timeout=timeout) for timeout in (PATIENCE, PREPARING))
+        control, preparing = (dist.new_group(backend="gloo", timeout=timeout) for timeout in (TIMEOUT, PREPARE_TIMEOUT))
         yield Processes(rank, size, local_rank, local_size, control, preparing)
     except RuntimeError as error:
         require(dist.is_initialized(), f"process {rank} of {size} can't reach the others: {str(error).splitlines()[0]}")
-        if not LOST.search(str(error)):
+        if not PEER_LOST.search(str(error)):
             raise
         raise ValueError(
-            f"process {rank} of {size} can't go on, for another has ended: torchrun's report names the "
-            f"first that failed, and its own message says why ({str(error).splitlines()[0]})"
+            f"process {rank} of {size} stops because another process has ended: torchrun's report names the first that "
+            f"failed, whose own message says why ({str(error).splitlines()[0]})"
         ) from error
-    except KeyboardInterrupt:  # all stop together
+    except KeyboardInterrupt:  # all processes stop together
         dist.destroy_process_group()
         raise
-    # After any other exception it isn't called: it would wait for the others, which wait for this one.
+    # Not after other exceptions: it would wait for the other processes, which wait for this one.
     dist.destroy_process_group()

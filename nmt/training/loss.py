@@ -1,4 +1,4 @@
-"""Label-smoothed cross entropy, fused with the output layer so that no table of all logits is ever held.
+"""Label-smoothed cross entropy, fused with the output layer so that the logits of a batch are never all in memory.
 
 Shapes: N real target positions, P passes (two for R-Drop, else one), C positions in a chunk, of all passes, M model
 width, V vocabulary.
@@ -12,15 +12,15 @@ from torch.nn import functional as F
 
 from nmt.config import TrainingConfig
 from nmt.data.batches import Batch, hide_pieces
+from nmt.model.contract import Model
 from nmt.model.device import Numerics
-from nmt.model.encoder_decoder import Transformer
 
-# Logits computed at once: 2 million floats (8 MB) stay in a CPU's cache between the passes over them.
+# Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache.
 CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
 
 
 class Loss(NamedTuple):
-    """Sums over tokens, in nats: what is minimised, and the plain negative log-likelihood."""
+    """Sums over tokens, in nats: the loss that is minimised, and the negative log-likelihood."""
 
     smoothed: Tensor
     nll: Tensor
@@ -32,57 +32,40 @@ def cross_entropy(
     """Loss of the logits `states @ weight.T` against target ids (int64), summed over N; the mean over P passes.
 
     The target distribution is (1 − ε) on the target id plus ε / V on every id (Szegedy et al. 2016, section 7). With
-    two passes, `r_drop` / 4 × (KL(1‖2) + KL(2‖1)) is added to what is minimised: half of Wu et al. 2021, equation 4,
-    whose loss is the sum of the passes. Only the smoothed sum has a gradient; it is computed here, chunk by chunk,
-    while the logits are at hand.
+    two passes, `r_drop` / 4 × (KL(1‖2) + KL(2‖1)) is added to the loss: half of Wu et al. 2021, equation 4, whose loss
+    is the sum of the passes. Only `smoothed` has a gradient; it is computed in the forward pass, while the logits are
+    in memory.
     """
-    smoothed, nll = LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        states_PNM, weight_VM, targets_N, label_smoothing, r_drop
-    )
-    return Loss(smoothed, nll)
-
-
-def batch_loss(
-    model: Transformer,
-    batch: Batch,
-    label_smoothing: float,
-    numerics: Numerics,
-    r_drop: float = 0.0,
-    word_dropout: float = 0.0,
-) -> Loss:
-    """The model's loss summed over a batch's real target tokens; the output layer runs at those alone.
-
-    With `r_drop` the batch passes through the model twice, with different dropout (of words too), and the passes are to
-    agree.
-    """
-    passes = 2 if r_drop else 1
-    # Found before the batch goes to a GPU, which would have to be waited for.
-    targets_N = batch.tgt_out_BT[batch.tgt_mask_BT].to(numerics.device, non_blocking=True)
-    batch = hide_pieces(batch.repeated(passes), word_dropout)
-    real_N = batch.tgt_mask_BT.flatten().nonzero().squeeze(1).to(numerics.device, non_blocking=True)
-    batch = batch.to(numerics.device)
-    with numerics.autocast():
-        memory = model.encode(batch.src_BS, batch.src_mask_BS)
-        states_BTM = model.decode_states(batch.tgt_in_BT, memory)
-        states_PNM = states_BTM.flatten(0, 1).index_select(0, real_N).unflatten(0, (passes, -1))
-        return cross_entropy(states_PNM, model.output.weight, targets_N, label_smoothing, r_drop)
+    arguments = states_PNM, weight_VM, targets_N, label_smoothing, r_drop
+    return Loss(*LinearCrossEntropy.apply(*arguments))  # type: ignore[no-untyped-call]
 
 
 class Learner(nn.Module):
-    """A model together with its loss: what DDP and FSDP wrap, since both act on what `forward` computes."""
+    """A model with its loss, as one module: DDP and FSDP act on what its `forward` computes."""
 
-    def __init__(self, model: Transformer, config: TrainingConfig, numerics: Numerics) -> None:
+    def __init__(self, model: Model, config: TrainingConfig, numerics: Numerics) -> None:
         super().__init__()
         self.model, self.config, self.numerics = model, config, numerics
 
     def forward(self, batch: Batch) -> Loss:
-        return batch_loss(
-            self.model, batch, self.config.label_smoothing, self.numerics, self.config.r_drop, self.config.word_dropout
-        )
+        """The loss summed over a batch's real target tokens; the output layer runs at those positions only.
+
+        With R-Drop the batch passes through the model twice, with different dropout (of words too), and the difference
+        of the passes adds to the loss. In evaluation mode R-Drop and word dropout are off, as all dropout is.
+        """
+        r_drop, word_dropout = (self.config.r_drop, self.config.word_dropout) if self.training else (0.0, 0.0)
+        passes = 2 if r_drop else 1
+        # Before the batch goes to a GPU: there, the program would have to wait for the number of tokens.
+        targets_N = batch.tgt_out_BT[batch.tgt_mask_BT].to(self.numerics.device, non_blocking=True)
+        batch = hide_pieces(batch.repeated(passes), word_dropout)
+        with self.numerics.autocast():
+            states_NM = self.model.target_states(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT)
+            states_PNM, weight_VM = states_NM.unflatten(0, (passes, -1)), self.model.output.weight
+            return cross_entropy(states_PNM, weight_VM, targets_N, self.config.label_smoothing, r_drop)
 
 
 class LinearCrossEntropy(torch.autograd.Function):
-    """Output layer and loss in one: forward makes both gradients, backward scales them."""
+    """Output layer and loss in one: forward computes both gradients while it has the logits, backward scales them."""
 
     @staticmethod
     def forward(
@@ -104,15 +87,13 @@ class LinearCrossEntropy(torch.autograd.Function):
             uniform_C1 = total_C1 - logits_CV.mean(-1, keepdim=True)
             nll += nll_C1.sum()
             smoothed += ((1 - label_smoothing) * nll_C1 + label_smoothing * uniform_C1).sum()
-            pull_CV = None
-            if r_drop:
-                apart, pull_CV = disagreement(logits_CV - total_C1, p_CV)
-                smoothed += r_drop / 2 * apart
+            kl, grad_kl_CV = symmetric_kl(logits_CV - total_C1, p_CV) if r_drop else (0.0, None)
+            smoothed += r_drop / 2 * kl
             if wants_gradient:
                 p_CV.sub_(label_smoothing / vocab_size)
                 p_CV.scatter_add_(1, targets_C1, torch.full_like(nll_C1, label_smoothing - 1))
-                if pull_CV is not None:
-                    p_CV.add_(pull_CV, alpha=r_drop / 2)
+                if grad_kl_CV is not None:
+                    p_CV.add_(grad_kl_CV, alpha=r_drop / 2)
                 grad_states[:, start : start + rows] = (p_CV.to(weight_VM.dtype) @ weight_VM).unflatten(0, (passes, -1))
                 grad_weight += p_CV.to(states_CM.dtype).T @ states_CM
         if passes > 1:
@@ -128,8 +109,8 @@ class LinearCrossEntropy(torch.autograd.Function):
         return grad_states * grad_smoothed, grad_weight * grad_smoothed, None, None, None
 
 
-def disagreement(log_p_CV: Tensor, p_CV: Tensor) -> tuple[Tensor, Tensor]:
-    """KL(1‖2) + KL(2‖1) of two passes, the halves of C, summed; and its gradient with respect to the logits."""
+def symmetric_kl(log_p_CV: Tensor, p_CV: Tensor) -> tuple[Tensor, Tensor]:
+    """KL(1‖2) + KL(2‖1) of two passes, the halves of C, summed over C; and its gradient with respect to the logits."""
     (log_p, log_q), (p, q) = log_p_CV.chunk(2), p_CV.chunk(2)
     ratio = log_p - log_q
     kl_pq, kl_qp = (p * ratio).sum(-1, keepdim=True), -(q * ratio).sum(-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""How large batches may be: what to do when memory has no room for one, and a size found by trying."""
+"""Batch sizes and memory: the fastest size that fits in memory, and whether an error means that memory ran out."""
 
 import resource
 import time
@@ -7,62 +7,57 @@ from pathlib import Path
 import torch
 
 from nmt.data.batches import Pairs, Plan, make_batch, plan_batches
+from nmt.fields import require
 from nmt.training.loss import Learner
 
-SMALLEST = 1024  # the first size tried
-FASTER = 1.05  # a size is worth its memory if it reads that many times the tokens a second of half of it
-LEAST_BATCHES = 100  # in an epoch: fewer steps learn less from the same text, however fast they are
-TRIALS = 3  # batches of a size that are timed
+MIN_BATCH_TOKENS = 1024  # the first size tried
+MIN_SPEEDUP = 1.05  # in tokens per second, for a size to be taken instead of half of it
+MIN_BATCHES = 100  # in an epoch: fewer steps learn less from the same text, however fast they are
+TRIALS = 3  # batches timed for each size
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether PyTorch found no room, on a GPU or on the CPU."""
+    """Whether an error of PyTorch means that the memory of a GPU, or of the CPU, ran out."""
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
 def find_batch_tokens(learner: Learner, pairs: Pairs, processes: int = 1) -> int:
-    """The most positions a batch should have (`training.batch_tokens: auto`): doubled while that makes training faster.
+    """The number for `training.batch_tokens: auto`: positions of a batch, doubled while that makes training faster.
 
-    It must fit in memory with the optimizer's moments beside it, for as many `processes` as share the machine, and
-    leave enough batches in an epoch. The gradients of `learner` are cleared.
+    A batch must fit in memory beside the optimizer's state, in each of the machine's `processes`, and an epoch must
+    have enough batches. Clears the gradients of `learner`. Raises ValueError if no size fits.
     """
-    size = SMALLEST
+    size = MIN_BATCH_TOKENS
     while size <= pairs.longest:
         size *= 2
     best, speed = 0, 0.0
-    while not best or memory_left(learner, processes):
+    while not best or may_double(learner, processes):
         plan = plan_batches(pairs, size, seed=0, epoch=0)
-        if best and len(plan) < LEAST_BATCHES:
+        if best and len(plan) < MIN_BATCHES:
             break
-        found = tokens_per_second(learner, pairs, plan)
-        if found is None or found < FASTER * speed:
+        new_speed = tokens_per_second(learner, pairs, plan)
+        if new_speed is None or new_speed < MIN_SPEEDUP * speed:
             break
-        best, speed, size = size, found, 2 * size
-    if not best:
-        raise ValueError(
-            f"training.batch_tokens is auto, but not even {size:,} positions fit in memory: take a "
-            f"smaller model, or a smaller data.max_pieces and a number of your own"
-        )
+        best, speed, size = size, new_speed, 2 * size
+    advice = "take a smaller model, or a smaller data.max_pieces and a number for training.batch_tokens"
+    require(best > 0, f"training.batch_tokens is auto, and not even {size:,} positions fit in memory: {advice}")
     return best
 
 
 def tokens_per_second(learner: Learner, pairs: Pairs, plan: Plan) -> float | None:
-    """Real target tokens a second of forward and backward over typical batches; None if memory has no room for the
-    largest."""
-    sizes = [
-        len(index) * (int(pairs.source.lengths_N[index].max()) + int(pairs.target.lengths_N[index].max()))
-        for index in plan
-    ]
-    order = sorted(range(len(plan)), key=sizes.__getitem__)
-    typical = order[len(order) // 2 :][:TRIALS]
-    tokens = sum(int(pairs.target.lengths_N[plan[i]].sum()) + len(plan[i]) for i in typical)
+    """Target tokens per second in batches of typical size; None if the largest batch doesn't fit in memory."""
+    source_N, target_N = pairs.source.lengths_N, pairs.target.lengths_N
+    plan = sorted(plan, key=lambda index: len(index) * int(source_N[index].max() + target_N[index].max()))
+    typical = plan[len(plan) // 2 :][:TRIALS]
+    tokens = sum(int(target_N[index].sum()) + len(index) for index in typical)
     try:
-        moments = [torch.zeros_like(p) for p in learner.parameters() for _ in range(3 if learner.config.ema else 2)]
-        learn(learner, pairs, [plan[order[-1]]])  # the first pass is slow, so it is not timed
+        # As much memory as the optimizer's moments and the moving average will take.
+        reserved = [torch.zeros_like(p) for p in learner.parameters() for _ in range(3 if learner.config.ema else 2)]
+        forward_backward(learner, pairs, plan[-1:])  # not timed: the first pass is slow
         started = time.perf_counter()
-        learn(learner, pairs, [plan[i] for i in typical])
+        forward_backward(learner, pairs, typical)
         seconds = time.perf_counter() - started
-        del moments  # they only took their place in memory
+        del reserved
         return tokens / seconds
     except RuntimeError as error:
         if not is_out_of_memory(error):
@@ -72,8 +67,8 @@ def tokens_per_second(learner: Learner, pairs: Pairs, plan: Plan) -> float | Non
         learner.zero_grad()
 
 
-def learn(learner: Learner, pairs: Pairs, plan: Plan) -> None:
-    """Forward and backward, waiting for a GPU to be done."""
+def forward_backward(learner: Learner, pairs: Pairs, plan: Plan) -> None:
+    """Compute the gradients of the batches, and wait until a GPU has finished."""
     learner.train()
     for index in plan:
         loss = learner(make_batch(pairs, index))
@@ -81,32 +76,25 @@ def learn(learner: Learner, pairs: Pairs, plan: Plan) -> None:
         float(loss.nll)
 
 
-def memory_left(learner: Learner, processes: int) -> bool:
-    """Whether each of the processes could use twice the memory that this one has used; on a GPU, trying tells.
-
-    On a CPU it doesn't: a process that asks for too much is killed.
-    """
+def may_double(learner: Learner, processes: int) -> bool:
+    """Whether to try a batch of twice the size. On a CPU each process must have room for twice the memory used so far,
+    since the system kills a process that takes too much; a GPU only raises an error."""
     available = memory_available() if learner.numerics.device.type == "cpu" else None
     used = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return available is None or 2 * processes * used < available
 
 
 def memory_available(information: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that this machine has free, or that a container's limit leaves (of its control group, version 2; pages of
-    files, which the system takes back when it needs them, don't count). None if neither is told.
-    """
-    free = []
-    if information.exists():
-        free += [
-            1024 * int(line.split()[1])
-            for line in information.read_text().splitlines()
-            if line.startswith("MemAvailable")
-        ]
+    """Bytes of free memory of the machine, or of the container (control group, version 2) if it has less; cached pages
+    of files count as free. None if the system reports neither."""
+    machine = read_table(information) if information.exists() else {}
+    free = [1024 * machine["MemAvailable:"]] if "MemAvailable:" in machine else []
     if (group / "memory.max").exists() and (limit := (group / "memory.max").read_text().strip()) != "max":
-        of_files = sum(
-            int(line.split()[1])
-            for line in (group / "memory.stat").read_text().splitlines()
-            if line.startswith(("inactive_file ", "active_file "))
-        )
-        free.append(int(limit) - int((group / "memory.current").read_text()) + of_files)
+        cached = sum(read_table(group / "memory.stat").get(name, 0) for name in ("inactive_file", "active_file"))
+        free.append(int(limit) - int((group / "memory.current").read_text()) + cached)
     return min(free, default=None)
+
+
+def read_table(file: Path) -> dict[str, int]:
+    """The numbers in a file of the system, by the name before each."""
+    return {name: int(number) for name, number, *_ in map(str.split, file.read_text().splitlines())}

@@ -1,39 +1,83 @@
-"""What a run tells about itself: metrics.jsonl, TensorBoard event files, and a progress bar or lines for the user."""
+"""Records of a run: metrics.jsonl, TensorBoard event files, and a progress bar or lines for the user."""
 
+import contextlib
 import json
-from collections.abc import Mapping
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
 from nmt.cli import console, say
+from nmt.data.batches import Batch
 from nmt.files import write_lines
+from nmt.training.distributed import Processes
+from nmt.training.loss import Loss
+
+
+@dataclass
+class Window:
+    """Sums since the last record, over the batches of this process."""
+
+    loss: float = 0.0
+    nll: float = 0.0
+    target_tokens: int = 0
+    source_tokens: int = 0
+    positions: int = 0
+    sentences: int = 0
+    gradient_norm: float = 0.0
+    steps: int = 0
+    waited: float = 0.0
+    """Seconds spent making batches."""
+    started: float = field(default_factory=time.perf_counter)
+
+    def add(self, batch: Batch, loss: Loss) -> None:
+        self.loss += float(loss.smoothed)
+        self.nll += float(loss.nll)
+        self.target_tokens += batch.target_tokens
+        self.source_tokens += batch.source_tokens
+        self.positions += batch.positions
+        self.sentences += batch.src_BS.size(0)
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the time in this context as waiting for data."""
+        started = time.perf_counter()
+        yield
+        self.waited += time.perf_counter() - started
+
+    def figures(self, processes: Processes) -> dict[str, float]:
+        """The windows of all processes together, as TensorBoard scalars."""
+        seconds = time.perf_counter() - self.started
+        names = ("loss", "nll", "target_tokens", "source_tokens", "positions", "sentences", "waited")
+        sums = processes.all_reduce_sum([getattr(self, name) for name in names])
+        loss, nll, target_tokens, source_tokens, positions, sentences, waited = sums
+        return {
+            "train/loss": loss / target_tokens,
+            "train/nll": nll / target_tokens,
+            "train/perplexity": math.exp(min(nll / target_tokens, 50)),
+            "train/gradient_norm": self.gradient_norm / self.steps,
+            "speed/target_tokens_per_second": target_tokens / seconds,
+            "speed/sentences_per_second": sentences / seconds,
+            "speed/padding_efficiency": (target_tokens + source_tokens) / positions,
+            "speed/data_share": waited / processes.size / seconds,
+        }
 
 
 class Monitor:
-    """Records of one run; the same scalars go to metrics.jsonl and to TensorBoard. Use as a context manager."""
+    """Writes the same records of a run to metrics.jsonl and to TensorBoard; a context manager."""
 
     def __init__(self, folder: Path, step: int, max_steps: int) -> None:
-        """Args:
-        folder: the run folder.
-        step: where the run starts; records after it (from a run that was cut off) are removed.
-        max_steps: for the progress bar.
-        """
+        """`step`: the step that the run resumes after; later records, of an interrupted attempt, are removed."""
         self.file = folder / "metrics.jsonl"
-        keep_until(self.file, step)
+        drop_records_after(self.file, step)
         self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[figures]}"),
-            TimeRemainingColumn(),
-            console=console(),
-            disable=not console().is_terminal,
-        )
+        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}")
+        self.bar = Progress(*columns, TimeRemainingColumn(), console=console(), disable=not console().is_terminal)
         self.task: TaskID = self.bar.add_task("training", total=max_steps, completed=step, figures="")
 
     def __enter__(self) -> "Monitor":
@@ -44,7 +88,7 @@ class Monitor:
         self.bar.stop()
         self.writer.close()
 
-    def scalars(self, step: int, values: Mapping[str, float]) -> None:
+    def add_scalars(self, step: int, values: Mapping[str, float]) -> None:
         """Record values by their TensorBoard tags."""
         with self.file.open("a", encoding="utf8") as file:
             file.write(json.dumps({"step": step, **values}) + "\n")
@@ -52,33 +96,24 @@ class Monitor:
             self.writer.add_scalar(tag, value, step)
 
     def advance(self, step: int, figures: str) -> None:
-        """Show where training is: in the bar, or as a line where the output is no terminal."""
+        """Update the progress bar; print a line instead where stderr is not a terminal."""
         self.bar.update(self.task, completed=step, figures=figures)
         if not console().is_terminal:
             say(f"step {step}: {figures}")
 
-    def text(self, step: int, tag: str, markdown: str) -> None:
-        self.writer.add_text(tag, markdown, step)
-
-    def picture(self, step: int, tag: str, image: NDArray[np.uint8]) -> None:
-        """`image`: (height, width, 3)."""
-        self.writer.add_image(tag, image, step, dataformats="HWC")
-
-    def settings(self, settings: Mapping[str, Any], results: Mapping[str, float]) -> None:
-        """The run's settings beside its results, for TensorBoard's HPARAMS page."""
+    def add_hparams(self, settings: Mapping[str, Any], results: Mapping[str, float]) -> None:
+        """Record the run's settings and results for TensorBoard's HPARAMS page."""
         plain = {k: v if isinstance(v, int | float | bool | str) else str(v) for k, v in settings.items()}
         self.writer.add_hparams(plain, dict(results), run_name=".")
 
 
-def keep_until(metrics: Path, step: int) -> None:
-    """Drop the records after a step, and what is no record: a last line that was cut off, or damage."""
+def drop_records_after(metrics: Path, step: int) -> None:
+    """Remove the records of later steps, and damaged lines."""
     if not metrics.exists():
         return
     kept = []
     for line in metrics.read_text(encoding="utf8", errors="replace").splitlines():
-        try:
+        with contextlib.suppress(ValueError, TypeError, KeyError):
             if json.loads(line)["step"] <= step:
                 kept.append(line)
-        except (ValueError, TypeError, KeyError):  # not what was written there
-            continue
     write_lines(metrics, kept)

@@ -1,26 +1,24 @@
 """The optimizer, its learning rate, and the moving average of the weights."""
 
-import copy
 import math
-from collections.abc import Sequence
-from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
+from torch.optim import AdamW
 
 from nmt.config import TrainingConfig
-from nmt.model.encoder_decoder import fused_matrices
-from nmt.model.positions import AddedPositions
+from nmt.model.contract import Model
 
-MOMENTUM = 0.95  # Muon's
-Model = TypeVar("Model", bound=nn.Module)
+MUON_MOMENTUM = 0.95
+FusedMatrix = tuple[Tensor, list[int]]
+"""A weight, and how many of its rows belong to each matrix that is fused in it."""
 
 
 def learning_rate(step: int, config: TrainingConfig) -> float:
-    """The rate of step 1, 2, …: a linear warm-up to the peak, then the schedule's decay.
+    """The learning rate of step 1, 2, …: a linear warm-up to the peak, then the schedule's decay.
 
-    inverse-sqrt is Vaswani et al. 2017, section 5.3, scaled to the peak; cosine is Loshchilov and Hutter 2017's.
+    Schedules: inverse-sqrt, Vaswani et al. 2017, section 5.3, scaled to the peak; cosine, Loshchilov and Hutter 2017.
     """
     peak, warmup = config.learning_rate, config.warmup_steps
     if step <= warmup:
@@ -28,26 +26,22 @@ def learning_rate(step: int, config: TrainingConfig) -> float:
     if config.schedule == "inverse-sqrt":
         return peak * math.sqrt(max(warmup, 1) / step)
     if config.schedule == "cosine":
-        done = min(1.0, (step - warmup) / max(1, config.max_steps - warmup))
-        return config.min_learning_rate + (peak - config.min_learning_rate) * (1 + math.cos(math.pi * done)) / 2
+        progress = min(1.0, (step - warmup) / max(1, config.max_steps - warmup))
+        return config.min_learning_rate + (peak - config.min_learning_rate) * (1 + math.cos(math.pi * progress)) / 2
     return peak
 
 
-def make_optimizer(model: nn.Module, config: TrainingConfig, bf16: bool = False) -> torch.optim.Optimizer:
+def make_optimizer(model: Model, config: TrainingConfig, bf16: bool = False) -> torch.optim.Optimizer:
     """AdamW, or Muon for matrices and AdamW for the rest. Weight decay is for matrices, not embeddings, norms, biases.
 
-    Frozen parameters are left out; Muon without a matrix has nothing to do. `bf16`: whether it multiplies in bfloat16.
+    Frozen parameters are left out; without any matrix, Muon is replaced by AdamW. `bf16`: Muon multiplies in bfloat16.
     """
-    embeddings = {
-        id(m.weight if isinstance(m, nn.Embedding) else m.table)
-        for m in model.modules()
-        if isinstance(m, nn.Embedding) or (isinstance(m, AddedPositions) and m.kind == "learned")
-    }
+    embeddings = set(map(id, model.embeddings()))
     learned = [p for p in model.parameters() if p.requires_grad]
     matrices = [p for p in learned if p.dim() > 1 and id(p) not in embeddings]
     others = {"params": [p for p in learned if p.dim() <= 1 or id(p) in embeddings], "weight_decay": 0.0}
     muon = config.optimizer == "muon"
-    adamw = torch.optim.AdamW(
+    adamw = AdamW(
         [others] if muon else [{"params": matrices, "weight_decay": config.weight_decay}, others],
         lr=config.learning_rate,
         betas=(config.beta1, config.beta2),
@@ -56,35 +50,23 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, bf16: bool = False)
     )
     if not (muon and matrices):
         return adamw
-    parts = {id(weight): rows for weight, rows in fused_matrices(model)}
-    return Muon(
-        [(p, parts.get(id(p), [p.size(0)])) for p in matrices], adamw, config, torch.bfloat16 if bf16 else torch.float32
-    )
+    parts = {id(weight): rows for weight, rows in model.fused_matrices()}
+    return Muon([(p, parts.get(id(p), [p.size(0)])) for p in matrices], adamw, config, bf16)
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose matrices are made orthogonal before a step (Jordan et al. 2024), with AdamW for what is no matrix.
+    """Momentum, orthogonalised for each matrix (Jordan et al. 2024), with AdamW for the other parameters.
 
-    A step is scaled to the size of AdamW's, 0.2 √(longer side) (Liu et al. 2025, section 2.2), so rates of the same
-    size suit both; `muon_rate` is their ratio. Other than in torch.optim.Muon, matrices of one shape go through one
-    batched product, fused ones are taken apart, and the dtype is the one that the machine multiplies fast.
+    A step is scaled to the size of AdamW's steps, 0.2 √(longer side) (Liu et al. 2025, section 2.2), so that learning
+    rates of the same size suit both; `muon_rate` is their ratio. Unlike torch.optim.Muon, it batches matrices of equal
+    shape, splits fused matrices, and can multiply in bfloat16.
     """
 
-    def __init__(
-        self,
-        matrices: Sequence[tuple[Tensor, list[int]]],
-        adamw: torch.optim.AdamW,
-        config: TrainingConfig,
-        dtype: torch.dtype,
-    ) -> None:
-        """Args:
-        matrices: each weight with the rows of the matrices that it is made of.
-        adamw: for the other parameters; it becomes a part of this optimizer.
-        config: its `weight_decay` and `muon_rate` are used.
-        dtype: of the products.
-        """
+    def __init__(self, matrices: list[FusedMatrix], adamw: AdamW, config: TrainingConfig, bf16: bool) -> None:
+        """`adamw`: the optimizer of the other parameters, which becomes a part of this one."""
         super().__init__([p for p, _ in matrices], {"lr": config.learning_rate, "weight_decay": config.weight_decay})
-        self.matrices, self.adamw, self.config, self.dtype = matrices, adamw, config, dtype
+        self.matrices, self.adamw, self.config = matrices, adamw, config
+        self.dtype = torch.bfloat16 if bf16 else torch.float32
         adamw.state = self.state
         self.param_groups += adamw.param_groups
 
@@ -98,8 +80,8 @@ class Muon(torch.optim.Optimizer):
                 continue
             state = self.state[p]
             momentum = state["momentum"] = state["momentum"] if "momentum" in state else torch.zeros_like(p)
-            momentum.mul_(MOMENTUM).add_(p.grad)
-            direction = p.grad.add(momentum, alpha=MOMENTUM)  # Nesterov's
+            momentum.mul_(MUON_MOMENTUM).add_(p.grad)
+            direction = p.grad.add(momentum, alpha=MUON_MOMENTUM)  # Nesterov's
             p.mul_(1 - rate * self.config.weight_decay)
             for weight, part in zip(p.split(rows), direction.split(rows), strict=True):
                 same_shape.setdefault(tuple(weight.shape), []).append((weight, part))
@@ -110,8 +92,8 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonal(matrices_NRC: Tensor) -> Tensor:
-    """Each matrix with its singular values brought near 1 (0.7 to 1.2): five steps of a Newton–Schulz iteration, with
-    the coefficients of Jordan et al. 2024, on matrices that are scaled to a Frobenius norm of 1."""
+    """Each matrix with its singular values brought near 1 (0.7 to 1.2), by five steps of the Newton–Schulz iteration of
+    Jordan et al. 2024 from a Frobenius norm of 1."""
     wide = matrices_NRC.size(1) <= matrices_NRC.size(2)
     x = matrices_NRC if wide else matrices_NRC.mT
     x = x / x.flatten(1).norm(dim=1)[:, None, None].clamp_min(1e-7)
@@ -121,23 +103,17 @@ def orthogonal(matrices_NRC: Tensor) -> Tensor:
     return x if wide else x.mT
 
 
-class MovingAverage(Generic[Model]):
-    """An exponential moving average of a model's weights, as a model of its own (Polyak and Juditsky 1992).
+@torch.no_grad()
+def update_average(average: nn.Module, model: nn.Module, decay: float, step: int) -> None:
+    """Update an exponential moving average of a model's weights after step 1, 2, … (Polyak and Juditsky 1992).
 
-    The decay rises with the steps, (1 + t) / (10 + t), up to the one asked for: early weights are soon forgotten.
+    The decay rises with step t, (1 + t) / (10 + t), up to `decay`: early weights are soon forgotten. PyTorch's
+    AveragedModel can't be used: it copies buffers, and fails when the model has enlarged its table of positions.
     """
-
-    def __init__(self, model: Model, decay: float) -> None:
-        self.of, self.decay = model, decay
-        self.model = copy.deepcopy(model).requires_grad_(False)
-
-    @torch.no_grad()
-    def update(self, step: int) -> None:
-        """Take in the weights after step 1, 2, …"""
-        decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(own_shards(self.model), own_shards(self.of), 1 - decay)
+    decay = min(decay, (1 + step) / (10 + step))
+    torch._foreach_lerp_(local_shards(average), local_shards(model), 1 - decay)
 
 
-def own_shards(model: nn.Module) -> list[Tensor]:
-    """A model's parameters, or what this process holds of them."""
+def local_shards(model: nn.Module) -> list[Tensor]:
+    """A model's parameters; if they are sharded, the shards of this process."""
     return [p.to_local() if isinstance(p, DTensor) else p for p in model.parameters()]

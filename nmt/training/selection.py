@@ -1,85 +1,76 @@
-"""Which checkpoints stay, and which weights a run ends with: the best's, or an average that validates better."""
+"""Which checkpoints are kept, and which weights a run ends with: the best, or an average that validates better."""
 
 import math
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Sequence
 from pathlib import Path
 
 from torch import Tensor
 
+from nmt.cli import say
 from nmt.config import TrainingConfig
-from nmt.model.weights import set_weights
-from nmt.training.checkpoint import (
-    Progress,
-    average_weights,
-    damage_of,
-    list_checkpoints,
-    step_folder,
-    step_of,
-    validated_weights,
-    weights,
-)
+from nmt.model.weights import read_tensors, set_weights
+from nmt.training.checkpoint import Progress, find_damage, gather, list_checkpoints, signed, step_folder, step_of
 from nmt.training.validation import Validator
 
 
 def value_at(progress: Progress, step: int) -> float:
-    """What the validation of a step found, larger is better; the least if there was none, or it was no number."""
+    """The signed value of a step's validation; −∞ if the step was not validated or the value is not finite."""
     value = progress.validated.get(str(step), -math.inf)
     return value if math.isfinite(value) else -math.inf
 
 
-def best_steps(progress: Progress, config: TrainingConfig) -> list[int]:
-    """Steps of the best validations, worst first: one, or as many as are averaged."""
-    n = config.average if config.average_of == "best" else 1
-    return sorted(map(int, progress.validated), key=lambda step: value_at(progress, step))[-n:]
-
-
-def last_steps(progress: Progress, config: TrainingConfig) -> list[int]:
-    """Steps of the last validations, as many as are averaged: not those at which a run was only interrupted."""
-    n = config.average if config.average_of == "last" else 1
-    return sorted(map(int, progress.validated))[-n:]
+def choose_average(checkpoints: Sequence[Path], progress: Progress, config: TrainingConfig) -> list[Path]:
+    """The checkpoints to average: the best or the last validated ones. (A run also saves when it is stopped.)"""
+    steps = sorted(map(int, progress.validated))
+    if config.average_of == "best":
+        steps.sort(key=lambda step: value_at(progress, step))
+    return [checkpoint for checkpoint in checkpoints if step_of(checkpoint) in steps[-config.average :]]
 
 
 def prune(folder: Path, progress: Progress, config: TrainingConfig) -> None:
-    """Remove the checkpoints that are neither among the newest nor to be averaged nor the best."""
-    steps = {*best_steps(progress, config), *last_steps(progress, config), progress.best_step}
-    keep = {step_folder(folder, step) for step in steps}
-    for old in list_checkpoints(folder)[: -config.keep_checkpoints]:
+    """Delete the checkpoints that are neither among the newest, nor to be averaged, nor the best."""
+    checkpoints = list_checkpoints(folder)
+    keep = {step_folder(folder, progress.best_step), *choose_average(checkpoints, progress, config)}
+    for old in checkpoints[: -config.keep_checkpoints]:
         if old not in keep:
             shutil.rmtree(old)
 
 
-def to_average(kept: Collection[Path], progress: Progress, config: TrainingConfig) -> list[Path]:
-    """The checkpoints whose mean is tried, of those that are kept; none if the settings ask for no average."""
-    if config.average == 1:
-        return []
-    steps = (best_steps if config.average_of == "best" else last_steps)(progress, config)
-    return [checkpoint for checkpoint in kept if step_of(checkpoint) in steps]
+def validated_weights(checkpoint: Path) -> dict[str, Tensor]:
+    """The weights that were validated at that step: the moving average if the run keeps one, else the model's."""
+    ema = checkpoint / "ema.safetensors"
+    return read_tensors(ema if ema.exists() else checkpoint / "model.safetensors")
 
 
-def choose_weights(
-    folder: Path, progress: Progress, validator: Validator, say: Callable[[str], None]
-) -> dict[str, Tensor]:
-    """The weights for the model folder. The validator's model is left with some of them."""
+def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the checkpoints' validated weights, in float32 (Junczys-Dowmunt et al. 2016, section 2.3)."""
+    total: dict[str, Tensor] = {}
+    for checkpoint in checkpoints:
+        for name, tensor in validated_weights(checkpoint).items():
+            total[name] = total[name] + tensor.float() if name in total else tensor.float()
+    return {name: tensor / len(checkpoints) for name, tensor in total.items()}
+
+
+def choose_weights(folder: Path, progress: Progress, validator: Validator) -> dict[str, Tensor]:
+    """The weights for the model folder, from the checkpoints in `folder`; may overwrite the validator's weights."""
     config, processes = validator.config, validator.processes
-    undamaged = [str(c) for c in list_checkpoints(folder) if not damage_of(c)] if processes.first else []
-    kept = list(map(Path, processes.told(undamaged)))
+    undamaged = [str(c) for c in list_checkpoints(folder) if not find_damage(c)] if processes.is_main else []
+    kept = list(map(Path, processes.broadcast(undamaged)))
     if not kept:  # nothing was trained
-        return weights(validator.model)
-    best = max(kept, key=lambda one: (step_of(one) == progress.best_step, value_at(progress, step_of(one)), one))
+        return gather(validator.model.named_parameters())
+    best = max(kept, key=lambda c: (step_of(c) == progress.best_step, value_at(progress, step_of(c)), c))
     if progress.best_step and step_of(best) != progress.best_step:
-        say(
-            f"The checkpoint of step {progress.best_step:,}, the best, is damaged or gone: the best that is left, of "
-            f"step {step_of(best):,}, is taken."
-        )
-    chosen = validated_weights(best)
-    averaged = to_average(kept, progress, config)
+        lost = f"The best checkpoint, of step {progress.best_step:,}, is damaged or missing"
+        say(f"{lost}: the best of the others, of step {step_of(best):,}, is used.")
+    averaged = choose_average(kept, progress, config)
     if len(averaged) < 2:
-        return chosen
+        return validated_weights(best)
     average = average_weights(averaged)
     set_weights(validator.model, average, folder)
-    value = validator.goodness(validator.measure()[0])
-    better = progress.best_value is None or value > progress.best_value
-    verdict = "kept" if better else f"the best alone is better: {abs(progress.best_value or 0):.3f}"
-    say(f"average of {len(averaged)} checkpoints: validation {config.best_metric} {abs(value):.3f} ({verdict})")
-    return average if better else chosen
+    value = validator.measure()[0][f"validation/{config.best_metric}"]
+    best_value = progress.best_value
+    better = best_value is None or signed(config.best_metric, value) > best_value
+    verdict = "kept" if better else f"the best alone is better: {signed(config.best_metric, best_value or 0.0):.3f}"
+    say(f"average of {len(averaged)} checkpoints: validation {config.best_metric} {value:.3f} ({verdict})")
+    return average if better else validated_weights(best)

@@ -1,139 +1,151 @@
-"""What models make of a corpus's sentences, as more training text: the translations of each model, and the new pairs.
+"""Distillation and back-translation: a corpus and models flow in; a corpus with the models' translations flows out.
 
-What was translated lies in a work folder, in a file named by the hash of all that it depends on, so that an interrupted
-command goes on where it was.
+A forward model translates the training sources, and each source with its translation becomes a training pair
+(sequence-level distillation, Kim and Rush 2016); a backward model translates the targets (back-translation, Sennrich et
+al. 2016). Both at once, by models of one size, is data diversification (Nguyen et al. 2020). Text in one language alone
+can be translated too. Validation and test text stays as it is.
+
+Translations are kept in a work folder beside the output, in files named by the hash of all that they depend on, until
+the output is whole: so an interrupted command can go on where it was.
 """
 
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from nmt.cli import override_decoding
-from nmt.config import DataConfig, require
+from nmt.cli import say
+from nmt.config import DataConfig, SearchConfig
 from nmt.data.cleaning import Ledger, Pair
-from nmt.data.corpora import Corpus
-from nmt.files import SUMS, sha256, whole_folder
+from nmt.data.corpora import Corpus, clean_train, load_corpus, load_sentences
+from nmt.fields import require
+from nmt.files import MARKER, SUMS, locked, mark, remove_ours, sha256, whole_folder
+from nmt.translation.model_folder import read_info
 from nmt.translation.request import Translation
-from nmt.translation.translator import Translator, find_model
+from nmt.translation.translator import Translator
 
-# Lines translated between two writes: enough to sort by length, few enough to do again.
+# Lines translated between two writes: enough to sort by length, few enough to translate again.
 CHUNK = 4096
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model folder, which way it translates, and which of those that do so it is, from 1."""
+    """A model folder with its direction and search settings, and its name in what the user is told."""
 
+    name: str
     folder: Path
     backward: bool
-    number: int
-
-    @property
-    def name(self) -> str:
-        return f"{'backward' if self.backward else 'forward'} {self.number}"
-
-    def sides(self, lines: list[str], translations: list[str]) -> tuple[list[str], list[str]]:
-        """As sources and targets of the corpus."""
-        return (translations, lines) if self.backward else (lines, translations)
+    translator: Translator
+    search: SearchConfig
 
 
-def find_models(options: Any) -> list[Model]:
-    """The models named, each for its direction.
+def require_languages(folder: Path, config: DataConfig, backward: bool) -> None:
+    """Raise ValueError unless a model folder translates in this direction."""
+    info, _ = read_info(folder / "config.json")
+    wanted = (config.source, config.target)[:: -1 if backward else 1]
+    its = f"{folder} translates from {info.source} to {info.target}"
+    require((info.source, info.target) == wanted, f"{its}, not from {wanted[0]} to {wanted[1]}")
 
-    Raises:
-        ValueError: none is named, one is no model folder, or a text has no model to translate it.
+
+def augment(config: DataConfig, models: list[Model], more: dict[bool, list[Path]], output: Path) -> dict[str, Ledger]:
+    """Write a corpus folder with the pairs of another corpus and those that models make of it.
+
+    Args:
+        config: the corpus.
+        models: forward and backward models.
+        more: files in one language alone, a sentence a line, for the forward (False) and the backward (True) models.
+        output: the folder to make; ValueError if it exists, or another process makes it.
+
+    Returns:
+        The ledgers of the training pairs, of each further file, and of each model's translations.
     """
-    require(
-        bool(options.forward or options.backward),
-        "name a model: --forward DIR translates the corpus's sources, --backward DIR its targets",
-    )
-    for text, direction in (("more_source", "forward"), ("more_target", "backward")):
-        require(
-            not options[text] or options[direction],
-            f"--{text.replace('_', '-')} needs a model that translates it: --{direction} DIR",
-        )
-    return [
-        Model(find_model(folder), backward, number)
-        for backward in (False, True)
-        for number, folder in enumerate(options.backward if backward else options.forward, start=1)
-    ]
+    require_new(output)
+    corpus = load_corpus(config)
+    for note in corpus.notes:
+        say(note)
+    train, ledger = clean_train(corpus, config)
+    ledgers = {"train": ledger}
+    extra: dict[bool, list[str]] = {False: [], True: []}
+    for backward, files in more.items():
+        held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
+        for number, file in enumerate(files, start=1):
+            lines, ledger = load_sentences(file, config, held_out)
+            ledgers[f"more {'target' if backward else 'source'} {number}"] = ledger
+            extra[backward] += lines
+    work = output.with_name(f"{output.name}.translating")
+    require(not work.exists() or (work / MARKER).is_file(), f"{work} is in the way: delete it, or move it elsewhere")
+    mark(work)
+    with locked(work):
+        require_new(output)  # another process may just have made it
+        known, added = set(train), []
+        for model in models:
+            say(f"{model.name} is {model.folder}, {model.translator.describe()}")
+            lines = list(dict.fromkeys([*(pair[model.backward] for pair in train), *extra[model.backward]]))
+            translations = translate(model, lines, work)
+            repeated = [line for line in lines for _ in range(model.search.n_best)]
+            sides = (translations, repeated) if model.backward else (repeated, translations)
+            pairs, ledgers[model.name] = new_pairs(known, zip(*sides, strict=True))
+            added += pairs
+        write_corpus(work / "corpus", corpus, [*train, *added], config)
+        require_new(output)
+        (work / "corpus").replace(output)
+        remove_ours(work)
+    say(f"Ready: {output}, with {len(train) + len(added):,} training pairs instead of {len(train):,}")
+    return ledgers
 
 
-def load(model: Model, options: Any) -> Translator:
-    """The model, with the decoding settings given; ValueError if it translates other languages."""
-    translator = Translator.load(model.folder, options.device, precision=options.precision)
-    wanted = (options.data.source, options.data.target)[:: -1 if model.backward else 1]
-    require(
-        translator.languages == wanted,
-        f"{model.folder} translates from {' to '.join(translator.languages)}, not from {' to '.join(wanted)}",
-    )
-    decoding = override_decoding(replace(translator.decoding, n_best=1), options)
-    # Samples are less probable than what is searched for: by that measure nearly all would be unsure.
-    translator.decoding = (
-        replace(decoding, n_best=decoding.samples, least_confidence=0.0) if decoding.samples else (decoding)
-    )
-    require(not decoding.shortlist or translator.shortlist is not None, f"{model.folder} has no shortlist")
-    return translator
+def require_new(output: Path) -> None:
+    require(not output.exists(), f"{output} exists already: name a new folder, or delete it")
 
 
-def translate(
-    translator: Translator, lines: Sequence[str], work: Path, model: Model, say: Callable[[str], None]
-) -> list[str]:
-    """The translations of each line, in order, `decoding.n_best` of each; one that can't be used is a tab and why.
-
-    What a file of the work folder has is not done again. Raises OSError, with its name, if it can't be written.
-    """
-    file = work / f"{fingerprint(translator, lines, model)}.txt"
-    n = translator.decoding.n_best
+def translate(model: Model, lines: Sequence[str], work: Path) -> list[str]:
+    """The `search.n_best` translations of each line, as `usable_text`; those in the work folder are not made again."""
+    file = work / f"{fingerprint(model, lines)}.txt"
+    n = model.search.n_best
     file.touch()
-    found = file.read_bytes().decode().split("\n")[:-1]  # a line that was cut off is made again, and so is its group
-    found = found[: len(found) // n * n]
-    os.truncate(file, sum(len(line.encode()) + 1 for line in found))
-    for start in range(len(found) // n, len(lines), CHUNK):
+    done = file.read_bytes().decode().split("\n")[:-1]  # without a line that was cut off, and then its whole group
+    done = done[: len(done) // n * n]
+    os.truncate(file, sum(len(line.encode()) + 1 for line in done))
+    for start in range(len(done) // n, len(lines), CHUNK):
         started = time.perf_counter()
-        n_best = translator.translate_n_best(lines[start : start + CHUNK])
-        texts = [usable(one) for some in n_best for one in (*some, *[None] * (n - len(some)))]
+        n_best = model.translator.translate_n_best(lines[start : start + CHUNK], model.search)
+        padded = ((*translations, *[None] * (n - len(translations))) for translations in n_best)
+        texts = [usable_text(translation) for translations in padded for translation in translations]
         try:
             with file.open("a", encoding="utf8", newline="") as output:
                 output.writelines(f"{text}\n" for text in texts)
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; the same command goes on from here", str(file)) from error
-        found += texts
-        seconds = time.perf_counter() - started
-        say(f"{model.name}: {len(found) // n:,} of {len(lines):,} lines, {len(n_best) / seconds:,.0f} a second")
-    return found
+        done += texts
+        speed = len(n_best) / (time.perf_counter() - started)
+        say(f"{model.name}: {len(done) // n:,} of {len(lines):,} lines, {speed:,.0f} a second")
+    return done
 
 
-def fingerprint(translator: Translator, lines: Sequence[str], model: Model) -> str:
-    """A hash of the model, the settings and the text: what the translations depend on."""
-    settings = asdict(translator.decoding)
-    del settings["batch_size"]  # which may have to be lowered, and changes rounding at most
-    digest = hashlib.sha256(sha256(model.folder / SUMS).encode())
-    digest.update(repr((translator.precision, sorted(settings.items()))).encode())
-    for line in lines:
-        digest.update(f"{line}\n".encode())
-    return digest.hexdigest()[:32]
+def fingerprint(model: Model, lines: Sequence[str]) -> str:
+    """A hash of all that translations depend on: the model, the settings and the text."""
+    settings = asdict(model.search) | {"batch_size": 0}  # which may have to be lowered, and changes rounding at most
+    all_settings = repr((sha256(model.folder / SUMS), model.translator.precision, sorted(settings.items())))
+    return hashlib.sha256("\n".join([all_settings, *lines]).encode()).hexdigest()[:32]
 
 
-def usable(translation: Translation | None) -> str:
-    """Its text; or a tab, which no text has, and what is wrong with it."""
+def usable_text(translation: Translation | None) -> str:
+    """The text of a translation, or a tab (which no text contains) and the reason why the text can't be used."""
     if translation is None or not translation.text:
         return "\tno translation"
     return f"\tflagged: {', '.join(translation.flags)}" if translation.flags else translation.text
 
 
 def new_pairs(known: set[Pair], pairs: Iterable[Pair]) -> tuple[list[Pair], Ledger]:
-    """The pairs that can be used and are not known, and what became of all. They are known then."""
+    """The usable pairs that are not in `known`, which are added to it, and the ledger of all pairs."""
     new, ledger = [], Ledger()
     for pair in pairs:
         ledger.read += 1
-        wrong = next((side[1:] for side in pair if side.startswith("\t")), "known already" if pair in known else "")
-        if wrong:
-            ledger.drop(wrong)
+        problem = next((side[1:] for side in pair if side.startswith("\t")), "known already" if pair in known else "")
+        if problem:
+            ledger.drop(problem)
         else:
             known.add(pair)
             new.append(pair)

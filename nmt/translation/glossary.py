@@ -1,114 +1,106 @@
-"""A glossary: which word or phrase of the source must become which in the translation.
+"""A glossary: how words and phrases of the source must be translated.
 
-A file has an entry a line: source TAB target. Several targets (inflections, synonyms) are parted by "|", or stand on
-lines of their own; one of them must occur. Both sides match as `nmt.decode.phrases` says: whole words, with * for
-any ending (or beginning). A source in lower case matches any case; where entries overlap in a line, the longest counts.
-Blank lines and lines that begin with # are comments.
+Each line of a file is an entry: source TAB target. Alternative targets (inflections, synonyms) are separated by "|", or
+are on lines of their own. Both sides match whole words (see `nmt.text.scripts.Phrase`), with * for any ending or
+beginning. A source in lower case matches any case; if entries overlap in a line, the longest counts. Blank lines and
+lines that begin with # are comments.
 """
 
 import codecs
 import re
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from nmt.config import require
+from nmt.fields import require
 from nmt.text.normalise import tidy
-from nmt.translation.request import Request, Term
+from nmt.text.scripts import UNSPACED, Phrase, phrase_text
+from nmt.translation.request import Term
 
-WORD = re.compile(r"\w+")
-# Letters of scripts that part no words: terms that begin with one are looked for at every place.
-UNPARTED = re.compile("[\u0e00-\u0edf\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+# Entries are indexed by runs of letters (as `nmt.text.scripts.is_letter`, but without marks).
+RUN = re.compile(rf"[^\W{UNSPACED}]+")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a glossary."""
+    """A phrase of the source, as written, and its alternative translations."""
 
     source: str
     targets: tuple[str, ...]
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        phrase = self.source.strip("*")
-        left = r"(?<!\w)" if phrase[0].isalnum() and not self.source.startswith("*") else ""
-        right = r"(?!\w)" if phrase[-1].isalnum() and not self.source.endswith("*") else ""
-        if UNPARTED.match(phrase):
-            left = right = ""
-        return re.compile(left + re.escape(phrase) + right, re.IGNORECASE if phrase == phrase.lower() else 0)
-
 
 @dataclass
 class Glossary:
-    """Entries, and how often each was found in what has been translated, and met."""
+    """Entries, and the numbers of lines in which each occurred, and in which the translation met it."""
 
     entries: list[Entry]
-    found: Counter[Entry] = field(default_factory=Counter)
+    occurred: Counter[Entry] = field(default_factory=Counter)
     met: Counter[Entry] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.patterns = [entry.pattern for entry in self.entries]
-        self.by_word: dict[str, list[int]] = {}
-        self.anywhere: list[int] = []
-        for i, entry in enumerate(self.entries):
-            word = WORD.search(entry.source)
-            if word is None or entry.source.startswith("*") or entry.source[:-1] == word[0] or UNPARTED.match(word[0]):
-                self.anywhere.append(i)
-            else:
-                self.by_word.setdefault(word[0].lower(), []).append(i)
+        self.by_run: defaultdict[str, list[tuple[Entry, Phrase]]] = defaultdict(list)
+        for entry in self.entries:
+            phrase = parse(entry.source)
+            self.by_run[index_run(phrase)].append((entry, phrase))
 
     @classmethod
     def load(cls, path: Path) -> "Glossary":
-        """Read a file. Raises ValueError, with its line, for what is no entry; OSError if it can't be read."""
+        """Read a file; ValueError for a line that is no entry, with its number."""
         entries: dict[str, Entry] = {}
         for number, raw in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
             line = raw.decode("utf-8", "replace")
             if not line.strip() or line.startswith("#"):
                 continue
             source, tab, target = line.partition("\t")
-            source, targets = tidy(source)[0], tuple(filter(None, (tidy(one)[0] for one in target.split("|"))))
+            source, targets = tidy(source)[0], tuple(filter(None, (tidy(phrase)[0] for phrase in target.split("|"))))
             good = tab and targets and "\t" not in target and "\ufffd" not in source + target
-            require(
-                bool(good) and all(one.strip("* ") for one in (source, *targets)),
-                f"{path}, line {number}: {line[:60]!r} is no entry: write source TAB target, or target|target",
-            )
+            good = good and all(map(phrase_text, (source, *targets)))
+            hint = "write source TAB target, or source TAB target|target"
+            require(bool(good), f"{path}, line {number}: {line[:60]!r} is no entry: {hint}")
             before = entries[source].targets if source in entries else ()
             entries[source] = Entry(source, tuple(dict.fromkeys((*before, *targets))))
-        require(bool(entries), f"{path} holds no entries: write source TAB target on each line")
+        require(bool(entries), f"{path} has no entries: write source TAB target on each line")
         return cls(list(entries.values()))
 
     def entries_in(self, text: str) -> dict[Entry, str]:
-        """The entries whose source stands in a line, in their order there; each with what stands there."""
-        words = dict.fromkeys(word.lower() for word in WORD.findall(text))
-        candidates = [*self.anywhere, *(i for word in words for i in self.by_word.get(word, []))]
-        matches = [(match.start(), match.end(), i) for i in candidates for match in self.patterns[i].finditer(text)]
-        taken: list[tuple[int, int, int]] = []
-        for start, end, i in sorted(matches, key=lambda match: (match[0] - match[1], match[0])):
-            if all(end <= other_start or start >= other_end for other_start, other_end, _ in taken):
-                taken.append((start, end, i))
-        found: dict[Entry, str] = {}
-        for start, end, i in sorted(taken):
-            found.setdefault(self.entries[i], text[start:end])
-        return found
+        """The entries that occur in a line, in their order there, each with the words of the line."""
+        runs = dict.fromkeys(["", *(run.casefold() for run in RUN.findall(text))])
+        candidates = [candidate for run in runs for candidate in self.by_run.get(run, ())]
+        places = [(start, end, entry) for entry, phrase in candidates for start, end in phrase.find(text)]
+        taken: list[tuple[int, int, Entry]] = []
+        for start, end, entry in sorted(places, key=lambda place: (place[0] - place[1], place[0])):
+            if all(end <= taken_start or start >= taken_end for taken_start, taken_end, _ in taken):
+                taken.append((start, end, entry))
+        words: dict[Entry, str] = {}
+        for start, end, entry in sorted(taken, key=lambda place: place[0]):
+            words.setdefault(entry, text[start:end])
+        return words
 
-    def apply(self, request: Request) -> Request:
-        """The request, with the terms that its text has as demands."""
-        found = self.entries_in(tidy(request.text)[0])
-        terms = tuple(Term(entry.targets, written) for entry, written in found.items())
-        return replace(request, must=(*request.must, *terms)) if terms else request
+    def terms_in(self, text: str) -> tuple[Term, ...]:
+        """The terms of the entries that occur in a line."""
+        return tuple(Term(entry.targets, words) for entry, words in self.entries_in(tidy(text)[0]).items())
 
     def count(self, source: str, translation: str) -> None:
-        """Note which entries a line had, and which of them its translation met."""
+        """Count the entries that occur in a line, and those that its translation meets."""
         for entry in self.entries_in(tidy(source)[0]):
-            self.found[entry] += 1
-            self.met[entry] += any(Entry(target, ()).pattern.search(translation) for target in entry.targets)
+            self.occurred[entry] += 1
+            self.met[entry] += any(any(parse(target).find(translation)) for target in entry.targets)
 
     def report(self) -> str:
-        """For the user: a line for each entry that was found, and a sum."""
-        lines = [
-            f"  {entry.source} → {' | '.join(entry.targets)}: {self.met[entry]} of {self.found[entry]}"
-            for entry in self.entries
-            if self.found[entry]
-        ]
-        total = f"Glossary: {self.met.total():,} of {self.found.total():,} terms met, of {len(lines)} entries"
+        """For the user: a line for each entry that occurred, and the total."""
+        occurred = [(entry, n) for entry in self.entries if (n := self.occurred[entry])]
+        lines = [f"  {e.source} → {' | '.join(e.targets)}: {self.met[e]} of {n}" for e, n in occurred]
+        total = f"Glossary: {self.met.total():,} of {self.occurred.total():,} terms met, of {len(lines)} entries"
         return "\n".join([total, *lines])
+
+
+def parse(written: str) -> Phrase:
+    return Phrase.parse(written, any_case=written == written.lower())
+
+
+def index_run(phrase: Phrase) -> str:
+    """A run of letters that every text with the phrase has as a whole run; empty if there is none."""
+    for run in RUN.finditer(phrase.text):
+        if (run.start() or phrase.left) and (run.end() < len(phrase.text) or phrase.right):
+            return run[0].casefold()
+    return ""

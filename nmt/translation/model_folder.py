@@ -1,6 +1,6 @@
-"""The model folder: a translator on disk, whole and movable. JSON and safetensors, nothing that runs when it is read.
+"""The model folder: a translator on disk, in files that hold no code: JSON, safetensors and SentencePiece models.
 
-config.json (settings, languages, vocabulary sizes), model.safetensors, shortlist.safetensors (perhaps), the
+config.json (settings, languages, vocabulary sizes), model.safetensors, shortlist.safetensors (optional), the
 SentencePiece model(s), README.md (the model card), and SHA256SUMS.
 """
 
@@ -8,30 +8,49 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from nmt import __version__
-from nmt.config import ModelConfig, SearchConfig, from_json, require
+from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.shortlist import Shortlist
+from nmt.fields import Probability, Size, check_bounds, from_json, require
 from nmt.files import SUMS, check_sums, whole_folder
-from nmt.model.encoder_decoder import Transformer
+from nmt.model.build import build_model
+from nmt.model.contract import Model
 from nmt.model.weights import read_tensors, set_weights, write_tensors
+from nmt.upgrade import FORMAT, take_format, upgrade_model_info
 
 SHORTLIST = "shortlist.safetensors"
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What training learned about a model besides its weights."""
+
+    longest_source: Size = 200
+    """Pieces of the longest source of the training text."""
+
+    least_confidence: Probability = 0.0
+    """A translation of lower confidence is flagged "unsure", as 1 in 200 of the validation text's are."""
+
+    def __post_init__(self) -> None:
+        check_bounds("facts", self)
+
+
+@dataclass(frozen=True)
 class ModelInfo:
-    """What a model folder's config.json says besides the sizes of the vocabularies."""
+    """What config.json says besides its format and the sizes of the vocabularies."""
 
     source: str
     target: str
     corpus: str
     model: ModelConfig
-    decoding: SearchConfig
+    search: SearchConfig
+    facts: Facts = Facts()
     version: str = __version__
 
 
@@ -43,9 +62,9 @@ def save_model(
     card: str,
     shortlist: Shortlist | None = None,
 ) -> None:
-    """Write a model folder, whole or not at all; OSError if the disk is full or may not be written to."""
+    """Write a model folder, whole or not at all."""
     sizes = {"src_vocab_size": tokenizer.src_vocab_size, "tgt_vocab_size": tokenizer.tgt_vocab_size}
-    config = json.dumps({**asdict(info), **sizes}, indent=2, ensure_ascii=False)
+    config = json.dumps({"format": FORMAT, **asdict(info), **sizes}, indent=2, ensure_ascii=False)
     with whole_folder(folder) as draft:
         (draft / "config.json").write_text(config + "\n", encoding="utf8")
         write_tensors(draft / "model.safetensors", {name: tensor.float() for name, tensor in weights.items()})
@@ -55,47 +74,46 @@ def save_model(
         (draft / "README.md").write_text(card, encoding="utf8")
 
 
-def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Transformer, Tokenizer, ModelInfo]:
-    """Check and load a model folder, in evaluation mode.
-
-    Raises:
-        ValueError: it is not a model folder, or a file is missing, altered or of an unknown shape.
-    """
-    if not (folder / SUMS).is_file():
-        hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
-        raise ValueError(f"{folder} is not a model folder: it has no {SUMS}{hint}")
+def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model, Tokenizer, ModelInfo]:
+    """Check and load a model folder, for evaluation; ValueError if it is none, or a file is missing or damaged."""
+    hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
+    require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     check_sums(folder, "config.json", "model.safetensors")
     tokenizer = Tokenizer.load(folder)
-    sizes = {"src_vocab_size": tokenizer.src_vocab_size, "tgt_vocab_size": tokenizer.tgt_vocab_size}
-    try:
-        raw = json.loads((folder / "config.json").read_text(encoding="utf8"))
-        settings = {"model": from_json(ModelConfig, raw["model"]), "decoding": from_json(SearchConfig, raw["decoding"])}
-        info = from_json(ModelInfo, {f.name: raw[f.name] for f in fields(ModelInfo)} | settings)
-        for name, size in sizes.items():
-            require(raw[name] == size, f"{name} is {raw[name]}, and the tokenizer has {size} pieces")
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"{folder / 'config.json'} is not one that nmt {__version__} knows: {error}") from error
-    model = Transformer(info.model, **sizes)
+    info, saved_sizes = read_info(folder / "config.json")
+    for name, saved in saved_sizes.items():
+        size = getattr(tokenizer, name)
+        require(saved == size, f"{folder / 'config.json'}: {name} is {saved!r}, but the tokenizer has {size} pieces")
+    model = build_model(info.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     set_weights(model, read_tensors(folder / "model.safetensors"), folder)
-    require(
-        all(bool(weight.isfinite().all()) for weight in model.parameters()),
-        f"the weights in {folder} are not all numbers: they are damaged, or training diverged",
-    )
+    finite = all(bool(weight.isfinite().all()) for weight in model.parameters())
+    require(finite, f"the weights in {folder} are not all numbers: they are damaged, or training diverged")
     return model.to(device).eval(), tokenizer, info
 
 
+def read_info(file: Path) -> tuple[ModelInfo, dict[str, Any]]:
+    """The info and the sizes of the vocabularies in config.json; ValueError if a newer nmt, or none, wrote the file."""
+    parts = {"model": ModelConfig, "search": SearchConfig, "facts": Facts}
+    try:
+        raw = json.loads(file.read_text(encoding="utf8"))
+        raw = upgrade_model_info(raw) if take_format(raw, file) == 1 else raw
+        sizes = {name: raw.pop(name) for name in ("src_vocab_size", "tgt_vocab_size")}
+        info = from_json(ModelInfo, raw | {name: from_json(kind, raw[name]) for name, kind in parts.items()})
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{file} can't be read by nmt {__version__}: {error}") from error
+    return info, sizes
+
+
 def load_shortlist(folder: Path, tokenizer: Tokenizer) -> Shortlist | None:
-    """That of a model folder, if it has one. Raises ValueError if it is damaged."""
+    """The shortlist of a model folder, if it has one; ValueError if it is damaged."""
     if not (folder / SHORTLIST).is_file():
         return None
     tensors = read_tensors(folder / SHORTLIST)
     dims = {f.name: dim for f, dim in zip(fields(Shortlist), (2, 1), strict=True)}
-    good = {name: tensor.dim() for name, tensor in tensors.items()} == dims and all(
-        tensor.dtype == torch.int32 and tensor.numel() and tensor.min() >= 0 and tensor.max() < tokenizer.tgt_vocab_size
-        for tensor in tensors.values()
-    )
-    require(
-        good and len(tensors["candidates_UC"]) == tokenizer.src_vocab_size,
-        f"{folder / SHORTLIST} doesn't fit the model: it is damaged, or another model's",
-    )
+    good = {name: tensor.dim() for name, tensor in tensors.items()} == dims
+    good = good and len(tensors["candidates_UC"]) == tokenizer.src_vocab_size
+    for ids in tensors.values():
+        good = good and ids.dtype == torch.int32 and ids.numel() > 0
+        good = good and int(ids.min()) >= 0 and int(ids.max()) < tokenizer.tgt_vocab_size
+    require(good, f"{folder / SHORTLIST} doesn't fit the model: it is damaged, or another model's")
     return Shortlist(**tensors)

@@ -1,4 +1,4 @@
-"""Cross-attention as a picture: where the model looked for each piece that it wrote."""
+"""Cross-attention as a picture: which source pieces the model looked at for each target piece."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,7 @@ COLOURS = np.array([[255, 255, 255], [158, 202, 225], [33, 113, 181], [8, 29, 88
 
 
 def attention_picture(weights_TS: Tensor, source: list[str], target: list[str]) -> NDArray[np.uint8]:
-    """Draw weights in [0, 1] as a grid, a row for each target piece and a column for each source piece.
-
-    Returns:
-        An image, shape (height, width, 3).
-    """
+    """Draw weights in [0, 1] as an image (height, width, 3): target pieces are rows, source pieces columns."""
     font = ImageFont.load_default(size=TEXT)
     source, target = ([piece.replace("▁", "_") for piece in side] for side in (source, target))  # the font lacks ▁
     left = MARGIN * 2 + int(max(font.getlength(piece) for piece in target))
@@ -36,7 +32,7 @@ def attention_picture(weights_TS: Tensor, source: list[str], target: list[str]) 
 
 
 def colours(weights_TS: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Weights in [0, 1] to colours (T, S, 3), linear between the stops of COLOURS."""
+    """Turn weights in [0, 1] into colours (T, S, 3), linear between the stops of COLOURS."""
     place = weights_TS.clip(0, 1) * (len(COLOURS) - 1)
     below = np.minimum(place.astype(int), len(COLOURS) - 2)
     share = (place - below)[..., None]

@@ -1,4 +1,4 @@
-"""What is asked for and what is found: a line with its demands, and a translation with all that is known of it."""
+"""Input and output of a translator: a line with its constraints, and a translation with its scores and flags."""
 
 import math
 from dataclasses import dataclass
@@ -9,33 +9,42 @@ from nmt.text.suspicions import Flag
 
 @dataclass(frozen=True)
 class Term:
-    """Words or phrases of which a translation must hold one (see `nmt.decode.phrases` for how they match)."""
+    """Alternative words or phrases: a translation must contain one (matched as `nmt.text.scripts.Phrase` says)."""
 
     targets: tuple[str, ...]
     source: str = ""
-    """What it translates, as the line has it: of several spans, the one with this must hold the term; empty: the first.
-    """
+    """The words of the line that the term translates. The span with these words (empty: the first) must contain it."""
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """A text that a translation begins with, terms that it has in any order, and phrases that it doesn't have."""
+
+    prefix: str = ""
+    must: tuple[Term, ...] = ()
+    must_not: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.prefix or self.must or self.must_not)
+
+    def joined(self, others: "Constraints") -> "Constraints":
+        return Constraints(self.prefix or others.prefix, self.must + others.must, self.must_not + others.must_not)
+
+
+NO_CONSTRAINTS = Constraints()
 
 
 @dataclass(frozen=True)
 class Request:
-    """A line, and what its translation must be like."""
+    """A line to translate."""
 
     text: str
-    prefix: str = ""
-    """The translation begins with this (see `SearchConfig.prefix_bias`)."""
-    must: tuple[Term, ...] = ()
-    must_not: tuple[str, ...] = ()
-    """Words and phrases that must not occur."""
-
-    @property
-    def demanding(self) -> bool:
-        return bool(self.prefix or self.must or self.must_not)
+    constraints: Constraints = NO_CONSTRAINTS
 
 
 @dataclass(frozen=True)
 class Part:
-    """What was found for one span of a line."""
+    """The source ids of one span of a line, and the hypothesis that was chosen for it."""
 
     source: tuple[int, ...]
     hypothesis: Hypothesis
@@ -46,40 +55,40 @@ class Translation:
     """One translation of a line."""
 
     text: str
-    """Without line breaks; empty for a blank line."""
+    """The translation, without line breaks; empty for a blank line."""
 
     score: float
-    """Length-normalised log-probability (see `nmt.decode.beam`); of a line cut into spans, their mean; 0 if blank."""
+    """Length-normalised log-probability (see `nmt.decode.beam`); for a line cut into spans, their mean; 0 if blank."""
 
     parts: tuple[Part, ...]
-    """One for each span that the line was cut into; none if it is blank."""
+    """One part for each span that the line was cut into; none if it is blank."""
 
     flags: tuple[Flag, ...] = ()
-    """What looks wrong with it (see `nmt.text.suspicions`), after all that was tried."""
+    """What looks wrong with the translation (see `nmt.text.suspicions`), after all attempts."""
 
     fallback: str = ""
-    """How it was found, if the first translation looked wrong."""
+    """The attempt that made the translation (see `nmt.translation.repair`), if the first one looked wrong."""
 
     links: tuple[tuple[int, int], ...] | None = None
-    """Its word alignment, if items were put back into it: then `parts` are those of the line without them."""
+    """Word alignment, if items were put back into the translation; `parts` are those of the line without items."""
 
     @property
     def log_prob(self) -> float:
-        """Natural logarithm of the probability of its pieces."""
+        """Natural logarithm of the probability of all pieces."""
         return math.fsum(part.hypothesis.log_prob for part in self.parts)
 
     @property
     def token_log_probs(self) -> list[float]:
-        """Of each piece, and of the EOS of each part."""
+        """Log-probability of each piece, and of the EOS of each part."""
         return [log_prob for part in self.parts for log_prob in part.hypothesis.token_log_probs]
 
     @property
     def confidence(self) -> float:
-        """Geometric mean of the probabilities of its pieces: 1 is certain; of a blank line 1."""
+        """Geometric mean of the probabilities of the pieces: 1 is certain; 1 for a blank line."""
         log_probs = self.token_log_probs
         return math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else 1.0
 
     @property
     def finished(self) -> bool:
-        """False: some part is as long as was allowed, and probably incomplete or a loop."""
+        """False if a part reached the length limit: it is probably incomplete or a loop."""
         return all(part.hypothesis.finished for part in self.parts)

@@ -1,28 +1,32 @@
-"""From lines to what the model reads: spans of pieces, none too long, in batches of like length.
+"""From the pieces of a line to what the model reads: spans, none too long, in padded batches of similar length.
 
-A line of more pieces than `split_above` is cut at every sentence end that leaves a span of SHORT_SENTENCE pieces or
-more, or of SHORTEST_SENTENCE where it is no abbreviation; what is longer than `limit` all the same, at the last space
-that fits; and text without spaces, between characters.
+A line of more pieces than `split_above` is cut at its sentence ends, if the span before has SHORT_SENTENCE pieces, or
+SHORTEST_SENTENCE if the end can't be an abbreviation. A sentence longer than `limit` is cut at the last space that
+fits, and text without spaces between characters.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
+from nmt.data.tokenizer import Tokenizer
+from nmt.text.scripts import Phrase, phrase_text
+from nmt.translation.request import NO_CONSTRAINTS, Constraints, Term
 from nmt.vocabulary import EOS, PAD
 
-# Of an over-long line, a sentence below this length stays with the next: it may be no sentence but an abbreviation.
-SHORT_SENTENCE = 10
 # A batch has at most this many source pieces for each of `batch_size` sentences, padding counted: memory stays bounded.
 BATCH_PIECES_PER_SENTENCE = 64
-
-# An end is certain after a mark other than the full stop, or after a word too long for an abbreviation; but not before
-# a small letter.
-SHORTEST_SENTENCE = 4
+# Fewest pieces of a halved span.
+SHORTEST_SPAN = 8
+# A shorter sentence is joined to the next, since its end may be an abbreviation. An end is certain after a mark other
+# than the full stop, or after a word too long for an abbreviation, unless a small letter follows.
+SHORT_SENTENCE, SHORTEST_SENTENCE = 10, 4
 CERTAIN_END = re.compile(
     "(?:[!?…]|(?<![^\\W_])[^\\W\\d_A-ZÄÖÜ]{4}[^\\W\\d_]*+[.]|(?<![^\\W\\d_])[^\\W\\d_]{5,}+[.])"
     "[\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*"
@@ -30,29 +34,51 @@ CERTAIN_END = re.compile(
 SENTENCE_END = re.compile("[.!?…][\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*")
 CONTINUATION_BYTE = re.compile("<0x[89AB][0-9A-F]>")
 
-
 Sentence = TypeVar("Sentence")
 
 
 @dataclass(frozen=True)
 class Span:
-    """A part of a line, as ids without EOS, and what its translation must be like."""
+    """A part of a line, as ids without EOS, and the constraints of its translation."""
 
     ids: tuple[int, ...]
-    prefix: tuple[int, ...] = ()
-    must: tuple[tuple[str, ...], ...] = ()
-    must_not: tuple[str, ...] = ()
-
-    @property
-    def demanding(self) -> bool:
-        return bool(self.prefix or self.must or self.must_not)
+    constraints: Constraints = NO_CONSTRAINTS
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
+def cut_line(
+    ids: list[int], constraints: Constraints, tokenizer: Tokenizer, *, limit: int, split_above: int, halved: bool
+) -> list[Span]:
+    """Cut the pieces of a line into spans of at most `limit` (no span if the line is blank); `halved`: half as long.
+
+    The prefix goes to the first span, and each term to the span with the words that it translates.
+    """
+    if not ids:
+        return []
+    ends = [len(ids)]
+    if halved or len(ids) > min(limit, split_above):
+        pieces = tokenizer.source_pieces(ids)
+        ends = cut_points(pieces, limit, split_above)
+        if halved:
+            longest = max(end - start for start, end in zip([0, *ends], ends, strict=False))
+            ends = cut_points(pieces, min(limit, max(SHORTEST_SPAN, longest // 2)), split_above=1)
+    parts = [tuple(ids[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+    if not constraints:
+        return [Span(part) for part in parts]
+    texts = tokenizer.decode_source(parts)
+    must: list[list[Term]] = [[] for _ in parts]
+    for term in constraints.must:
+        must[place_of(term.source, texts)].append(term)
+    return [
+        Span(part, Constraints("" if i else constraints.prefix, tuple(must[i]), constraints.must_not))
+        for i, part in enumerate(parts)
+    ]
+
+
 def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:
-    """Ends of the spans, each at most `limit` pieces, that a source is read in; [len(pieces)] if it is read whole."""
+    """The ends of the spans, each of at most `limit` pieces, that a line is cut into; [len(pieces)] if it isn't cut."""
     if len(pieces) <= min(limit, split_above):
         return [len(pieces)]
     text, ends, start = "".join(pieces), [], 0
@@ -73,29 +99,26 @@ def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:
 
 
 def last_break(pieces: list[str], start: int, stop: int) -> int:
-    """The last place in (start, stop] where a word begins; if there is none, where a character does."""
-    for i in range(stop, start, -1):
-        if pieces[i].startswith("▁"):
-            return i
-    for i in range(stop, start, -1):
-        if not CONTINUATION_BYTE.fullmatch(pieces[i]):
-            return i
-    return stop
+    """The last place in (start, stop] where a word begins or, if there is none, a character."""
+    places = range(stop, start, -1)
+    words = (i for i in places if pieces[i].startswith("▁"))
+    characters = (i for i in places if not CONTINUATION_BYTE.fullmatch(pieces[i]))
+    return next(chain(words, characters), stop)
 
 
 def place_of(phrase: str, texts: Sequence[str]) -> int:
-    """The first text that has the phrase as words, or else at all; 0 if none has it. Case is ignored."""
-    whole = re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE)
-    places = [i for i, text in enumerate(texts) if whole.search(text)] or [
-        i for i, text in enumerate(texts) if phrase.casefold() in text.casefold()
-    ]
-    return places[0] if places else 0
+    """The index of the first text with the phrase, preferably as whole words; 0 if none has it. Case is ignored."""
+    if not phrase_text(phrase):
+        return 0
+    words = Phrase.parse(phrase, any_case=True)
+    forms = (words, replace(words, left=False, right=False))
+    return next((i for form in forms for i, text in enumerate(texts) if any(form.find(text))), 0)
 
 
 def make_batches(
     sentences: Iterable[Sentence], batch_size: int, length: Callable[[Sentence], int]
 ) -> Iterator[list[Sentence]]:
-    """Sentences of like length, in pieces, together, longest first; at most `batch_size`, and bounded in pieces."""
+    """Batches of sentences of similar length, longest first: at most `batch_size` sentences, and bounded in pieces."""
     batch: list[Sentence] = []
     for sentence in sorted(sentences, key=length, reverse=True):
         longest = length(batch[0]) if batch else 0
@@ -109,7 +132,6 @@ def make_batches(
 
 def pad(sentences: Iterable[Iterable[int]], device: torch.device) -> tuple[Tensor, Tensor]:
     """Ids (B, S), each sentence with EOS, and the mask (B, S) that is True at real positions."""
-    with_eos = [[*ids, EOS] for ids in sentences]
-    longest = max(map(len, with_eos))
-    ids_BS = torch.tensor([[*ids, *[PAD] * (longest - len(ids))] for ids in with_eos], device=device)
+    ids_BS = pad_sequence([torch.tensor([*ids, EOS]) for ids in sentences], batch_first=True, padding_value=PAD)
+    ids_BS = ids_BS.to(device)
     return ids_BS, ids_BS != PAD

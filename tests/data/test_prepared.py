@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data import prepared as module
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora import Corpus, load_corpus
-from nmt.data.prepared import Prepared, is_prepared, prepare, prepare_run
+from nmt.data.prepared import Prepared, prepare, read_record, require_own_run_folder
 from nmt.prepare import main
 
 WORDS = ["Hund dog", "Katze cat", "Haus house", "Baum tree", "Straße street", "Kind child", "Fluss river", "Berg hill"]
@@ -34,9 +36,9 @@ def corpus() -> Corpus:
     ]
     val, test = pairs("val", 8), pairs("test", 8)
     ledgers = {
-        "train": Ledger(read=len(train) + 1, dropped={"a side is blank": 1}, first={"a side is blank": 7}),
+        "train": Ledger(read=len(train) + 1, dropped=Counter({"a side is blank": 1}), first={"a side is blank": 7}),
         "val": Ledger(read=8),
-        "test": Ledger(read=9, dropped={"a side is blank": 1}),
+        "test": Ledger(read=9, dropped=Counter({"a side is blank": 1})),
     }
     return Corpus("mine", train, val, {"test": test}, ledgers, ["mine has a note."])
 
@@ -49,12 +51,8 @@ def config(runs: Path, **data: object) -> Config:
     )
 
 
-def silent(_: str) -> None:
-    pass
-
-
 def test_every_training_pair_is_kept_or_dropped_for_its_cause(tmp_path: Path) -> None:
-    prepared = prepare(corpus(), config(tmp_path), tmp_path / "run", silent)
+    prepared = prepare(corpus(), config(tmp_path), tmp_path / "run")
     assert prepared.train == pairs("eins")
     ledger = prepared.ledgers["train"]
     assert ledger.dropped == {
@@ -76,14 +74,14 @@ def test_val_and_test_text_is_never_filtered(tmp_path: Path) -> None:
         {"test": [("c", "d" * 5000)] * 2},
         {"train": Ledger(read=60), "val": Ledger(read=2), "test": Ledger(read=2)},
     )
-    prepared = prepare(long, config(tmp_path), tmp_path / "run", silent)
+    prepared = prepare(long, config(tmp_path), tmp_path / "run")
     assert prepared.val == long.val
     assert prepared.tests == long.tests
 
 
 def test_the_folder_holds_what_was_prepared(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "mine"
-    prepared = prepare(corpus(), config(tmp_path), folder, silent)
+    prepared = prepare(corpus(), config(tmp_path), folder)
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == [
         "data/corpus.json",
         "data/test.src",
@@ -93,47 +91,49 @@ def test_the_folder_holds_what_was_prepared(tmp_path: Path) -> None:
         "data/val.src",
         "data/val.tgt",
         "ledger.json",
+        "tokenizer/.nmt",
         "tokenizer/joint.model",
     ]
     assert (folder / "data" / "val.tgt").read_bytes() == "".join(f"{en}\n" for _, en in prepared.val).encode()
     loaded = Prepared.load(folder)
-    for part in ("folder", "corpus", "train", "val", "tests", "ledgers", "notes"):
+    for part in ("folder", "name", "train", "val", "tests", "ledgers", "notes"):
         assert getattr(loaded, part) == getattr(prepared, part), part
-    assert loaded.corpus == "mine"
+    assert loaded.name == "mine"
     assert loaded.tokenizer.encode_source(["Straße"]) == prepared.tokenizer.encode_source(["Straße"])
 
 
 def test_preparing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        prepare(corpus(), config(tmp_path), tmp_path / name, silent)
+        prepare(corpus(), config(tmp_path), tmp_path / name)
     for path in (tmp_path / "one").rglob("*.*"):
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
 
 
-def test_notes_are_said_and_kept(tmp_path: Path) -> None:
-    said: list[str] = []
+def test_notes_are_said_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     large = config(tmp_path)
     object.__setattr__(large.tokenizer, "vocab_size", 8000)
-    prepared = prepare(corpus(), large, tmp_path / "run", said.append)
+    prepared = prepare(corpus(), large, tmp_path / "run")
     assert prepared.notes[0] == "mine has a note."
     assert "fewer than tokenizer.vocab_size, 8,000" in prepared.notes[1]
-    assert set(prepared.notes) <= set(said)
+    assert set(prepared.notes) <= set(capsys.readouterr().err.splitlines())
 
 
 # Finished and unfinished folders
 
 
-def test_a_finished_folder_is_returned_at_once_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = prepare(corpus(), config(tmp_path), tmp_path / "run", silent)
+def test_a_finished_folder_is_returned_at_once_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = prepare(corpus(), config(tmp_path), tmp_path / "run")
     monkeypatch.setattr(module, "train_tokenizer", None)
-    said: list[str] = []
-    again = prepare(corpus(), config(tmp_path), tmp_path / "run", said.append)
+    capsys.readouterr()
+    again = prepare(corpus(), config(tmp_path), tmp_path / "run")
     assert again.train == first.train
-    assert said == [f"{tmp_path / 'run'} is prepared already: 60 training pairs of mine"]
+    assert f"{tmp_path / 'run'} is prepared already: 60 training pairs of mine" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    "step", ["clean_train", "train_tokenizer", "_write_lines", "flush_to_disk", "move tokenizer", "move data"]
+    "step", ["clean_train", "train_tokenizer", "write_lines", "flush_to_disk", "move tokenizer", "move data"]
 )
 def test_a_preparation_that_was_interrupted_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
@@ -153,35 +153,39 @@ def test_a_preparation_that_was_interrupted_starts_again(
         else:
             patch.setattr(module, step, interrupt)
         with pytest.raises(KeyboardInterrupt):
-            prepare(corpus(), config(tmp_path), folder, silent)
-    assert not is_prepared(folder)
+            prepare(corpus(), config(tmp_path), folder)
+    assert read_record(folder) is None
     with pytest.raises(ValueError, match=r"is not prepared: run python -m nmt\.prepare"):
         Prepared.load(folder)
-    prepared = prepare(corpus(), config(tmp_path), folder, silent)
+    prepared = prepare(corpus(), config(tmp_path), folder)
     assert Prepared.load(folder).train == prepared.train
     assert sorted(path.name for path in folder.iterdir()) == ["data", "ledger.json", "tokenizer"]
 
 
 def test_what_else_is_in_the_folder_stays(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("name: mine")
-    prepare(corpus(), config(tmp_path), tmp_path, silent)
-    assert (tmp_path / "config.yaml").read_text() == "name: mine"
+    settings = "# Written by nmt 0.1.0.\nname: mine"
+    (tmp_path / "config.yaml").write_text(settings)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("mine")
+    prepare(corpus(), config(tmp_path), tmp_path)
+    assert (tmp_path / "config.yaml").read_text() == settings
+    assert (tmp_path / "mine" / "file").read_text() == "mine"
 
 
 def test_a_folder_prepared_with_other_settings_is_refused(tmp_path: Path) -> None:
-    prepare(corpus(), config(tmp_path), tmp_path / "run", silent)
+    prepare(corpus(), config(tmp_path), tmp_path / "run")
     with pytest.raises(ValueError, match=r"other settings: data\.max_ratio was 5\.0, is 3\.0\. Give the run another"):
-        prepare(corpus(), config(tmp_path, max_ratio=3.0), tmp_path / "run", silent)
+        prepare(corpus(), config(tmp_path, max_ratio=3.0), tmp_path / "run")
 
 
 def test_auto_and_the_name_of_what_it_came_to_are_the_same_corpus(tmp_path: Path) -> None:
-    prepare(corpus(), config(tmp_path, corpus="auto"), tmp_path / "run", silent)
-    assert prepare(corpus(), config(tmp_path, corpus="multi30k"), tmp_path / "run", silent).corpus == "mine"
+    prepare(corpus(), config(tmp_path, corpus="auto"), tmp_path / "run")
+    assert prepare(corpus(), config(tmp_path, corpus="multi30k"), tmp_path / "run").name == "mine"
 
 
 @pytest.mark.parametrize("names", [["train.src"], ["test.tgt"], ["val.src", "val.tgt"]])
 def test_a_folder_whose_text_was_changed_is_refused(tmp_path: Path, names: list[str]) -> None:
-    prepare(corpus(), config(tmp_path), tmp_path, silent)
+    prepare(corpus(), config(tmp_path), tmp_path)
     for name in names:
         path = tmp_path / "data" / name
         path.write_bytes(path.read_bytes() + b"one more\n")
@@ -189,17 +193,111 @@ def test_a_folder_whose_text_was_changed_is_refused(tmp_path: Path, names: list[
         Prepared.load(tmp_path)
 
 
+def test_a_record_without_a_format_number_loads_and_one_of_a_newer_nmt_is_refused(tmp_path: Path) -> None:
+    prepared = prepare(corpus(), config(tmp_path), tmp_path)
+    file = tmp_path / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    assert record["format"] == 2
+    file.write_text(json.dumps(record | {"format": 3}))
+    with pytest.raises(ValueError, match=r"corpus\.json has format 3, of a newer nmt: this one reads formats 1 to 2"):
+        Prepared.load(tmp_path)
+    del record["format"]
+    file.write_text(json.dumps(record))
+    assert Prepared.load(tmp_path).train == prepared.train
+    assert prepare(None, config(tmp_path), tmp_path).train == prepared.train
+
+
+# What is not the run's own
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def project(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, the current one, with a corpus in data/, a tokenizer in tokenizer/ and a README."""
+    project = tmp_path / "proj"
+    project.mkdir()
+    folder.rename(project / "data")
+    (project / "tokenizer").mkdir()
+    (project / "tokenizer" / "mine.txt").write_text("mine")
+    (project / "README").write_text("mine")
+    monkeypatch.chdir(project)
+    return project
+
+
+IN_PROJECT = ["--runs", "..", "--name", "proj", "--tokenizer.vocab_size", "320"]
+
+
+@pytest.mark.parametrize("corpus", ["data", "../proj/data/train", "link", "hub:data", "."])
+def test_a_corpus_where_the_run_will_be_is_refused_and_stays(
+    project: Path, capsys: pytest.CaptureFixture[str], corpus: str
+) -> None:
+    (project / "link").symlink_to(project / "data")
+    before = tree(project)
+    assert main(["--data.corpus", corpus, *IN_PROJECT]) == 2
+    assert "data.corpus is" in capsys.readouterr().err
+    assert tree(project) == before
+
+
+def test_a_tokenizer_where_the_run_will_be_is_refused_and_stays(project: Path, tmp_path: Path) -> None:
+    settings = Config(name="proj", runs="..", tokenizer=TokenizerConfig(folder=str(project / "tokenizer")))
+    before = tree(project)
+    with pytest.raises(ValueError, match=r"tokenizer\.folder is .*, but the run in \.\./proj keeps its own data/"):
+        prepare(None, settings, Path("..") / "proj")
+    assert tree(project) == before
+
+
+def test_a_folder_that_is_no_run_is_refused_and_stays(project: Path, tmp_path: Path) -> None:
+    (project / "data").rename(tmp_path / "elsewhere")
+    (project / "data").mkdir()
+    (project / "data" / "corpus.json").write_text('{"corpus": "mine"}')  # not as a run's
+    before = tree(project)
+    settings = Config(name="proj", runs="..", data=DataConfig(corpus=str(tmp_path / "elsewhere")))
+    with pytest.raises(ValueError, match=r"\.\./proj is not empty, and it isn't a run folder that nmt made"):
+        prepare(None, settings, Path("..") / "proj")
+    assert tree(project) == before
+
+
+@pytest.mark.parametrize("name", ["data", "tokenizer", ".preparing"])
+def test_a_folder_of_the_user_s_own_in_a_run_is_refused_and_stays(tmp_path: Path, name: str) -> None:
+    (tmp_path / "config.yaml").write_text("# Written by nmt 0.1.0.\n")
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "thesis").write_text("mine")
+    before = tree(tmp_path)
+    with pytest.raises(ValueError, match=rf"{name} is in the way, .* move it elsewhere"):
+        prepare(corpus(), config(tmp_path), tmp_path)
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("names", [[], [".lock"], [".lock", "config.yaml.partial"]])
+def test_a_folder_in_which_a_run_has_only_begun_is_its_own(tmp_path: Path, names: list[str]) -> None:
+    for name in names:
+        (tmp_path / name).touch()
+    require_own_run_folder(config(tmp_path), tmp_path)
+    require_own_run_folder(config(tmp_path), tmp_path / "new")
+
+
+def test_a_tokenizer_of_another_run_can_be_taken(tmp_path: Path) -> None:
+    first = prepare(corpus(), config(tmp_path), tmp_path / "first")
+    settings = replace(config(tmp_path), tokenizer=TokenizerConfig(folder=str(tmp_path / "first" / "tokenizer")))
+    second = prepare(corpus(), settings, tmp_path / "second")
+    assert second.tokenizer.same_as(first.tokenizer)
+    assert Prepared.load(tmp_path / "first").train == first.train
+
+
 # What cannot be prepared
 
 
 def test_a_corpus_of_which_nothing_is_left_says_where_it_went(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no training pair is left of 66: .*65 longer than 3 characters"):
-        prepare(corpus(), config(tmp_path, max_characters=3), tmp_path / "run", silent)
+        prepare(corpus(), config(tmp_path, max_characters=3), tmp_path / "run")
 
 
 def test_a_corpus_whose_pieces_are_all_too_many_says_so(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no training pair is left of 66: .* longer than 1 pieces"):
-        prepare(corpus(), config(tmp_path, max_pieces=1), tmp_path / "run", silent)
+        prepare(corpus(), config(tmp_path, max_pieces=1), tmp_path / "run")
 
 
 # From settings to a run
@@ -227,20 +325,11 @@ def counted_loads(monkeypatch: pytest.MonkeyPatch) -> list[DataConfig]:
     return loads
 
 
-@pytest.mark.parametrize(("name", "run"), [("", "de-en-mine"), ("experiment", "experiment")])
-def test_a_corpus_is_read_once_and_its_name_is_the_runs(
-    tmp_path: Path, folder: Path, counted_loads: list[DataConfig], name: str, run: str
-) -> None:
-    settings = Config(
-        name=name,
-        runs=str(tmp_path / "runs"),
-        data=DataConfig(corpus=str(folder)),
-        tokenizer=TokenizerConfig(vocab_size=320),
-    )
-    first = prepare_run(settings, silent)
-    again = prepare_run(settings, silent)
+def test_a_corpus_is_read_once(tmp_path: Path, folder: Path, counted_loads: list[DataConfig]) -> None:
+    settings = Config(data=DataConfig(corpus=str(folder)), tokenizer=TokenizerConfig(vocab_size=320))
+    first = prepare(None, settings, tmp_path / "run")
+    again = prepare(None, settings, tmp_path / "run")
     assert len(counted_loads) == 1
-    assert first.folder == again.folder == tmp_path / "runs" / run
     assert first.train == again.train == pairs("train")
 
 

@@ -234,7 +234,7 @@ def test_of_a_large_corpus_a_fixed_sample_is_used(train: Train, monkeypatch: pyt
     sampled = train()
     assert sampled.notes[0] == "The tokenizer is trained on a sample of 30 of the 64 pairs."
     assert sampled.source.serialized_model_proto() == train().source.serialized_model_proto()
-    chosen = module._sample(PAIRS, 30, [])
+    chosen = module.sample_pairs(PAIRS, 30, [])
     assert len(chosen) == 30
     assert list(chosen) == [pair for pair in PAIRS if pair in chosen] != PAIRS[:30]
 
@@ -267,13 +267,13 @@ def test_a_model_cut_anywhere_is_refused(train: Train, tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in [*range(0, len(whole) - 20, 97), len(whole) - 20]:
         path.write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"joint\.model is (empty|no SentencePiece model, or a damaged one)"):
+        with pytest.raises(ValueError, match=r"joint\.model is (empty|damaged or not a SentencePiece model)"):
             Tokenizer.load(tmp_path)
 
 
 def test_another_file_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "joint.model").write_text("the\nof\nand\n")
-    with pytest.raises(ValueError, match="is no SentencePiece model"):
+    with pytest.raises(ValueError, match="is damaged or not a SentencePiece model"):
         Tokenizer.load(tmp_path)
 
 
@@ -286,7 +286,7 @@ def test_a_model_with_other_special_ids_is_refused(tmp_path: Path) -> None:
         minloglevel=2,
     )
     assert SentencePieceProcessor(model_file=str(tmp_path / "joint.model")).pad_id() == -1
-    with pytest.raises(ValueError, match=r"pad at \(0, 1, 2, -1\), not at \(0, 1, 2, 3\)"):
+    with pytest.raises(ValueError, match=r"special ids .*'pad_id': -1}, not .*'pad_id': 3}"):
         Tokenizer.load(tmp_path)
 
 

@@ -27,9 +27,9 @@ def test_two_batches_run_at_once_each_with_its_share_of_the_threads() -> None:
         together.wait(10)
         return batch, torch.get_num_threads(), get_ident()
 
-    (one, threads, first), (two, _, second) = map_batches(work, [1, 2], CPU)
-    assert (one, two, threads) == (1, 2, 2)
-    assert first != second
+    (batch, threads, thread), (next_batch, _, next_thread) = map_batches(work, [1, 2], CPU)
+    assert (batch, next_batch, threads) == (1, 2, 2)
+    assert thread != next_thread
     assert torch.get_num_threads() == 4
 
 
@@ -39,7 +39,7 @@ def test_results_come_in_the_order_of_the_batches() -> None:
     assert map_batches(str, [1], CPU) == ["1"]
 
 
-def test_an_error_is_told_and_the_threads_are_restored() -> None:
+def test_an_error_is_raised_and_the_threads_are_restored() -> None:
     def work(batch: int) -> int:
         if batch == 3:
             raise ValueError("batch 3")

@@ -1,4 +1,4 @@
-"""Phrases that must occur do, those that must not don't, and neighbours without such demands are left as they are."""
+"""Phrases that must occur do, those that must not don't, and neighbours without constraints are left as they are."""
 
 import re
 
@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.config import ModelConfig, SearchConfig
+from nmt.config import DecodingPrecision, ModelConfig, SearchConfig
 from nmt.decode.beam import force_score, search
-from nmt.decode.hypothesis import Demands, Hypothesis
-from nmt.decode.phrases import Automaton, Surfaces
-from nmt.model.encoder_decoder import Transformer
-from nmt.model.incremental import IncrementalDecoder
+from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
+from nmt.decode.phrases import Automaton
+from nmt.decode.surfaces import Surfaces
+from nmt.model.build import build_model
+from nmt.model.contract import Model
+from nmt.model.precision import with_precision
 from nmt.vocabulary import EOS, PAD
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
@@ -24,9 +26,9 @@ seeds = st.integers(0, 2**16)
 words = st.text("abc", min_size=1, max_size=4)
 
 
-def random_model(seed: int) -> Transformer:
+def random_model(seed: int, vocab_size: int = len(PIECES)) -> Model:
     torch.manual_seed(seed)
-    model = Transformer(TINY, len(PIECES), len(PIECES)).eval()
+    model = build_model(TINY, vocab_size, vocab_size).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(1.5)
@@ -65,7 +67,7 @@ def test_phrases_that_must_occur_do_and_those_that_must_not_do_not(
         return  # they contradict each other
     options = SearchConfig(beam_size=beam_size, n_best=beam_size, max_length_ratio=ratio, no_repeat_ngram=no_repeat)
     model = random_model(seed)
-    (found,) = search(IncrementalDecoder(model), *batch([[5, 6]]), options, [Demands(phrases=automaton)])
+    (found,) = search(model, *batch([[5, 6]]), options, [CompiledConstraints(phrases=automaton)])
     assert found
     assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
     assert len({tuple(h.ids) for h in found}) == len(found)
@@ -78,38 +80,79 @@ def test_phrases_that_must_occur_do_and_those_that_must_not_do_not(
 
 @many
 @given(seed=seeds, must=words, beam_size=st.integers(1, 4))
-def test_a_demand_concerns_its_own_sentence_only(seed: int, must: str, beam_size: int) -> None:
-    decoder = IncrementalDecoder(random_model(seed))
+def test_a_constraint_concerns_its_own_sentence_only(seed: int, must: str, beam_size: int) -> None:
+    decoder = random_model(seed)
     sources, options = [[5, 6, 7], [9], [10, 11]], SearchConfig(beam_size=beam_size)
-    demands = [Demands(), Demands(phrases=Automaton(SURFACES, [[must]], [])), Demands()]
-    together = search(decoder, *batch(sources), options, demands)
-    for source, demand, (best, *_) in zip(sources, demands, together, strict=True):
-        ((alone, *_),) = search(decoder, *batch([source]), options, [demand])
+    constraints = [
+        CompiledConstraints(),
+        CompiledConstraints(phrases=Automaton(SURFACES, [[must]], [])),
+        CompiledConstraints(),
+    ]
+    together = search(decoder, *batch(sources), options, constraints)
+    for source, constraint, (best, *_) in zip(sources, constraints, together, strict=True):
+        ((alone, *_),) = search(decoder, *batch([source]), options, [constraint])
         assert alone.ids == best.ids
 
 
 @many
 @given(seed=seeds, must=words, start=st.sampled_from(["▁a", "▁b", "▁c"]))
 def test_a_prefix_and_phrases_are_met_together(seed: int, must: str, start: str) -> None:
-    demands = [Demands((PIECES.index(start),), Automaton(SURFACES, [[must]], []))]
-    ((best,),) = search(IncrementalDecoder(random_model(seed)), *batch([[5, 6]]), SearchConfig(), demands)
+    constraints = [CompiledConstraints((PIECES.index(start),), Automaton(SURFACES, [[must]], []))]
+    ((best,),) = search(random_model(seed), *batch([[5, 6]]), SearchConfig(), constraints)
     assert PIECES[best.ids[0]] == start
     assert occurs(must, text(best))
 
 
+@many
+@given(seed=seeds, must=st.sampled_from([[], [["b"]], [["a"]]]), beam_size=st.integers(1, 4))
+def test_a_sentence_whose_constraints_cannot_be_met_has_no_hypotheses_and_its_neighbours_have_theirs(
+    seed: int, must: list[list[str]], beam_size: int
+) -> None:
+    decoder = random_model(seed)
+    sources, options = [[5, 6, 7], [9], [10, 11]], SearchConfig(beam_size=beam_size, n_best=beam_size)
+    prefix = tuple(PIECES.index(piece) for piece in ("▁b", "▁c", "▁b"))
+    constraints = [CompiledConstraints()] * 3
+    expected = search(decoder, *batch(sources), options)
+    constraints[1] = CompiledConstraints(prefix, Automaton(SURFACES, must, ["c"]))
+    first, cornered, last = search(decoder, *batch(sources), options, constraints)
+    assert cornered == []
+    for found, free in ((first, expected[0]), (last, expected[2])):
+        assert [h.ids for h in found] == [h.ids for h in free]
+        assert [h.score for h in found] == pytest.approx([h.score for h in free], abs=1e-4)
+
+
+NESTED = [[" ".join(["abc"] * n)] for n in range(1, 6)]  # together no longer than the last, one by one three times so
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize(
+    ("must", "must_not"), [([], ["a"]), ([], ["a b", "b c", "c"]), ([["b"]], ["a"]), (NESTED, ["b"])]
+)
+def test_however_long_hypotheses_grow_the_constraints_leave_them_a_way_to_end(
+    precision: DecodingPrecision, must: list[list[str]], must_not: list[str]
+) -> None:
+    pieces = [*PIECES, *(f"<0x{byte:02X}>" for byte in range(0x80, 0xF5))]
+    surfaces, unfinished = Surfaces(pieces), 0
+    for seed in range(8):
+        model = random_model(seed, len(pieces))
+        with torch.no_grad():
+            model.output.weight[EOS] *= 0.2
+        decoder = with_precision(model, precision)[0]
+        for beam_size, no_repeat in ((1, 0), (1, 1), (3, 2)):
+            options = SearchConfig(beam_size=beam_size, max_length_ratio=1.0, no_repeat_ngram=no_repeat)
+            constraints = [CompiledConstraints(phrases=Automaton(surfaces, must, must_not))]
+            ((best,),) = search(decoder, *batch([[5, 6]]), options, constraints)
+            unfinished += not best.finished
+    assert unfinished > 8
+
+
 def test_what_is_met_anyway_changes_nothing() -> None:
-    decoder, met = IncrementalDecoder(random_model(5)), 0
+    decoder, met = random_model(5), 0
     for first in range(4, len(PIECES)):
         ((free,),) = search(decoder, *batch([[first]]), SearchConfig(beam_size=4))
         for word in re.findall("[abc]+", text(free)):
-            demands = [Demands(phrases=Automaton(SURFACES, [[word]], []))]
-            ((best,),) = search(decoder, *batch([[first]]), SearchConfig(beam_size=4), demands)
+            constraints = [CompiledConstraints(phrases=Automaton(SURFACES, [[word]], []))]
+            ((best,),) = search(decoder, *batch([[first]]), SearchConfig(beam_size=4), constraints)
             met += 1
             assert best.score >= free.score - 1e-4 or occurs(word, text(best))
     assert met > 5
-
-
-def test_groups_and_phrases_are_not_combined() -> None:
-    demands = [Demands(phrases=Automaton(SURFACES, [["a"]], []))]
-    with pytest.raises(ValueError, match="beam_groups is 2"):
-        search(IncrementalDecoder(random_model(1)), *batch([[5]]), SearchConfig(beam_size=4, beam_groups=2), demands)

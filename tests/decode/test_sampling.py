@@ -10,10 +10,10 @@ from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
 from nmt.decode.beam import force_score
-from nmt.decode.hypothesis import FORBIDDEN
-from nmt.decode.sampling import draw, sample
-from nmt.model.encoder_decoder import Transformer
-from nmt.model.incremental import IncrementalDecoder
+from nmt.decode.hypothesis import FORBIDDEN_IDS
+from nmt.decode.sampling import sample, sample_pieces
+from nmt.model.build import build_model
+from nmt.model.contract import Model
 from nmt.vocabulary import EOS, PAD
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
@@ -21,9 +21,9 @@ seeds = st.integers(0, 2**16)
 many = settings(max_examples=15, deadline=None, derandomize=True)
 
 
-def random_model(seed: int, vocab_size: int = 30) -> Transformer:
+def random_model(seed: int, vocab_size: int = 30) -> Model:
     torch.manual_seed(seed)
-    model = Transformer(TINY, vocab_size, vocab_size).eval()
+    model = build_model(TINY, vocab_size, vocab_size).eval()
     with torch.no_grad():
         model.output.weight[EOS] *= 1.5
     return model
@@ -41,7 +41,7 @@ SOURCES = [[5, 6, 7, 8, 9], [4], [20, 21, 22], [9, 9, 9, 9], [11, 12]]
 @many
 @given(seed=seeds, order=st.permutations(range(5)), size=st.integers(1, 5), temperature=st.sampled_from([0.5, 1.5]))
 def test_samples_are_the_same_in_every_batch(seed: int, order: list[int], size: int, temperature: float) -> None:
-    model = IncrementalDecoder(random_model(seed))
+    model = random_model(seed)
     options = SearchConfig(samples=3, temperature=temperature, seed=seed)
     together = sample(model, *batch(SOURCES), options)
     for part in (order[i : i + size] for i in range(0, 5, size)):
@@ -49,8 +49,8 @@ def test_samples_are_the_same_in_every_batch(seed: int, order: list[int], size: 
             assert [h.ids for h in apart] == [h.ids for h in together[i]]
 
 
-def test_another_seed_draws_others() -> None:
-    model = IncrementalDecoder(random_model(1))
+def test_another_seed_samples_others() -> None:
+    model = random_model(1)
     one, two = (sample(model, *batch(SOURCES), SearchConfig(samples=4, seed=seed)) for seed in (1, 2))
     assert [[h.ids for h in found] for found in one] != [[h.ids for h in found] for found in two]
 
@@ -61,10 +61,10 @@ def test_another_seed_draws_others() -> None:
 def test_a_sample_has_the_score_that_the_model_gives_it_when_forced(seed: int, top_k: int, top_p: float) -> None:
     model = random_model(seed)
     options = SearchConfig(samples=4, top_k=top_k, top_p=top_p, temperature=0.8)
-    for found, source in zip(sample(IncrementalDecoder(model), *batch(SOURCES), options), SOURCES, strict=True):
+    for found, source in zip(sample(model, *batch(SOURCES), options), SOURCES, strict=True):
         limit = 2 * len(source) + 10
         for h in found:
-            assert not {*h.ids} & {*FORBIDDEN, EOS}
+            assert not {*h.ids} & {*FORBIDDEN_IDS, EOS}
             assert len(h.ids) <= limit
             assert h.finished == (len(h.ids) < limit)
             forced_T = force_score(model, *batch([source]), *batch([h.ids]))[0].tolist()
@@ -75,7 +75,7 @@ def test_a_sample_has_the_score_that_the_model_gives_it_when_forced(seed: int, t
 @given(seed=seeds, min_length=st.integers(0, 5), extra=st.integers(0, 4))
 def test_samples_keep_to_their_lengths(seed: int, min_length: int, extra: int) -> None:
     options = SearchConfig(samples=5, min_length=min_length, max_length=min_length + extra or 1)
-    for found in sample(IncrementalDecoder(random_model(seed)), *batch(SOURCES), options):
+    for found in sample(random_model(seed), *batch(SOURCES), options):
         assert all(min_length <= len(h.ids) <= options.max_length for h in found)
 
 
@@ -91,20 +91,20 @@ def test_samples_keep_to_their_lengths(seed: int, min_length: int, extra: int) -
         (SearchConfig(top_k=3, top_p=0.6, temperature=1.0), [4 / 7, 3 / 7, 0, 0]),
     ],
 )
-def test_pieces_are_drawn_as_often_as_they_are_likely(options: SearchConfig, expected: list[float]) -> None:
+def test_pieces_are_sampled_as_often_as_they_are_likely(options: SearchConfig, expected: list[float]) -> None:
     order = [2, 0, 3, 1]
     logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()[torch.tensor(order)]
     numbers = (torch.arange(10_000, dtype=torch.float64) + 0.5) / 10_000
-    drawn = draw(logits.expand(1, 10_000, 4), numbers[None], options)[0].tolist()
-    counts = Counter(order[i] for i in drawn)
+    sampled = sample_pieces(logits.expand(1, 10_000, 4), numbers[None], options)[0].tolist()
+    counts = Counter(order[i] for i in sampled)
     assert [counts[i] / 10_000 for i in range(4)] == pytest.approx(expected, abs=2e-4)
 
 
 @pytest.mark.parametrize("number", [0.0, 1 - 2**-53])
-def test_what_is_forbidden_is_never_drawn(number: float) -> None:
+def test_what_is_forbidden_is_never_sampled(number: float) -> None:
     logits = torch.tensor([[[-torch.inf, 1.0, -torch.inf, 0.0, -torch.inf]]])
     for options in (SearchConfig(), SearchConfig(top_k=4), SearchConfig(top_p=0.999), SearchConfig(min_p=0.1)):
-        assert int(draw(logits, torch.tensor([[number]], dtype=torch.float64), options)) in (1, 3)
+        assert int(sample_pieces(logits, torch.tensor([[number]], dtype=torch.float64), options)) in (1, 3)
 
 
 def test_broken_weights_are_named() -> None:
@@ -112,4 +112,4 @@ def test_broken_weights_are_named() -> None:
     with torch.no_grad():
         model.output.weight.fill_(torch.nan)
     with pytest.raises(ValueError, match="not numbers"):
-        sample(IncrementalDecoder(model), *batch([[4]]), SearchConfig(samples=2))
+        sample(model, *batch([[4]]), SearchConfig(samples=2))

@@ -9,37 +9,23 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
+from nmt.config import ModelConfig, SearchConfig
 from nmt.data.batches import Pairs, Sequences
-from nmt.data.tokenizer import train_tokenizer
 from nmt.decode import shortlist
 from nmt.decode.ensemble import Ensemble, EnsembleCache
-from nmt.decode.hypothesis import Decoder
 from nmt.decode.shortlist import CANDIDATES, ROUNDS, Shortlist, learn_shortlist, model_1
+from nmt.model.build import build_model
 from nmt.model.cache import DecoderCache
-from nmt.model.encoder_decoder import Transformer
-from nmt.model.incremental import IncrementalDecoder
-from nmt.model.precision import to_int8
+from nmt.model.contract import Decoder, Model
+from nmt.model.precision import with_precision
 from nmt.model.weights import write_tensors
 from nmt.translation.model_folder import ModelInfo, load_shortlist, save_model
-from nmt.translation.request import Request, Term
+from nmt.translation.request import Constraints, Request, Term
 from nmt.translation.spans import pad
 from nmt.translation.translator import Translator
+from tests.tiny import PAIRS, TINY
 
-TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32, tied_embeddings="none")
-PAIRS = [
-    ("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
-    ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
-]
 OPTIONS = SearchConfig(beam_size=3, max_length_ratio=0.5, batch_size=4, guard=False, shortlist=CANDIDATES)
-
-
-@pytest.fixture(scope="module")
-def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    tokenizer = train_tokenizer(PAIRS * 5, TokenizerConfig(vocab_size=340), folder, "de", "en")
-    torch.manual_seed(1)
-    return Translator(Transformer(TINY, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size), tokenizer, OPTIONS)
 
 
 def pairs(*sentences: tuple[list[int], list[int]]) -> Pairs:
@@ -110,7 +96,7 @@ def test_the_list_has_control_pieces_candidates_frequent_ones_and_perhaps_the_so
 @pytest.mark.parametrize("kind", ["fp32", "int8", "tied"])
 def test_a_restricted_decoder_gives_the_logits_of_its_pieces(kind: str) -> None:
     decoders = [
-        IncrementalDecoder(to_int8(model) if kind == "int8" else model)
+        with_precision(model, "int8")[0] if kind == "int8" else model
         for model in models(replace(TINY, tied_embeddings="three-way") if kind == "tied" else TINY)
     ]
     for tokens_N1, caches, some in steps_of_both(decoders[0]):
@@ -119,7 +105,7 @@ def test_a_restricted_decoder_gives_the_logits_of_its_pieces(kind: str) -> None:
 
 
 def test_a_restricted_ensemble_means_its_models_probabilities_of_the_pieces() -> None:
-    decoders = [IncrementalDecoder(model) for model in models(TINY)]
+    decoders = models(TINY)
     for tokens_N1, caches, some in steps_of_both(Ensemble(decoders)):
         own = caches[0].caches if isinstance(caches[0], EnsembleCache) else []
         apart = [
@@ -132,9 +118,9 @@ def test_a_restricted_ensemble_means_its_models_probabilities_of_the_pieces() ->
 PIECES = torch.tensor([0, 1, 2, 3, 9, 20, 21, 49])
 
 
-def models(config: ModelConfig) -> list[Transformer]:
+def models(config: ModelConfig) -> list[Model]:
     torch.manual_seed(2)
-    return [Transformer(config, 50, 50).eval() for _ in range(2)]
+    return [build_model(config, 50, 50).eval() for _ in range(2)]
 
 
 def steps_of_both(whole: Decoder) -> Iterator[tuple[Tensor, list[DecoderCache], Decoder]]:
@@ -148,26 +134,30 @@ def steps_of_both(whole: Decoder) -> Iterator[tuple[Tensor, list[DecoderCache], 
             yield torch.tensor(tokens)[:, None], caches, some
 
 
+def with_shortlist(translator: Translator, shortlist: Shortlist) -> Translator:
+    return Translator(translator.model, translator.tokenizer, OPTIONS, shortlist=shortlist)
+
+
 def test_a_list_of_all_pieces_changes_nothing_and_a_short_one_is_kept_to(translator: Translator) -> None:
     lines = [source for source, _ in PAIRS]
     size = translator.tokenizer.tgt_vocab_size
     nothing = torch.zeros(translator.tokenizer.src_vocab_size, CANDIDATES, dtype=torch.int32)
-    translator.shortlist = Shortlist(nothing, torch.arange(size, dtype=torch.int32))
-    plain = Translator(translator.model, translator.tokenizer, replace(OPTIONS, shortlist=0))
-    assert translator.translate(lines) == plain.translate(lines)
-    translator.shortlist = Shortlist(nothing, torch.arange(50, 60, dtype=torch.int32))
+    plain = replace(OPTIONS, shortlist=0)
+    whole = with_shortlist(translator, Shortlist(nothing, torch.arange(size, dtype=torch.int32)))
+    assert whole.translate(lines) == translator.translate(lines, plain)
+    short = with_shortlist(translator, Shortlist(nothing, torch.arange(50, 60, dtype=torch.int32)))
     own = {i for ids in translator.tokenizer.encode_source(lines) for i in ids}
-    for (best,) in translator.translate_n_best(lines):
+    for (best,) in short.translate_n_best(lines):
         assert set(best.parts[0].hypothesis.ids) <= own | set(range(50, 60))
-    demanding = [Request(lines[0], must=(Term(("coffee",)),)), Request(lines[0], prefix="Two")]
-    assert translator.translate(demanding) == plain.translate(demanding)
+    constrained = [Request(lines[0], Constraints(must=(Term(("coffee",)),))), Request(lines[0], Constraints("Two"))]
+    assert short.translate(constrained) == translator.translate(constrained, plain)
 
 
 def test_it_goes_into_the_model_folder_and_is_asked_for_by_name(translator: Translator, tmp_path: Path) -> None:
     found = learn_shortlist(
         pairs(([5, 6], [7, 8])), translator.tokenizer.src_vocab_size, translator.tokenizer.tgt_vocab_size
     )
-    info = ModelInfo("de", "en", "two pairs", TINY, OPTIONS)
+    info = ModelInfo("de", "en", "three pairs", TINY, OPTIONS)
     weights = dict(translator.model.named_parameters())
     save_model(tmp_path / "with", weights, translator.tokenizer, info, "", found)
     save_model(tmp_path / "without", weights, translator.tokenizer, info, "")
@@ -175,9 +165,8 @@ def test_it_goes_into_the_model_folder_and_is_asked_for_by_name(translator: Tran
     assert loaded.shortlist is not None
     assert loaded.shortlist.candidates_UC.equal(found.candidates_UC)
     assert loaded.translate(["Hund"])[0]
-    assert "shortlist 16" in loaded.describe()
-    with pytest.raises(ValueError, match="this model has none"):
-        Translator.load(tmp_path / "without", "cpu").translate(["Hund"])
+    with pytest.raises(ValueError, match=r"this model has no shortlist\.safetensors"):
+        Translator.load(tmp_path / "without", "cpu", precision="fp32").translate(["Hund"])
 
 
 @pytest.mark.parametrize(

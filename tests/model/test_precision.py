@@ -6,27 +6,28 @@ from torch import nn
 
 from nmt.config import DecodingPrecision, ModelConfig
 from nmt.model import precision as module
-from nmt.model.encoder_decoder import Transformer
-from nmt.model.incremental import IncrementalDecoder
-from nmt.model.precision import Int8Linear, with_precision
+from nmt.model.build import build_model
+from nmt.model.contract import Model
+from nmt.model.linear import Int8Linear
+from nmt.model.precision import with_precision
 
 WIDE = ModelConfig(d_model=64, n_heads=4, encoder_layers=2, decoder_layers=2, d_ff=128)
 
 
-def model() -> Transformer:
+def model() -> Model:
     torch.manual_seed(1)
-    return Transformer(WIDE, 600, 600).eval()
+    return build_model(WIDE, 600, 600).eval()
 
 
 @pytest.mark.parametrize(("name", "largest"), [("fp32", 1e-5), ("bf16", 0.1), ("int8", 0.1)])
 def test_logits_in_fewer_bits_are_near_those_in_32(
     name: DecodingPrecision, largest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr("nmt.model.linear.SMALL", 0)
     plain, ids = model(), torch.randint(4, 600, (6, 9))
     chosen, kept = with_precision(plain, name)
     assert kept == name
-    decoder = IncrementalDecoder(chosen)
+    decoder = chosen
     with torch.inference_mode():
         expected_BTV = plain(ids[:2], ids[:2] > 0, ids[2:4])
         cache = decoder.start(ids[:2], ids[:2] > 0, 9)
@@ -40,7 +41,7 @@ def test_int8_multiplies_integers_unless_that_takes_longer(monkeypatch: pytest.M
     int8, x = Int8Linear(layer), torch.randn(5, 64)
     with torch.inference_mode():
         assert torch.equal(int8(x), layer(x)), "320 × 32 products are few"
-        monkeypatch.setattr(module, "SMALL", 0)
+        monkeypatch.setattr("nmt.model.linear.SMALL", 0)
         error = (int8(x) - layer(x)).abs().mean() / layer(x).abs().mean()
     assert 0 < float(error) < 0.05
 
@@ -61,11 +62,11 @@ def test_auto_takes_what_the_machine_is_fast_in(
     instructions: dict[str, bool], int8: bool, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: instructions)
-    monkeypatch.setattr(module, "int8_is_there", lambda: int8)
+    monkeypatch.setattr(module, "has_int8", lambda: int8)
     assert with_precision(model(), "auto")[1] == expected
 
 
 def test_int8_where_there_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "int8_is_there", lambda: False)
-    with pytest.raises(ValueError, match="int8 is not there on cpu"):
+    monkeypatch.setattr(module, "has_int8", lambda: False)
+    with pytest.raises(ValueError, match="int8 is not available on cpu"):
         with_precision(model(), "int8")

@@ -7,17 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.text.suspicions import (
-    LOOP_CHARACTERS,
-    LOOP_WORDS,
-    WORD,
-    Flag,
-    chance,
-    encode,
-    has_row,
-    repeats_more,
-    suspicions,
-)
+from nmt.text.scripts import WORD
+from nmt.text.suspicions import LOOP_CHARACTERS, LOOP_WORDS, Flag, chance, encode, repeats, repeats_more, suspicions
 
 exactly = settings(derandomize=True, deadline=None, max_examples=50)
 
@@ -142,8 +133,8 @@ def test_texts_that_are_read_once_only_have_no_rows(unit: str, times: int, rest:
     text = unit * times + rest
     words, characters = encode(WORD.findall(text)), encode(text)
     assert repeats_more(text, 1, 1) == (
-        any(has_row(words, n, max(chance(n), 2)) for n in range(1, LOOP_WORDS + 1))
-        or any(has_row(characters, n, max(3, 12 // n)) for n in range(1, LOOP_CHARACTERS + 1))
+        any(repeats(words, n) > max(chance(n), 2) for n in range(1, LOOP_WORDS + 1))
+        or any(repeats(characters, n) > max(3, 12 // n) for n in range(1, LOOP_CHARACTERS + 1))
     )
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, hide_pieces, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.model.encoder_decoder import Transformer
+from nmt.model.build import build_model
+from nmt.model.contract import Model
 from nmt.training.finetuning import freeze, start_from
 from nmt.training.optim import make_optimizer
 from nmt.translation.model_folder import ModelInfo, save_model
@@ -29,12 +30,12 @@ def tokenizer(folder: Path, pairs: list[tuple[str, str]], joint: bool = True) ->
     return train_tokenizer(pairs, TokenizerConfig(vocab_size=40, byte_fallback=False, joint=joint), folder, "de", "en")
 
 
-def new_model(config: ModelConfig, words: Tokenizer, seed: int) -> Transformer:
+def new_model(config: ModelConfig, words: Tokenizer, seed: int) -> Model:
     torch.manual_seed(seed)
-    return Transformer(config, words.src_vocab_size, words.tgt_vocab_size).eval()
+    return build_model(config, words.src_vocab_size, words.tgt_vocab_size).eval()
 
 
-def folder_of(model: Transformer, words: Tokenizer, folder: Path) -> Path:
+def folder_of(model: Model, words: Tokenizer, folder: Path) -> Path:
     info = ModelInfo("de", "en", "test", model.config, SearchConfig())
     save_model(folder, dict(model.named_parameters()), words, info, "A test.\n")
     return folder
@@ -49,22 +50,26 @@ def test_with_the_same_vocabulary_the_new_model_is_the_old(tmp_path: Path, tied:
     model = new_model(replace(config, dropout=0.3), words, 2)
     start_from(model, words, folder)
     batch = make_batch(Pairs(Sequences.of([[5, 6]]), Sequences.of([[7, 8, 9]])), torch.tensor([0]))
-    one, other = (m(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT) for m in (old, model))
-    assert torch.equal(one, other)
+    expected, logits = (m(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT) for m in (old, model))
+    assert torch.equal(expected, logits)
 
 
 def test_with_a_new_vocabulary_shared_pieces_keep_their_embedding(tmp_path: Path) -> None:
     old_words = tokenizer(tmp_path / "old", PAIRS)
     words = tokenizer(tmp_path / "new", [*PAIRS[:8], *((f"das Pferd {n}", f"the zebra {n}") for n in range(9))])
     old, model = new_model(CONFIG, old_words, 1), new_model(CONFIG, words, 2)
-    first = model.tgt_embedding.weight.detach().clone()
+    first = model.get_parameter("tgt_embedding.weight").detach().clone()
     said = start_from(model, words, folder_of(old, old_words, tmp_path / "model"))
     kept = 0
     for i in range(words.tgt_vocab_size):
         there = old_words.target.piece_to_id(piece := words.target.id_to_piece(i))
-        expected = first[i] if old_words.target.id_to_piece(there) != piece else old.tgt_embedding.weight[there]
+        expected = (
+            first[i]
+            if old_words.target.id_to_piece(there) != piece
+            else old.get_parameter("tgt_embedding.weight")[there]
+        )
         kept += int(old_words.target.id_to_piece(there) == piece)
-        assert torch.equal(model.tgt_embedding.weight[i], expected), piece
+        assert torch.equal(model.get_parameter("tgt_embedding.weight")[i], expected), piece
     assert 10 < kept < words.tgt_vocab_size
     assert f"{kept} of {words.tgt_vocab_size} rows" in said
     assert torch.equal(
@@ -118,8 +123,8 @@ def test_the_passes_of_r_drop_hide_different_pieces() -> None:
     torch.manual_seed(1)
     ids = [list(range(4, 64))]
     twice = hide_pieces(make_batch(Pairs(Sequences.of(ids), Sequences.of(ids)), torch.arange(1)).repeated(2), 0.5)
-    one, other = twice.src_BS == UNK
-    assert not one.equal(other)
-    assert one.any()
-    assert other.any()
+    first, second = twice.src_BS == UNK
+    assert not first.equal(second)
+    assert first.any()
+    assert second.any()
     assert twice.tgt_out_BT[0].equal(twice.tgt_out_BT[1])

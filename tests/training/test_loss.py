@@ -1,4 +1,7 @@
-"""The fused loss is PyTorch's, in value and gradient; the learning rate and the decay groups are the stated ones."""
+"""The fused loss is PyTorch's, in value and gradient, and R-Drop's is the one of its paper."""
+
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -6,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from nmt.config import ModelConfig, TrainingConfig
-from nmt.model.encoder_decoder import Transformer
+from nmt.data.batches import make_batch
 from nmt.training import loss as module
-from nmt.training.loss import cross_entropy
-from nmt.training.optim import learning_rate, make_optimizer
+from nmt.training.data import TrainingData
+from nmt.training.loss import Learner, Loss, cross_entropy
+from tests.training.reversal import NO_DROPOUT, new_trainer
 
 
 @given(st.integers(1, 40), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 99), st.sampled_from([7, 64, 1 << 21]))
@@ -51,6 +54,16 @@ def test_r_drop_is_its_formula(n: int, label_smoothing: float, seed: int, chunk:
         torch.testing.assert_close(mine, expected, atol=1e-4, rtol=1e-4)
 
 
+def test_evaluation_mode_has_no_dropout_and_no_r_drop(data: TrainingData, tmp_path: Path) -> None:
+    trainer = new_trainer(data, tmp_path, r_drop=5.0, word_dropout=0.5)
+    noisy = Learner(trainer.model, trainer.config, trainer.numerics).eval()
+    plain = Learner(trainer.model, replace(trainer.config, r_drop=0.0, word_dropout=0.0), trainer.numerics).eval()
+    batch = make_batch(data.train, torch.arange(10))
+    with torch.no_grad():
+        assert float(noisy(batch).smoothed) == float(noisy(batch).smoothed) == float(plain(batch).smoothed)
+        assert float(noisy.train()(batch).smoothed) > 1.01 * float(plain(batch).smoothed)
+
+
 def test_a_certain_model_has_no_infinite_loss() -> None:
     states = torch.tensor([[1000.0, 0.0], [0.0, 1000.0]])
     loss = cross_entropy(states[None], torch.eye(2), torch.tensor([0, 0]), 0.1)
@@ -58,23 +71,22 @@ def test_a_certain_model_has_no_infinite_loss() -> None:
     assert loss.smoothed.isfinite()
 
 
-def test_the_rate_rises_linearly_then_follows_its_schedule() -> None:
-    config = TrainingConfig(learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="inverse-sqrt")
-    assert [learning_rate(s, config) for s in (1, 50, 100, 400)] == pytest.approx([0.01, 0.5, 1.0, 0.5])
-    cosine = TrainingConfig(
-        learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="cosine", min_learning_rate=0.2
-    )
-    assert [learning_rate(s, cosine) for s in (50, 100, 600, 1100, 2000)] == pytest.approx([0.5, 1.0, 0.6, 0.2, 0.2])
-    constant = TrainingConfig(learning_rate=1.0, warmup_steps=0, schedule="constant")
-    assert [learning_rate(s, constant) for s in (1, 10**6)] == [1.0, 1.0]
+@pytest.mark.parametrize(("dropout", "apart"), [(0.0, False), (0.3, True)])
+def test_r_drop_compares_two_dropouts(data: TrainingData, tmp_path: Path, dropout: float, apart: bool) -> None:
+    trainer = new_trainer(data, tmp_path, replace(NO_DROPOUT, dropout=dropout))
+    learner = Learner(trainer.model, trainer.config, trainer.numerics).train()
+    batch = make_batch(data.train, torch.arange(10))
 
+    def loss_with(r_drop: float) -> Loss:
+        torch.manual_seed(1)
+        learner.config = replace(trainer.config, r_drop=r_drop)
+        loss: Loss = learner(batch)
+        return loss
 
-def test_only_matrices_decay() -> None:
-    model = Transformer(ModelConfig(d_model=8, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=8), 20, 20)
-    optimizer = make_optimizer(model, TrainingConfig(weight_decay=0.3))
-    names = {id(p): name for name, p in model.named_parameters()}
-    groups = {group["weight_decay"]: {names[id(p)] for p in group["params"]} for group in optimizer.param_groups}
-    assert set().union(*groups.values()) == set(names.values())
-    assert all(name.endswith("weight") and "norm" not in name and "embedding" not in name for name in groups[0.3])
-    assert "tgt_embedding.weight" in groups[0.0]
-    assert {n for n in names.values() if n.endswith("bias")} <= groups[0.0]
+    plain, weak, strong = map(loss_with, (0.0, 1e-6, 5.0))
+    assert float(strong.nll) == pytest.approx(float(weak.nll))
+    if apart:
+        assert float(strong.smoothed.detach()) > 1.01 * float(weak.smoothed.detach())
+    else:
+        for loss in (weak, strong):
+            assert float(loss.smoothed.detach()) == pytest.approx(float(plain.smoothed.detach()))

@@ -8,8 +8,8 @@ import torch
 
 from nmt.config import ModelConfig, TrainingConfig
 from nmt.data.batches import Pairs, Plan, Sequences
+from nmt.model.build import build_model
 from nmt.model.device import choose_numerics
-from nmt.model.encoder_decoder import Transformer
 from nmt.training.loss import Learner
 from nmt.training.memory import find_batch_tokens, is_out_of_memory, memory_available, tokens_per_second
 
@@ -19,7 +19,7 @@ Speed = Callable[[int], float | None]
 @pytest.fixture
 def learner() -> Learner:
     config = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=16)
-    return Learner(Transformer(config, 50, 50), TrainingConfig(), choose_numerics("cpu", "fp32"))
+    return Learner(build_model(config, 50, 50), TrainingConfig(), choose_numerics("cpu", "fp32"))
 
 
 def some_pairs(n: int, length: int) -> Pairs:

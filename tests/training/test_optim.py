@@ -1,4 +1,4 @@
-"""Muon: orthogonal steps, fused matrices taken apart, AdamW for the rest. AdamW's own groups."""
+"""Muon: orthogonal steps, fused matrices split, AdamW for the rest. Decay groups, learning rate, moving average."""
 
 import math
 
@@ -7,9 +7,10 @@ import torch
 from torch import nn
 
 from nmt.config import ModelConfig, TrainingConfig
-from nmt.model.encoder_decoder import Transformer
+from nmt.model.build import build_model
+from nmt.model.contract import Model
 from nmt.training.finetuning import freeze
-from nmt.training.optim import Muon, make_optimizer, orthogonal
+from nmt.training.optim import Muon, learning_rate, make_optimizer, orthogonal, update_average
 
 MODEL = ModelConfig(
     d_model=16, n_heads=4, n_kv_heads=2, encoder_layers=1, decoder_layers=1, d_ff=24, activation="swiglu"
@@ -31,9 +32,9 @@ def test_singular_values_come_near_one(shape: tuple[int, int, int]) -> None:
     assert torch.equal(orthogonal(torch.zeros(1, 3, 3)), torch.zeros(1, 3, 3))
 
 
-def with_gradients(settings: TrainingConfig) -> tuple[Transformer, torch.optim.Optimizer]:
+def with_gradients(settings: TrainingConfig) -> tuple[Model, torch.optim.Optimizer]:
     torch.manual_seed(1)
-    model = Transformer(MODEL, 30, 30)
+    model = build_model(MODEL, 30, 30)
     for p in model.parameters():
         p.grad = torch.randn_like(p)
     return model, make_optimizer(model, settings)
@@ -62,8 +63,8 @@ def test_each_matrix_of_a_fused_one_takes_a_step_of_its_own() -> None:
 def test_every_learned_parameter_moves_once() -> None:
     for optimizer_name in ("adamw", "muon"):
         torch.manual_seed(1)
-        model = Transformer(MODEL, 30, 30)
-        model.encoder.requires_grad_(False)
+        model = build_model(MODEL, 30, 30)
+        freeze(model, ("encoder",))
         for p in model.parameters():
             p.grad = torch.randn_like(p) if p.requires_grad else None
         before = [p.detach().clone() for p in model.parameters()]
@@ -78,7 +79,7 @@ def test_every_learned_parameter_moves_once() -> None:
 
 
 def test_muon_without_a_matrix_is_adamw() -> None:
-    model = Transformer(ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=16), 30, 30)
+    model = build_model(ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=16), 30, 30)
     freeze(model, ("encoder", "decoder"))
     optimizer = make_optimizer(model, TrainingConfig(optimizer="muon"))
     assert isinstance(optimizer, torch.optim.AdamW)
@@ -92,5 +93,36 @@ def test_muon_and_its_adamw_hold_one_state() -> None:
     optimizer.step()
     kinds = {frozenset(optimizer.state[p]) for p in model.parameters()}
     assert kinds == {frozenset({"momentum"}), frozenset({"step", "exp_avg", "exp_avg_sq"})}
-    assert isinstance(model.src_embedding, nn.Embedding)
-    assert "exp_avg" in optimizer.state[model.src_embedding.weight]
+    assert "exp_avg" in optimizer.state[model.get_parameter("tgt_embedding.weight")]
+
+
+def test_a_moving_average_forgets_at_its_decay() -> None:
+    model, average = nn.Linear(1, 1), nn.Linear(1, 1)
+    nn.init.constant_(model.weight, 1.0)
+    nn.init.constant_(average.requires_grad_(False).weight, 0.0)
+    update_average(average, model, decay=0.75, step=1)
+    assert float(average.weight) == pytest.approx(1 - 2 / 11), "at first it forgets faster"
+    update_average(average, model, decay=0.75, step=1_000_000)
+    assert float(average.weight) == pytest.approx(1 - 2 / 11 * 0.75)
+
+
+def test_the_rate_rises_linearly_then_follows_its_schedule() -> None:
+    config = TrainingConfig(learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="inverse-sqrt")
+    assert [learning_rate(s, config) for s in (1, 50, 100, 400)] == pytest.approx([0.01, 0.5, 1.0, 0.5])
+    cosine = TrainingConfig(
+        learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="cosine", min_learning_rate=0.2
+    )
+    assert [learning_rate(s, cosine) for s in (50, 100, 600, 1100, 2000)] == pytest.approx([0.5, 1.0, 0.6, 0.2, 0.2])
+    constant = TrainingConfig(learning_rate=1.0, warmup_steps=0, schedule="constant")
+    assert [learning_rate(s, constant) for s in (1, 10**6)] == [1.0, 1.0]
+
+
+def test_only_matrices_decay() -> None:
+    model = build_model(ModelConfig(d_model=8, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=8), 20, 20)
+    optimizer = make_optimizer(model, TrainingConfig(weight_decay=0.3))
+    names = {id(p): name for name, p in model.named_parameters()}
+    groups = {group["weight_decay"]: {names[id(p)] for p in group["params"]} for group in optimizer.param_groups}
+    assert set().union(*groups.values()) == set(names.values())
+    assert all(name.endswith("weight") and "norm" not in name and "embedding" not in name for name in groups[0.3])
+    assert "tgt_embedding.weight" in groups[0.0]
+    assert {n for n in names.values() if n.endswith("bias")} <= groups[0.0]

@@ -1,12 +1,24 @@
-"""A glossary's terms are found where they stand, become demands, and are counted."""
+"""Entries of a glossary are found by the words of a line, become constraints, and are counted."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from nmt.decode.phrases import Automaton
+from nmt.decode.surfaces import Surfaces
 from nmt.translation.glossary import Entry, Glossary
-from nmt.translation.request import Request, Term
+from nmt.translation.request import Term
+from nmt.translation.spans import place_of
+
+BYTES = Surfaces(["<unk>", "<s>", "</s>", "<pad>", *(f"<0x{byte:02X}>" for byte in range(256))])
+# Half-width katakana, Tibetan, Thai, Han, kana, Hangul, combining marks, digits, joiners, other letters, and signs.
+NASTY = "ｶﾞデカཀིกั日かー한ﾡ\u0301\u30991١²_\u200d\u00adaaüжन .-*\u00a0’😀\ufe0f"
+nasty_phrases = st.tuples(
+    st.sampled_from(["", "", "*"]), st.text(NASTY, max_size=3), st.sampled_from(["", "", "*"])
+).map("".join)
 
 
 def glossary(*entries: tuple[str, str]) -> Glossary:
@@ -30,6 +42,11 @@ def sources(found: Iterable[Entry]) -> list[str]:
         (["New York", "York"], "In New York", ["New York"]),
         (["b", "a"], "a b a", ["a", "b"]),
         (["犬"], "白い犬が走る", ["犬"]),
+        (["ｶﾒﾗ"], "デジｶﾒﾗ", ["ｶﾒﾗ"]),
+        (["དཔེ"], "སློབ་དཔེཆ", ["དཔེ"]),
+        (["नमस"], "नमस्ते", []),
+        (["New York"], "in New   York", ["New York"]),
+        (["a a"], "ba a a", ["a a"]),
         ([".NET", "C++"], "C++ und .NET.", ["C++", ".NET"]),
         (["Straße"], "Die Straße", ["Straße"]),
         (["x"], "", []),
@@ -39,10 +56,35 @@ def test_entries_are_found_as_whole_words_the_longest_first(entries: list[str], 
     assert sources(glossary(*((entry, "t") for entry in entries)).entries_in(line)) == expected
 
 
-def test_terms_become_demands_and_are_counted() -> None:
+@settings(max_examples=1000, deadline=None, derandomize=True)
+@given(written=nasty_phrases, text=st.text(NASTY, max_size=5), around=st.text(NASTY, max_size=2))
+def test_the_glossary_and_the_search_agree_on_where_a_phrase_occurs(written: str, text: str, around: str) -> None:
+    if not written.strip().strip("*").strip():
+        return
+    for line in (text, around + written.strip("*") + text):
+        found = written in sources(glossary((written, "t")).entries_in(line))
+        assert Automaton(BYTES, [[written]], []).accepts(line.encode()) == found
+        assert Automaton(BYTES, [], [written]).accepts(line.encode()) != found
+
+
+@pytest.mark.parametrize(
+    ("phrase", "texts", "place"),
+    [
+        ("Hund", ["Ein Hundehaus.", "Ein hund."], 1),
+        ("Hund", ["Eine Katze.", "Ein Hundehaus.", "Ein Haus."], 1),
+        ("ｶﾒﾗ", ["か", "デジｶﾒﾗ"], 1),
+        ("नमस", ["नमस्ते", "नमस"], 1),
+        ("Hund", ["Eine Katze."], 0),
+        ("", ["a", "b."], 0),
+    ],
+)
+def test_a_term_goes_to_the_part_of_a_line_that_has_its_source(phrase: str, texts: list[str], place: int) -> None:
+    assert place_of(phrase, texts) == place
+
+
+def test_terms_become_constraints_and_are_counted() -> None:
     words = glossary(("Hund", "dog|dogs"), ("Wiese", "meadow"), ("Katze", "cat"))
-    request = words.apply(Request("Der Hund auf der Wiese", must=(Term(("x",)),)))
-    assert request.must == (Term(("x",)), Term(("dog", "dogs"), "Hund"), Term(("meadow",), "Wiese"))
+    assert words.terms_in("Der Hund auf der Wiese") == (Term(("dog", "dogs"), "Hund"), Term(("meadow",), "Wiese"))
     words.count("Der Hund auf der Wiese", "The dogs on the field")
     words.count("Ein Hund", "A dog.")
     assert words.report() == (
@@ -50,9 +92,8 @@ def test_terms_become_demands_and_are_counted() -> None:
     )
 
 
-def test_a_term_names_what_stands_in_the_line() -> None:
-    request = glossary(("hund", "dog")).apply(Request("Hundehütte. HUND. Hund."))
-    assert request.must == (Term(("dog",), "HUND"),)
+def test_a_term_has_the_words_of_the_line() -> None:
+    assert glossary(("hund", "dog")).terms_in("Hundehütte. HUND. Hund.") == (Term(("dog",), "HUND"),)
 
 
 def test_a_file_has_comments_alternatives_and_any_line_ends(tmp_path: Path) -> None:
@@ -68,6 +109,7 @@ def test_a_file_has_comments_alternatives_and_any_line_ends(tmp_path: Path) -> N
         "\tdog",
         "*\tdog",
         "* *\tdog",
+        "*\u3000*\tdog",
         "Hund\t*",
         "Hund\t* *",
         "Hund\tdog\tx",
@@ -75,7 +117,7 @@ def test_a_file_has_comments_alternatives_and_any_line_ends(tmp_path: Path) -> N
         "Hund\t\ufffd",
     ],
 )
-def test_what_is_no_entry_is_named_with_its_line(line: str, tmp_path: Path) -> None:
+def test_a_line_that_is_no_entry_is_an_error_with_its_number(line: str, tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_text(f"Katze\tcat\n{line}\n")
     with pytest.raises(ValueError, match=r"g.tsv, line 2: .* is no entry"):
         Glossary.load(tmp_path / "g.tsv")
@@ -86,9 +128,9 @@ def test_targets_on_lines_of_their_own_are_alternatives(tmp_path: Path) -> None:
     assert Glossary.load(tmp_path / "g.tsv").entries == [Entry("Hund", ("dog", "dogs")), Entry("Katze", ("cat",))]
 
 
-def test_an_empty_file_is_no_glossary(tmp_path: Path) -> None:
+def test_a_file_without_entries_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_text("# nothing\n")
-    with pytest.raises(ValueError, match="holds no entries"):
+    with pytest.raises(ValueError, match="has no entries"):
         Glossary.load(tmp_path / "g.tsv")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,12 +12,9 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
-from nmt.data.tokenizer import train_tokenizer
 from nmt.files import check_sums, sha256, whole_folder
-from nmt.model.encoder_decoder import Transformer
 from nmt.model.weights import read_tensors, write_tensors
-from nmt.translation.model_folder import ModelInfo, load_model, save_model
+from nmt.translation.model_folder import load_model
 
 
 def test_a_folder_with_an_altered_or_missing_file_is_refused(tmp_path: Path) -> None:
@@ -31,6 +29,19 @@ def test_a_folder_with_an_altered_or_missing_file_is_refused(tmp_path: Path) -> 
     file.unlink()
     with pytest.raises(ValueError, match="weights is missing"):
         check_sums(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "..", "sub/file"])
+def test_hashes_of_files_outside_the_folder_are_refused_by_name(tmp_path: Path, name: str) -> None:
+    with whole_folder(tmp_path / "whole") as draft:
+        (draft / "weights").write_bytes(b"weights")
+    with (tmp_path / "whole" / "SHA256SUMS").open("a") as sums:
+        sums.write(f"deadbeef  {name}\n")
+    with pytest.raises(
+        ValueError, match=r"SHA256SUMS is damaged or was altered: a file name is '.*': it must be"
+    ) as error:
+        check_sums(tmp_path / "whole", "weights")
+    assert repr(name) in str(error.value)
 
 
 def test_another_folder_is_no_model_folder(tmp_path: Path) -> None:
@@ -60,6 +71,7 @@ def test_a_draft_that_fails_changes_nothing(tmp_path: Path) -> None:
     check_sums(target)
 
 
+@pytest.mark.slow
 def test_a_folder_is_there_after_a_crash_at_any_moment(tmp_path: Path) -> None:
     """The process ends, without a word, before each system call that changes the disk; a next attempt may fail too."""
     code = (
@@ -90,19 +102,9 @@ def test_a_folder_is_there_after_a_crash_at_any_moment(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def model_folder(tmp_path: Path) -> Path:
-    pairs = [("Der kleine Hund läuft.", "The little dog runs.")] * 5
-    tokenizer = train_tokenizer(pairs, TokenizerConfig(vocab_size=290), tmp_path / "tokenizer", "de", "en")
-    config = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32)
-    model = Transformer(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    save_model(
-        tmp_path / "model",
-        dict(model.named_parameters()),
-        tokenizer,
-        ModelInfo("de", "en", "x", config, SearchConfig()),
-        "",
-    )
-    return tmp_path / "model"
+def folder(model_folder: Path, tmp_path: Path) -> Path:
+    """A copy of a model folder, to be damaged."""
+    return shutil.copytree(model_folder, tmp_path / "model")
 
 
 def with_sums(folder: Path) -> Path:
@@ -119,44 +121,48 @@ def with_sums(folder: Path) -> Path:
         ("model", "d_model", "16"),
         ("model", "n_heads", True),
         ("model", "tied", 1),
-        ("decoding", "batch_size", 1.5),
-        ("decoding", "guard", "no"),
-        ("decoding", "mbr", "x"),
-        ("decoding", "beam_size", 0),
+        ("search", "batch_size", 1.5),
+        ("search", "guard", "no"),
+        ("search", "mbr", "x"),
+        ("search", "beam_size", 0),
+        ("facts", "least_confidence", 1.5),
+        ("facts", "longest_source", 0),
+        ("", "format", 3),
+        ("", "format", "2"),
         ("", "tgt_vocab_size", 10**13),
         ("", "src_vocab_size", "290"),
         ("", "source", 5),
         ("", "model", None),
     ],
 )
-def test_settings_that_can_t_be_are_named(model_folder: Path, section: str, name: str, value: Any) -> None:
-    assert load_model(with_sums(model_folder))
-    config = json.loads((model_folder / "config.json").read_text())
+def test_settings_that_can_t_be_are_named(folder: Path, section: str, name: str, value: Any) -> None:
+    assert load_model(with_sums(folder))
+    config = json.loads((folder / "config.json").read_text())
     (config[section] if section else config)[name] = value
-    (model_folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=r"config.json is not one that nmt") as error:
-        load_model(with_sums(model_folder))
-    assert (name if value is not None else "None stands where") in str(error.value)
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=name if value is not None else "None is not an object") as error:
+        load_model(with_sums(folder))
+    assert str(folder / "config.json") in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'"model"', b"[" * 100_000])
-def test_settings_that_are_no_json_are_refused_with_their_file(model_folder: Path, content: bytes) -> None:
-    (model_folder / "config.json").write_bytes(content)
-    with pytest.raises(ValueError, match=r"config.json is not one that nmt"):
-        load_model(with_sums(model_folder))
+def test_settings_that_are_no_json_are_refused_with_their_file(folder: Path, content: bytes) -> None:
+    (folder / "config.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"config.json can't be read by nmt"):
+        load_model(with_sums(folder))
 
 
 @pytest.mark.parametrize("damage", [lambda w: w * math.nan, lambda w: w * math.inf, lambda w: w.int()])
-def test_weights_that_are_no_numbers_are_refused(model_folder: Path, damage: Callable[[Tensor], Tensor]) -> None:
-    weights = read_tensors(model_folder / "model.safetensors")
+def test_weights_that_are_no_numbers_are_refused(folder: Path, damage: Callable[[Tensor], Tensor]) -> None:
+    weights = read_tensors(folder / "model.safetensors")
     name = min(weights)
-    write_tensors(model_folder / "model.safetensors", weights | {name: damage(weights[name])})
+    write_tensors(folder / "model.safetensors", weights | {name: damage(weights[name])})
     with pytest.raises(ValueError, match="the weights in"):
-        load_model(with_sums(model_folder))
+        load_model(with_sums(folder))
 
 
-def test_hashes_must_be_there(model_folder: Path) -> None:
+def test_hashes_must_be_there(folder: Path) -> None:
     for content in (b"", b"\xff"):
-        (model_folder / "SHA256SUMS").write_bytes(content)
+        (folder / "SHA256SUMS").write_bytes(content)
         with pytest.raises(ValueError, match=r"SHA256SUMS is damaged: it doesn't list config"):
-            load_model(model_folder)
+            load_model(folder)

@@ -12,14 +12,18 @@ from random import Random
 
 from nmt.data.phrasebook import (
     compounds,
+    daily_life,
     descriptions,
     expressions,
+    facts,
+    infinitives_and_coordination,
     questions,
     relatives,
     requests,
     services,
     situations,
     statements,
+    times_and_weather,
 )
 from nmt.data.phrasebook.sentence import Sentence
 from nmt.data.phrasebook.splits import choose_combinations, sayable, two_splits
@@ -28,11 +32,15 @@ PATTERNS = (
     *statements.PATTERNS,
     *questions.PATTERNS,
     *compounds.PATTERNS,
+    *infinitives_and_coordination.PATTERNS,
     *relatives.PATTERNS,
     *requests.PATTERNS,
     *descriptions.PATTERNS,
+    *facts.PATTERNS,
+    *times_and_weather.PATTERNS,
     *situations.PATTERNS,
     *services.PATTERNS,
+    *daily_life.PATTERNS,
     *expressions.PATTERNS,
 )
 """Every sentence pattern with its weight."""
@@ -40,7 +48,7 @@ PATTERNS = (
 MOST_SENTENCES = 250_000
 """The most sentences that a corpus may be chosen from: the grammar has more, but repeats itself ever more often."""
 
-_SPARE = 1.6
+SPARE = 1.6
 # Held-out sentences drawn for each one needed: some have a word form that training lacks, or a known English side.
 
 
@@ -85,7 +93,7 @@ def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
     """As `phrasebook`, but tells the combinations too."""
     if min(train_pairs, held_out_pairs) < 0:
         raise ValueError(f"train_pairs is {train_pairs} and held_out_pairs {held_out_pairs}: neither can be negative")
-    spare = int(2 * _SPARE * held_out_pairs) + 1000
+    spare = int(2 * SPARE * held_out_pairs) + 1000
     sentences = train_pairs + 2 * spare
     if sentences > MOST_SENTENCES:
         raise ValueError(
@@ -93,7 +101,7 @@ def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
             f"sentences, but the phrasebook gives only {MOST_SENTENCES:,}: ask for fewer"
         )
     rng = Random(seed)
-    pool = list(_distinct_sentences(rng, sentences))
+    pool = list(distinct_sentences(rng, sentences))
     held_out = choose_combinations(rng, pool, spare)
     train = [sentence for sentence in pool if held_out.isdisjoint(sentence.combinations)][:train_pairs]
     unseen = [sentence for sentence in pool if not held_out.isdisjoint(sentence.combinations)]
@@ -107,7 +115,7 @@ def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
     return Drawn(train, val, test, held_out)
 
 
-def _distinct_sentences(rng: Random, count: int) -> Iterator[Sentence]:
+def distinct_sentences(rng: Random, count: int) -> Iterator[Sentence]:
     """Draws sentences until so many different German ones are found; of two English for one German the first stays."""
     weights = list(accumulate(weight for weight, _ in PATTERNS))
     patterns = [pattern for _, pattern in PATTERNS]

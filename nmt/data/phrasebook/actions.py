@@ -21,7 +21,7 @@ OWN = Determiner("", "none", "one's own")
 """Stands in a table for the possessive of whoever the subject turns out to be."""
 
 
-_OWNER = "~"
+OWNER = "~"
 """Stands in ready English words for the possessive: "brush ~ teeth"."""
 
 
@@ -48,7 +48,7 @@ class Thing:
     def piece(self, rng: Random, subject: Phrase) -> Piece:
         determiner = (subject.possessor or THE) if self.determiner is OWN else self.determiner
         plural = self.plural or (self.each and subject.gender == "p")
-        return _thing(rng.choice(self.nouns), determiner, plural, self.case, self.prepositions)
+        return thing(rng.choice(self.nouns), determiner, plural, self.case, self.prepositions)
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ class Fixed:
         words, meaning = rng.choice(self.choices)
         before, english_before = self.prepositions
         possessive = subject.possessor.english if subject.possessor else "the"
-        text = f"{english_before} {meaning.replace(_OWNER, possessive)}".strip()
+        text = f"{english_before} {meaning.replace(OWNER, possessive)}".strip()
         return Piece(self.slot, f"{before} {words}".strip(), text, self.negative, text, (words,))
 
 
 @cache
-def _thing(noun: Noun, determiner: Determiner, plural: bool, case: int, prepositions: tuple[str, str]) -> Piece:
+def thing(noun: Noun, determiner: Determiner, plural: bool, case: int, prepositions: tuple[str, str]) -> Piece:
     phrase = noun_phrase(determiner, noun, plural=plural)
     before, english_before = prepositions
     text = f"{english_before} {phrase.english}".strip()
@@ -138,7 +138,7 @@ class Frame:
     @property
     def needs_owner(self) -> bool:
         """True where English says "her teeth" for "die Zähne"; of a child it would have to guess."""
-        return any(isinstance(slot, Fixed) and _OWNER in slot.choices[0][1] for slot in self.slots)
+        return any(isinstance(slot, Fixed) and OWNER in slot.choices[0][1] for slot in self.slots)
 
     def suits(self, subject: Phrase) -> bool:
         """False where the pair would be odd: a waiter who works in a pharmacy."""
@@ -150,19 +150,19 @@ class Frame:
         return Clause(subject, self.action, tuple(slot.piece(rng, subject) for slot in self.slots))
 
 
-def _anyone(verb: str, uses: str, *slots: Slot) -> Frame:
+def anyone(verb: str, uses: str, *slots: Slot) -> Frame:
     return Frame(action(verb), uses, slots, "any")
 
 
-def _adults(verb: str, uses: str, *slots: Slot) -> Frame:
+def adults(verb: str, uses: str, *slots: Slot) -> Frame:
     return Frame(action(verb), uses, slots, "adult")
 
 
-def _young(verb: str, uses: str, *slots: Slot) -> Frame:
+def frame_for_young(verb: str, uses: str, *slots: Slot) -> Frame:
     return Frame(action(verb), uses, slots, "young")
 
 
-def _words(line: str) -> Fixed:
+def fixed_words(line: str) -> Fixed:
     return Fixed(pairs(line))
 
 
@@ -177,162 +177,162 @@ def _words(line: str) -> Fixed:
 #   o, O not only, or never, within a day or two: also, or only, letzte Woche, nächstes Jahr
 FRAMES = (
     # food and drink
-    _anyone("trinken trinkt getrunken = drink", "hndwl", Thing(lex.DRINKS, BARE)),
-    _anyone("essen isst gegessen = eat", "hndwlu", Thing(lex.MAIN_FOOD, BARE)),
-    _anyone("essen isst gegessen = eat", "hndwl", Thing(lex.EATEN, BARE, plural=True)),
-    _adults("kochen kocht gekocht = cook", "npdwcu", Thing(lex.COOKED, BARE)),
-    _anyone("backen backt gebacken = bake", "npdwmiu", Thing(lex.BAKED, A)),
-    _adults("kaufen kauft gekauft = buy", "hpdmcb", Thing(lex.FOOD, BARE)),
-    _adults("kaufen kauft gekauft = buy", "hpdm", Thing(lex.COUNTED_FOOD, BARE, plural=True)),
-    _adults("kaufen kauft gekauft = buy", "pdwmoy", Thing(lex.WORN, A)),
-    _adults("kaufen kauft gekauft = buy", "pdwmoy", Thing(lex.WORN_IN_PAIRS, BARE, plural=True)),
-    _adults("bestellen bestellt bestellt = order", "dw", Thing(lex.PORTIONS, A)),
-    _adults("bestellen bestellt bestellt = order", "dw", Thing(lex.DISHES[:9], A)),
-    _anyone("probieren probiert probiert = try", "dwj", Thing(lex.DISHES, THE)),
-    _anyone("mögen mag gemocht = like", "s", Thing(lex.FOOD, BARE)),
-    _anyone("mögen mag gemocht = like", "s", Thing(lex.COUNTED_FOOD + lex.ANIMALS, BARE, plural=True)),
+    anyone("trinken trinkt getrunken = drink", "hndwl", Thing(lex.DRINKS, BARE)),
+    anyone("essen isst gegessen = eat", "hndwlu", Thing(lex.MAIN_FOOD, BARE)),
+    anyone("essen isst gegessen = eat", "hndwl", Thing(lex.EATEN, BARE, plural=True)),
+    adults("kochen kocht gekocht = cook", "npdwcu", Thing(lex.COOKED, BARE)),
+    anyone("backen backt gebacken = bake", "npdwmiu", Thing(lex.BAKED, A)),
+    adults("kaufen kauft gekauft = buy", "hpdmcb", Thing(lex.FOOD, BARE)),
+    adults("kaufen kauft gekauft = buy", "hpdm", Thing(lex.COUNTED_FOOD, BARE, plural=True)),
+    adults("kaufen kauft gekauft = buy", "pdwmoy", Thing(lex.WORN, A)),
+    adults("kaufen kauft gekauft = buy", "pdwmoy", Thing(lex.WORN_IN_PAIRS, BARE, plural=True)),
+    adults("bestellen bestellt bestellt = order", "dw", Thing(lex.PORTIONS, A)),
+    adults("bestellen bestellt bestellt = order", "dw", Thing(lex.DISHES[:9], A)),
+    anyone("probieren probiert probiert = try", "dwj", Thing(lex.DISHES, THE)),
+    anyone("mögen mag gemocht = like", "s", Thing(lex.FOOD, BARE)),
+    anyone("mögen mag gemocht = like", "s", Thing(lex.COUNTED_FOOD + lex.ANIMALS, BARE, plural=True)),
     # reading and writing
-    _anyone("lesen liest gelesen = read", "ndjwmiuxa", Thing(lex.READING, THE)),
-    _anyone("lesen liest gelesen = read", "ndwu", Thing(lex.READING, A)),
-    _anyone("schreiben schreibt geschrieben = write", "npdwmu", Thing(lex.WRITING, A)),
-    _adults("übersetzen übersetzt übersetzt = translate", "npdjmcv", Thing(lex.TRANSLATED, THE)),
-    _adults("schicken schickt geschickt = send", "pdmwo", Person(DAT), Thing(lex.POST, A)),
-    _adults("unterschreiben unterschreibt unterschrieben = sign", "djmix", Thing(lex.PAPERS, THE)),
-    _adults("aus|füllen füllt ausgefüllt = fill in", "djmi", Thing(lex.FORMS, THE)),
-    _anyone("beantworten beantwortet beantwortet = answer", "djmiv", Thing(lex.ANSWERED, THE)),
-    _anyone("verstehen versteht verstanden = understand", "sdv", Thing(lex.UNDERSTOOD, THE)),
+    anyone("lesen liest gelesen = read", "ndjwmiuxa", Thing(lex.READING, THE)),
+    anyone("lesen liest gelesen = read", "ndwu", Thing(lex.READING, A)),
+    anyone("schreiben schreibt geschrieben = write", "npdwmu", Thing(lex.WRITING, A)),
+    adults("übersetzen übersetzt übersetzt = translate", "npdjmcv", Thing(lex.TRANSLATED, THE)),
+    adults("schicken schickt geschickt = send", "pdmwo", Person(DAT), Thing(lex.POST, A)),
+    adults("unterschreiben unterschreibt unterschrieben = sign", "djmix", Thing(lex.PAPERS, THE)),
+    adults("aus|füllen füllt ausgefüllt = fill in", "djmi", Thing(lex.FORMS, THE)),
+    anyone("beantworten beantwortet beantwortet = answer", "djmiv", Thing(lex.ANSWERED, THE)),
+    anyone("verstehen versteht verstanden = understand", "sdv", Thing(lex.UNDERSTOOD, THE)),
     # things
-    _anyone("suchen sucht gesucht = look for", "gnd", Thing(lex.BELONGINGS, OWN, each=True)),
-    _anyone("finden findet gefunden = find", "djv", Thing(lex.BELONGINGS, OWN, each=True)),
-    _anyone("verlieren verliert verloren = lose", "d", Thing(lex.BELONGINGS, OWN, each=True)),
-    _anyone("vergessen vergisst vergessen = forget", "dyx", Thing(lex.BELONGINGS, OWN, each=True)),
-    _anyone("mit|bringen bringt mitgebracht = bring", "pdmi", Thing(lex.BELONGINGS, OWN, each=True)),
-    _anyone("brauchen braucht gebraucht = need", "s", Thing(lex.NEEDED, A)),
-    _adults("haben hat gehabt = have", "s", Thing(lex.POSSESSED, A)),
-    _anyone("haben hat gehabt = have", "s", Thing(lex.PETS, A)),
-    _anyone("öffnen öffnet geöffnet = open", "djmciyvxa", Thing(lex.OPENED, THE)),
-    _anyone("öffnen öffnet geöffnet = open", "ndjiyvxa", Thing(lex.UNWRAPPED, THE)),
-    _anyone("schließen schließt geschlossen = close", "djmciyvxa", Thing(lex.OPENED, THE)),
-    _anyone("aus|machen macht ausgemacht = turn off", "djmciyxa", Thing(lex.SWITCHED, THE)),
-    _anyone("an|machen macht angemacht = turn on", "djciyvxa", Thing(lex.SWITCHED, THE)),
-    _adults("reparieren repariert repariert = repair", "npdjmciouv", Thing(lex.MACHINES, THE)),
-    _adults("verkaufen verkauft verkauft = sell", "dwjmOyv", Thing(lex.SOLD, OWN)),
-    _adults("mieten mietet gemietet = rent", "pdwmOy", Thing(lex.RENTED, A)),
-    _adults("bezahlen bezahlt bezahlt = pay", "djmi", Thing(lex.DUES, THE)),
-    _adults("bezahlen bezahlt bezahlt = pay for", "djmi", Thing(lex.PAID, THE)),
-    _anyone("an|ziehen zieht angezogen = put on", "ndm", Thing(lex.PUT_ON, OWN, each=True)),
-    _anyone("an|ziehen zieht angezogen = put on", "i", Thing(lex.OUTDOOR_CLOTHES, OWN, each=True)),
-    _adults("an|probieren probiert anprobiert = try on", "ndwja", Thing(lex.WORN, THE)),
-    _anyone("packen packt gepackt = pack", "ndmj", Thing(lex.PACKED, OWN, each=True)),
+    anyone("suchen sucht gesucht = look for", "gnd", Thing(lex.BELONGINGS, OWN, each=True)),
+    anyone("finden findet gefunden = find", "djv", Thing(lex.BELONGINGS, OWN, each=True)),
+    anyone("verlieren verliert verloren = lose", "d", Thing(lex.BELONGINGS, OWN, each=True)),
+    anyone("vergessen vergisst vergessen = forget", "dyx", Thing(lex.BELONGINGS, OWN, each=True)),
+    anyone("mit|bringen bringt mitgebracht = bring", "pdmi", Thing(lex.BELONGINGS, OWN, each=True)),
+    anyone("brauchen braucht gebraucht = need", "s", Thing(lex.NEEDED, A)),
+    adults("haben hat gehabt = have", "s", Thing(lex.POSSESSED, A)),
+    anyone("haben hat gehabt = have", "s", Thing(lex.PETS, A)),
+    anyone("öffnen öffnet geöffnet = open", "djmciyvxa", Thing(lex.OPENED, THE)),
+    anyone("öffnen öffnet geöffnet = open", "ndjiyvxa", Thing(lex.UNWRAPPED, THE)),
+    anyone("schließen schließt geschlossen = close", "djmciyvxa", Thing(lex.OPENED, THE)),
+    anyone("aus|machen macht ausgemacht = turn off", "djmciyxa", Thing(lex.SWITCHED, THE)),
+    anyone("an|machen macht angemacht = turn on", "djciyvxa", Thing(lex.SWITCHED, THE)),
+    adults("reparieren repariert repariert = repair", "npdjmciouv", Thing(lex.MACHINES, THE)),
+    adults("verkaufen verkauft verkauft = sell", "dwjmOyv", Thing(lex.SOLD, OWN)),
+    adults("mieten mietet gemietet = rent", "pdwmOy", Thing(lex.RENTED, A)),
+    adults("bezahlen bezahlt bezahlt = pay", "djmi", Thing(lex.DUES, THE)),
+    adults("bezahlen bezahlt bezahlt = pay for", "djmi", Thing(lex.PAID, THE)),
+    anyone("an|ziehen zieht angezogen = put on", "ndm", Thing(lex.PUT_ON, OWN, each=True)),
+    anyone("an|ziehen zieht angezogen = put on", "i", Thing(lex.OUTDOOR_CLOTHES, OWN, each=True)),
+    adults("an|probieren probiert anprobiert = try on", "ndwja", Thing(lex.WORN, THE)),
+    anyone("packen packt gepackt = pack", "ndmj", Thing(lex.PACKED, OWN, each=True)),
     # house and garden
-    _adults("waschen wäscht gewaschen = wash", "npdjmiu", Thing(lex.WASHED, THE)),
-    _anyone("spülen spült gespült = wash", "ndmjiu", Thing(lex.AT_TABLE[:6], THE, plural=True)),
-    _adults("putzen putzt geputzt = clean", "hnpdmjbu", Thing(lex.ROOMS, THE)),
-    _adults("putzen putzt geputzt = clean", "npdmjiu", Thing(lex.CLEANED, THE, plural=True)),
-    _anyone("auf|räumen räumt aufgeräumt = tidy up", "hnpdmjibu", Thing(lex.ROOMS, THE)),
-    _adults("streichen streicht gestrichen = paint", "npdmjou", Thing(lex.ROOMS, THE)),
-    _anyone("gießen gießt gegossen = water", "hndjmiua", Thing(lex.FLOWERS, THE, plural=True)),
-    _anyone("füttern füttert gefüttert = feed", "hndjmu", Thing(lex.FED, THE, plural=True)),
+    adults("waschen wäscht gewaschen = wash", "npdjmiu", Thing(lex.WASHED, THE)),
+    anyone("spülen spült gespült = wash", "ndmjiu", Thing(lex.AT_TABLE[:6], THE, plural=True)),
+    adults("putzen putzt geputzt = clean", "hnpdmjbu", Thing(lex.ROOMS, THE)),
+    adults("putzen putzt geputzt = clean", "npdmjiu", Thing(lex.CLEANED, THE, plural=True)),
+    anyone("auf|räumen räumt aufgeräumt = tidy up", "hnpdmjibu", Thing(lex.ROOMS, THE)),
+    adults("streichen streicht gestrichen = paint", "npdmjou", Thing(lex.ROOMS, THE)),
+    anyone("gießen gießt gegossen = water", "hndjmiua", Thing(lex.FLOWERS, THE, plural=True)),
+    anyone("füttern füttert gefüttert = feed", "hndjmu", Thing(lex.FED, THE, plural=True)),
     # people
-    _anyone("besuchen besucht besucht = visit", "hpdwmcob", Person(circle="elsewhere")),
-    _anyone("an|rufen ruft angerufen = call", "hpdjmcyvx", Person()),
-    _adults("ab|holen holt abgeholt = pick up", "pdmc", Person()),
-    _anyone("ein|laden lädt eingeladen = invite", "dwjmoyx", Person(circle="elsewhere")),
-    _anyone("fragen fragt gefragt = ask", "djmwya", Person()),
-    _anyone("kennen kennt gekannt = know", "s", Person(circle="strangers")),
-    _anyone("vermissen vermisst vermisst = miss", "s", Person()),
-    _anyone("helfen hilft geholfen = help", "hpdmcib", Person(DAT)),
-    _anyone("danken dankt gedankt = thank", "dm", Person(DAT)),
-    _anyone("gratulieren gratuliert gratuliert = congratulate", "djm", Person(DAT)),
-    _anyone("antworten antwortet geantwortet = answer", "dj", Person(DAT)),
-    _anyone("vertrauen vertraut vertraut = trust", "s", Person(DAT)),
+    anyone("besuchen besucht besucht = visit", "hpdwmcob", Person(circle="elsewhere")),
+    anyone("an|rufen ruft angerufen = call", "hpdjmcyvx", Person()),
+    adults("ab|holen holt abgeholt = pick up", "pdmc", Person()),
+    anyone("ein|laden lädt eingeladen = invite", "dwjmoyx", Person(circle="elsewhere")),
+    anyone("fragen fragt gefragt = ask", "djmwya", Person()),
+    anyone("kennen kennt gekannt = know", "s", Person(circle="strangers")),
+    anyone("vermissen vermisst vermisst = miss", "s", Person()),
+    anyone("helfen hilft geholfen = help", "hpdmcib", Person(DAT)),
+    anyone("danken dankt gedankt = thank", "dm", Person(DAT)),
+    anyone("gratulieren gratuliert gratuliert = congratulate", "djm", Person(DAT)),
+    anyone("antworten antwortet geantwortet = answer", "dj", Person(DAT)),
+    anyone("vertrauen vertraut vertraut = trust", "s", Person(DAT)),
     # giving: the dative before the accusative
-    _anyone("geben gibt gegeben = give", "dm", Person(DAT), Thing(lex.BELONGINGS, THE)),
-    _anyone("schenken schenkt geschenkt = give", "pdwy", Person(DAT), Thing(lex.GIFTS, A)),
-    _anyone("zeigen zeigt gezeigt = show", "dwmj", Person(DAT), Thing(lex.SHOWN, THE)),
-    _adults("leihen leiht geliehen = lend", "dc", Person(DAT), Thing(lex.LENT, OWN)),
-    _anyone("erzählen erzählt erzählt = tell", "dw", Person(DAT), Thing(lex.TOLD, A)),
-    _anyone("bringen bringt gebracht = bring", "dc", Person(DAT), Thing(lex.REFRESHMENTS, A)),
+    anyone("geben gibt gegeben = give", "dm", Person(DAT), Thing(lex.BELONGINGS, THE)),
+    anyone("schenken schenkt geschenkt = give", "pdwy", Person(DAT), Thing(lex.GIFTS, A)),
+    anyone("zeigen zeigt gezeigt = show", "dwmj", Person(DAT), Thing(lex.SHOWN, THE)),
+    adults("leihen leiht geliehen = lend", "dc", Person(DAT), Thing(lex.LENT, OWN)),
+    anyone("erzählen erzählt erzählt = tell", "dw", Person(DAT), Thing(lex.TOLD, A)),
+    anyone("bringen bringt gebracht = bring", "dc", Person(DAT), Thing(lex.REFRESHMENTS, A)),
     # with a preposition
-    _anyone("warten wartet gewartet = wait", "gndt", Thing(lex.AWAITED, THE, ACC, ("auf", "for"))),
-    _anyone("warten wartet gewartet = wait", "gndm", Person(ACC, ("auf", "for"))),
-    _anyone("sprechen spricht gesprochen = speak", "npdwm", Person(DAT, ("mit", "to"))),
-    _anyone("denken denkt gedacht = think", "hd", Person(ACC, ("an", "of"))),
-    _anyone("träumen träumt geträumt = dream", "s", Thing(lex.DREAMT_OF, A, DAT, ("von", "of"))),
-    _anyone("sich freuen freut gefreut = look forward", "g", Thing(lex.HOPED_FOR, THE, ACC, ("auf", "to"))),
-    _anyone(
+    anyone("warten wartet gewartet = wait", "gndt", Thing(lex.AWAITED, THE, ACC, ("auf", "for"))),
+    anyone("warten wartet gewartet = wait", "gndm", Person(ACC, ("auf", "for"))),
+    anyone("sprechen spricht gesprochen = speak", "npdwm", Person(DAT, ("mit", "to"))),
+    anyone("denken denkt gedacht = think", "hd", Person(ACC, ("an", "of"))),
+    anyone("träumen träumt geträumt = dream", "s", Thing(lex.DREAMT_OF, A, DAT, ("von", "of"))),
+    anyone("sich freuen freut gefreut = look forward", "g", Thing(lex.HOPED_FOR, THE, ACC, ("auf", "to"))),
+    anyone(
         "sich interessieren interessiert interessiert = be interested",
         "s",
         Thing(lex.SCHOOL_SUBJECTS, BARE, ACC, ("für", "in")),
     ),
-    _anyone("sich erinnern erinnert erinnert = remember", "s", Thing(lex.REMEMBERED, THE, ACC, ("an", ""))),
-    _adults("sich kümmern kümmert gekümmert = look after", "hdm", Thing(lex.CARED_FOR, OWN, ACC, ("um", ""))),
-    _adults("sich ärgern ärgert geärgert = be annoyed", "d", Person(ACC, ("über", "with"))),
-    _anyone("telefonieren telefoniert telefoniert = talk on the phone", "hnpdu", Person(DAT, ("mit", "to"))),
-    _anyone(
+    anyone("sich erinnern erinnert erinnert = remember", "s", Thing(lex.REMEMBERED, THE, ACC, ("an", ""))),
+    adults("sich kümmern kümmert gekümmert = look after", "hdm", Thing(lex.CARED_FOR, OWN, ACC, ("um", ""))),
+    adults("sich ärgern ärgert geärgert = be annoyed", "d", Person(ACC, ("über", "with"))),
+    anyone("telefonieren telefoniert telefoniert = talk on the phone", "hnpdu", Person(DAT, ("mit", "to"))),
+    anyone(
         "haben hat gehabt = be afraid",
         "s",
         Fixed((("Angst", ""),), slot=INDEFINITE, negative="keine Angst"),
         Thing(lex.FEARED, BARE, DAT, ("vor", "of"), plural=True),
     ),
-    _anyone("sich unterhalten unterhält unterhalten = chat", "hndm", Person(DAT, ("mit", "with"))),
-    _anyone("sich treffen trifft getroffen = meet", "hpdwcob", Person(DAT, ("mit", ""), circle="elsewhere")),
+    anyone("sich unterhalten unterhält unterhalten = chat", "hndm", Person(DAT, ("mit", "with"))),
+    anyone("sich treffen trifft getroffen = meet", "hpdwcob", Person(DAT, ("mit", ""), circle="elsewhere")),
     # learning, playing, seeing, hearing
-    _anyone("lernen lernt gelernt = learn", "grdwmty", Thing(lex.LANGUAGES, BARE)),
-    _anyone("spielen spielt gespielt = play", "hnpdwelbuz", Fixed(lex.GAMES)),
-    _anyone("sich_dat an|sehen sieht angesehen = watch", "npdwj", Thing(lex.WATCHED, THE)),
-    _anyone("hören hört gehört = listen to", "hndwluz", Thing(lex.MUSIC, BARE)),
-    _young("machen macht gemacht = do", "hndmji", Thing(lex.HOMEWORK, OWN)),
-    _anyone("fotografieren fotografiert fotografiert = photograph", "ndwja", Thing(lex.ANIMALS, THE, plural=True)),
+    anyone("lernen lernt gelernt = learn", "grdwmty", Thing(lex.LANGUAGES, BARE)),
+    anyone("spielen spielt gespielt = play", "hnpdwelbuz", Fixed(lex.GAMES)),
+    anyone("sich_dat an|sehen sieht angesehen = watch", "npdwj", Thing(lex.WATCHED, THE)),
+    anyone("hören hört gehört = listen to", "hndwluz", Thing(lex.MUSIC, BARE)),
+    frame_for_young("machen macht gemacht = do", "hndmji", Thing(lex.HOMEWORK, OWN)),
+    anyone("fotografieren fotografiert fotografiert = photograph", "ndwja", Thing(lex.ANIMALS, THE, plural=True)),
     # going and being somewhere
-    _anyone("gehen geht +gegangen = go", "hpdmc", Whereabouts(lex.TOWN, True)),
-    _anyone("gehen geht +gegangen = go", "hpdwlcbz", Whereabouts(lex.OUTINGS, True)),
-    _anyone("fahren fährt +gefahren = go", "pdwmo", Fixed(lex.CITIES, ("nach", "to"))),
-    _anyone(
+    anyone("gehen geht +gegangen = go", "hpdmc", Whereabouts(lex.TOWN, True)),
+    anyone("gehen geht +gegangen = go", "hpdwlcbz", Whereabouts(lex.OUTINGS, True)),
+    anyone("fahren fährt +gefahren = go", "pdwmo", Fixed(lex.CITIES, ("nach", "to"))),
+    anyone(
         "fahren fährt +gefahren = go",
         "pdwmo",
         Fixed(lex.CITIES, ("nach", "to")),
         Fixed(lex.LONG_DISTANCE, ("mit", "by"), MANNER),
     ),
-    _anyone(
+    anyone(
         "fahren fährt +gefahren = go", "hpdm", Whereabouts(lex.TOWN, True), Fixed(lex.IN_TOWN, ("mit", "by"), MANNER)
     ),
-    _adults("reisen reist +gereist = travel", "pdwO", Fixed(lex.COUNTRIES, ("nach", "to"))),
-    _anyone("fliegen fliegt +geflogen = fly", "pdwmeoy", Fixed(lex.CITIES, ("nach", "to"))),
-    _anyone("fliegen fliegt +geflogen = fly", "pdweOy", Fixed(lex.COUNTRIES, ("nach", "to"))),
-    _anyone("wohnen wohnt gewohnt = live", "swt", Fixed(lex.CITIES, ("in", "in"))),
-    _anyone("leben lebt gelebt = live", "swt", Fixed(lex.COUNTRIES, ("in", "in"))),
-    _adults("um|ziehen zieht +umgezogen = move", "pdwmOy", Fixed(lex.CITIES, ("nach", "to"))),
-    _adults("arbeiten arbeitet gearbeitet = work", "sdwtu", Whereabouts(lex.WORKPLACES, False)),
-    _anyone("sein ist +gewesen = be", "d", Whereabouts(lex.TOWN, False)),
-    _anyone("sein ist +gewesen = be", "dO", Fixed(lex.CITIES, ("in", "in"))),
-    _anyone("sein ist +gewesen = be", "e", Fixed(lex.CITIES, ("in", "to"))),
-    _anyone("sein ist +gewesen = be", "e", Fixed(lex.COUNTRIES, ("in", "to"))),
-    _anyone("kommen kommt +gekommen = come", "pdwmc", _words("nach Hause = home; zur Party = to the party")),
+    adults("reisen reist +gereist = travel", "pdwO", Fixed(lex.COUNTRIES, ("nach", "to"))),
+    anyone("fliegen fliegt +geflogen = fly", "pdwmeoy", Fixed(lex.CITIES, ("nach", "to"))),
+    anyone("fliegen fliegt +geflogen = fly", "pdweOy", Fixed(lex.COUNTRIES, ("nach", "to"))),
+    anyone("wohnen wohnt gewohnt = live", "swt", Fixed(lex.CITIES, ("in", "in"))),
+    anyone("leben lebt gelebt = live", "swt", Fixed(lex.COUNTRIES, ("in", "in"))),
+    adults("um|ziehen zieht +umgezogen = move", "pdwmOy", Fixed(lex.CITIES, ("nach", "to"))),
+    adults("arbeiten arbeitet gearbeitet = work", "sdwtu", Whereabouts(lex.WORKPLACES, False)),
+    anyone("sein ist +gewesen = be", "d", Whereabouts(lex.TOWN, False)),
+    anyone("sein ist +gewesen = be", "dO", Fixed(lex.CITIES, ("in", "in"))),
+    anyone("sein ist +gewesen = be", "e", Fixed(lex.CITIES, ("in", "to"))),
+    anyone("sein ist +gewesen = be", "e", Fixed(lex.COUNTRIES, ("in", "to"))),
+    anyone("kommen kommt +gekommen = come", "pdwmc", fixed_words("nach Hause = home; zur Party = to the party")),
     # alone
-    _anyone("frühstücken frühstückt gefrühstückt = have breakfast", "njdu"),
-    _anyone(
+    anyone("frühstücken frühstückt gefrühstückt = have breakfast", "njdu"),
+    anyone(
         "auf|stehen steht +aufgestanden = get up",
         "hm",
-        _words("früh = early; spät = late; um sechs Uhr = at six o'clock"),
+        fixed_words("früh = early; spät = late; um sechs Uhr = at six o'clock"),
     ),
-    _anyone("schlafen schläft geschlafen = sleep", "nu"),
-    _anyone("schlafen schläft geschlafen = sleep", "d", _words("gut = well")),
-    _anyone("duschen duscht geduscht = have a shower", "hndju"),
-    _anyone("fern|sehen sieht ferngesehen = watch television", "hndwluz"),
-    _anyone("tanzen tanzt getanzt = dance", "hndwelbz"),
-    _anyone("singen singt gesungen = sing", "hndwlz"),
-    _anyone("schwimmen schwimmt +geschwommen = swim", "hndwlbz"),
-    _anyone("weinen weint geweint = cry", "ndy"),
-    _anyone("lachen lacht gelacht = laugh", "hdy"),
-    _anyone("spazieren_|gehen geht +spazieren_gegangen = go for a walk", "hpdwlbz"),
-    _adults("ein|kaufen kauft eingekauft = do the shopping", "hnpdmcbu"),
-    _anyone("sich aus|ruhen ruht ausgeruht = rest", "ndwm"),
-    _anyone("sich beeilen beeilt beeilt = hurry", "dmi"),
-    _anyone("bleiben bleibt +geblieben = stay", "hpdwmy", _words("zu Hause = at home")),
-    _anyone("gehen geht +gegangen = go", "pdwmy", _words("nach Hause = home")),
-    _anyone("sich_dat putzen putzt geputzt = brush", "ndmji", _words("die Zähne = ~ teeth")),
-    _anyone("sich_dat waschen wäscht gewaschen = wash", "dmji", _words("die Hände = ~ hands; die Haare = ~ hair")),
-    _anyone("sich an|ziehen zieht angezogen = get dressed", "ndmj"),
-    _anyone("zu|hören hört zugehört = listen", "ndmi"),
+    anyone("schlafen schläft geschlafen = sleep", "nu"),
+    anyone("schlafen schläft geschlafen = sleep", "d", fixed_words("gut = well")),
+    anyone("duschen duscht geduscht = have a shower", "hndju"),
+    anyone("fern|sehen sieht ferngesehen = watch television", "hndwluz"),
+    anyone("tanzen tanzt getanzt = dance", "hndwelbz"),
+    anyone("singen singt gesungen = sing", "hndwlz"),
+    anyone("schwimmen schwimmt +geschwommen = swim", "hndwlbz"),
+    anyone("weinen weint geweint = cry", "ndy"),
+    anyone("lachen lacht gelacht = laugh", "hdy"),
+    anyone("spazieren_|gehen geht +spazieren_gegangen = go for a walk", "hpdwlbz"),
+    adults("ein|kaufen kauft eingekauft = do the shopping", "hnpdmcbu"),
+    anyone("sich aus|ruhen ruht ausgeruht = rest", "ndwm"),
+    anyone("sich beeilen beeilt beeilt = hurry", "dmi"),
+    anyone("bleiben bleibt +geblieben = stay", "hpdwmy", fixed_words("zu Hause = at home")),
+    anyone("gehen geht +gegangen = go", "pdwmy", fixed_words("nach Hause = home")),
+    anyone("sich_dat putzen putzt geputzt = brush", "ndmji", fixed_words("die Zähne = ~ teeth")),
+    anyone("sich_dat waschen wäscht gewaschen = wash", "dmji", fixed_words("die Hände = ~ hands; die Haare = ~ hair")),
+    anyone("sich an|ziehen zieht angezogen = get dressed", "ndmj"),
+    anyone("zu|hören hört zugehört = listen", "ndmi"),
 )

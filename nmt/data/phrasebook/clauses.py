@@ -49,7 +49,7 @@ class Modal:
 
 
 # Adverbs that stand where "nicht" stands, after definite objects; others stand with the times, before them.
-_LATE_ADVERBS = frozenset({"schon", "nie", "noch nie", "noch", "nicht gern", "lieber", "schon einmal"})
+LATE_ADVERBS = frozenset({"schon", "nie", "noch nie", "noch", "nicht gern", "lieber", "schon einmal"})
 
 COULD = Modal("könnten", "could")
 CAN = Modal("können", "can")
@@ -103,8 +103,8 @@ class Clause:
 
 def straight(clause: Clause) -> str:
     """A German main clause that begins with its subject: "Er steht früh auf"."""
-    finite, end, _ = _verb_forms(clause)
-    return _spoken(clause.subject.german[german.NOM], finite, *_pronouns(clause), *_middle(clause), end)
+    finite, end, _ = verb_forms(clause)
+    return spoken(clause.subject.german[german.NOM], finite, *list_pronouns(clause), *order_middle(clause), end)
 
 
 def inverted(clause: Clause, front: str = "") -> str:
@@ -112,33 +112,33 @@ def inverted(clause: Clause, front: str = "") -> str:
 
     A pronoun comes before a subject that is a noun: "Gestern hat sich Anna gefreut".
     """
-    finite, end, _ = _verb_forms(clause)
-    subject, pronouns = clause.subject.german[german.NOM], _pronouns(clause)
+    finite, end, _ = verb_forms(clause)
+    subject, pronouns = clause.subject.german[german.NOM], list_pronouns(clause)
     opening = [subject, *pronouns] if clause.subject.is_pronoun else [*pronouns, subject]
-    return _spoken(front, finite, *opening, *_middle(clause), end)
+    return spoken(front, finite, *opening, *order_middle(clause), end)
 
 
 def fronted(clause: Clause) -> str:
     """A German main clause that begins with its time: "Morgen steht er früh auf"."""
     assert clause.time is not None
-    return inverted(_without_time(clause), clause.time[0])
+    return inverted(without_time(clause), clause.time[0])
 
 
 def subordinate(clause: Clause, opening: str = "") -> str:
     """A German clause with its verb at the end, after a conjunction or a question word: "weil er früh aufsteht"."""
-    _, _, cluster = _verb_forms(clause)
-    return _spoken(opening, clause.subject.german[german.NOM], *_pronouns(clause), *_middle(clause), cluster)
+    _, _, cluster = verb_forms(clause)
+    return spoken(opening, clause.subject.german[german.NOM], *list_pronouns(clause), *order_middle(clause), cluster)
 
 
 def continued(clause: Clause) -> str:
     """What "und" can add to a German clause that shares subject and finite verb: "… und die Fenster geputzt"."""
-    _, end, _ = _verb_forms(clause)
-    return _spoken(*_pronouns(clause), *_middle(clause), end)
+    _, end, _ = verb_forms(clause)
+    return spoken(*list_pronouns(clause), *order_middle(clause), end)
 
 
 def zu_infinitive(clause: Clause) -> str:
     """The German infinitive group without a subject: "morgen früh aufzustehen"."""
-    return _spoken(*_pronouns(clause), *_middle(clause), clause.action.verb.with_zu())
+    return spoken(*list_pronouns(clause), *order_middle(clause), clause.action.verb.with_zu())
 
 
 def command(clause: Clause) -> str:
@@ -146,59 +146,59 @@ def command(clause: Clause) -> str:
     verb, subject = clause.action.verb, clause.subject
     formal = subject.german[german.NOM] == "Sie"
     form = f"{verb.infinitive} Sie" if formal else german.imperative(verb, subject.person)
-    return _spoken(form, *_pronouns(clause), *_middle(clause), verb.prefix.strip())
+    return spoken(form, *list_pronouns(clause), *order_middle(clause), verb.prefix.strip())
 
 
 def bare_infinitive(clause: Clause) -> str:
     """The German infinitive group without zu: "ins Kino gehen"."""
-    return _spoken(*_middle(clause), clause.action.verb.whole())
+    return spoken(*order_middle(clause), clause.action.verb.whole())
 
 
 def statement(clause: Clause, front: str = "") -> str:
     """The clause as an English statement, also after a conjunction."""
-    auxiliary, main = _english_verb(clause, asks=False)
+    auxiliary, main = english_verb(clause, asks=False)
     auxiliary = english.negated(auxiliary) if clause.negated else auxiliary
-    return _spoken(front, clause.subject.english, auxiliary, _before_verb(clause), main, *_after_verb(clause))
+    return spoken(front, clause.subject.english, auxiliary, before_verb(clause), main, *after_verb(clause))
 
 
 def fronted_statement(clause: Clause) -> str:
     """An English statement that begins with its time, as the German does."""
     assert clause.time is not None
-    return statement(_without_time(clause), clause.time[1])
+    return statement(without_time(clause), clause.time[1])
 
 
 def question(clause: Clause, opening: str = "") -> str:
     """The clause as an English question, with do-support where it is needed."""
-    auxiliary, main = _english_verb(clause, asks=True)
+    auxiliary, main = english_verb(clause, asks=True)
     auxiliary = english.negated(auxiliary) if clause.negated else auxiliary
-    return _spoken(opening, auxiliary, clause.subject.english, _before_verb(clause), main, *_after_verb(clause))
+    return spoken(opening, auxiliary, clause.subject.english, before_verb(clause), main, *after_verb(clause))
 
 
 def continued_statement(clause: Clause) -> str:
     """What "and" can add to an English clause with the same subject."""
-    auxiliary, main = _english_verb(clause, asks=False)
-    return _spoken(auxiliary, _before_verb(clause), main, *_after_verb(clause))
+    auxiliary, main = english_verb(clause, asks=False)
+    return spoken(auxiliary, before_verb(clause), main, *after_verb(clause))
 
 
 def infinitive(clause: Clause) -> str:
     """The English verb phrase without a subject and without "to": "get up early tomorrow"."""
-    return _spoken(_before_verb(clause), clause.action.english, *_after_verb(clause))
+    return spoken(before_verb(clause), clause.action.english, *after_verb(clause))
 
 
 def gerund(clause: Clause) -> str:
     """The English verb phrase in -ing: "getting up early"."""
-    return _spoken(_before_verb(clause), english.ing(clause.action.english), *_after_verb(clause))
+    return spoken(before_verb(clause), english.ing(clause.action.english), *after_verb(clause))
 
 
-def _spoken(*words: str) -> str:
+def spoken(*words: str) -> str:
     return " ".join(word for word in words if word)
 
 
-def _without_time(clause: Clause) -> Clause:
+def without_time(clause: Clause) -> Clause:
     return replace(clause, time=None)
 
 
-def _verb_forms(clause: Clause) -> tuple[str, str, str]:
+def verb_forms(clause: Clause) -> tuple[str, str, str]:
     """The German finite verb, what closes the main clause, and the whole cluster that closes a subordinate one."""
     verb, person, is_past = clause.action.verb, clause.subject.person, clause.tense.german == "past"
     if clause.modal:
@@ -219,17 +219,17 @@ def _verb_forms(clause: Clause) -> tuple[str, str, str]:
     return finite, verb.prefix.strip(), verb.prefix + finite
 
 
-def _pronouns(clause: Clause) -> list[str]:
+def list_pronouns(clause: Clause) -> list[str]:
     """The unstressed pronouns, which come first after the verb or the conjunction's subject."""
     found = [piece.german for piece in clause.pieces if piece.slot == PRONOUN]
     reflexive = clause.action.verb.reflexive
     return [*found, german.reflexive_pronoun(reflexive, clause.subject.person)] if reflexive else found
 
 
-def _middle(clause: Clause) -> list[str]:
+def order_middle(clause: Clause) -> list[str]:
     """The German middle field after the pronouns: dative, time, object, nicht, manner, place."""
     with_kein = clause.negated and any(piece.german_negative for piece in clause.pieces)
-    is_late = clause.negated or (clause.adverb is not None and clause.adverb[0] in _LATE_ADVERBS)
+    is_late = clause.negated or (clause.adverb is not None and clause.adverb[0] in LATE_ADVERBS)
     placed: list[tuple[int, str]] = []
     for piece in clause.pieces:
         slot = EARLY_OBJECT if piece.slot == OBJECT and is_late else piece.slot
@@ -238,14 +238,14 @@ def _middle(clause: Clause) -> list[str]:
     if clause.time:
         placed.append((TIME, clause.time[0]))
     if clause.adverb:
-        slot = LATE if clause.adverb[0] in _LATE_ADVERBS else PRONOUN if clause.adverb[0] == "bitte" else TIME
+        slot = LATE if clause.adverb[0] in LATE_ADVERBS else PRONOUN if clause.adverb[0] == "bitte" else TIME
         placed.append((slot, clause.adverb[0]))
     if clause.negated and not with_kein:
         placed.append((LATE, "nicht"))
     return [words for _, words in sorted(placed, key=lambda item: item[0])]
 
 
-def _english_verb(clause: Clause, asks: bool) -> tuple[str, str]:
+def english_verb(clause: Clause, asks: bool) -> tuple[str, str]:
     """The English auxiliary, if there is one, and the rest of the verb."""
     agreement, tense, verb = clause.subject.agreement, clause.tense.english, clause.action.english
     if clause.modal:
@@ -272,21 +272,21 @@ def _english_verb(clause: Clause, asks: bool) -> tuple[str, str]:
     return "", english.third_person(verb) if agreement == "he" else verb
 
 
-def _before_verb(clause: Clause) -> str:
+def before_verb(clause: Clause) -> str:
     """The adverb that English puts before the verb; "yet" goes to the end instead."""
-    return clause.adverb[1] if clause.adverb and clause.adverb[1] not in _AT_THE_END else ""
+    return clause.adverb[1] if clause.adverb and clause.adverb[1] not in AT_THE_END else ""
 
 
-def _after_verb(clause: Clause) -> list[str]:
+def after_verb(clause: Clause) -> list[str]:
     """What follows the English verb: complements, a closing adverb, the time."""
     # "She doesn't drink coffee" is a habit; of one occasion English says "any coffee".
     with_any = clause.negated and clause.tense is not Tense.SIMPLE and clause.modal is None
     words = [
         piece.english_negative if with_any and piece.english_negative else piece.english for piece in clause.pieces
     ]
-    if clause.adverb and clause.adverb[1] in _AT_THE_END:
+    if clause.adverb and clause.adverb[1] in AT_THE_END:
         words.append(clause.adverb[1])
     return [*words, clause.time[1]] if clause.time else words
 
 
-_AT_THE_END = frozenset({"yet", "right now"})
+AT_THE_END = frozenset({"yet", "right now"})

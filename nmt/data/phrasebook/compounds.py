@@ -1,4 +1,4 @@
-"""Patterns of sentences with two clauses: subordinate clauses with a conjunction, infinitives with zu, coordination.
+"""Patterns of a main clause with a subordinate one: reasons, concessions, thoughts, conditions, times.
 
 Each pattern is a function from a random generator to a `Sentence`; `PATTERNS` gives each its weight.
 """
@@ -6,25 +6,23 @@ Each pattern is a function from a random generator to a `Sentence`; `PATTERNS` g
 from dataclasses import replace
 from random import Random
 
-from nmt.data.phrasebook import clauses, events, people
+from nmt.data.phrasebook import clauses, events, modifiers, people
 from nmt.data.phrasebook import lexicon as lex
-from nmt.data.phrasebook.actions import person_piece
-from nmt.data.phrasebook.clauses import INDEFINITE, MUST, WANT, Clause, Piece, Tense
+from nmt.data.phrasebook.clauses import INDEFINITE, MUST, Clause, Piece, Tense
 from nmt.data.phrasebook.events import predicate
-from nmt.data.phrasebook.german import ACC
 from nmt.data.phrasebook.phrases import HE, IT, SHE, THEY
 from nmt.data.phrasebook.sentence import Pattern, Sentence, finish
 from nmt.data.phrasebook.words import action, pairs
 
 # ------------------------------------------------------------------------------------------------- reasons, concessions
 
-_NO_TIME = Clause(
+NO_TIME = Clause(
     IT, action("haben hat gehabt = have"), (Piece(INDEFINITE, "Zeit", "time", "keine Zeit", "time"),), negated=True
 )
-_EXCUSES = (
+EXCUSES = (
     events.quality(IT, "krank", "ill"),
     events.quality(IT, "müde", "tired"),
-    _NO_TIME,
+    NO_TIME,
     predicate("haben hat gehabt = have", "Kopfschmerzen = a headache"),
     predicate("haben hat gehabt = have", "Fieber = a fever"),
     predicate("arbeiten arbeitet gearbeitet = work", modal=MUST),
@@ -33,24 +31,24 @@ _EXCUSES = (
 )
 
 
-_VERY_SOON = (("heute", "today"), *lex.SOON_TIMES[:3], lex.SOON_TIMES[4])
+VERY_SOON = (("heute", "today"), *modifiers.SOON_TIMES[:3], modifiers.SOON_TIMES[4])
 
 
 def because(rng: Random) -> Sentence:
     """Why a plan comes to nothing."""
     left_out = events.plan(rng, events.always(people.lead(rng)), also="b")
-    left_out = replace(left_out, negated=True, time=rng.choice(_VERY_SOON))
-    return _joined(left_out, ("weil", "because"), _of_the_same(left_out, rng.choice(_EXCUSES)))
+    left_out = replace(left_out, negated=True, time=rng.choice(VERY_SOON))
+    return join_clauses(left_out, ("weil", "because"), of_the_same(left_out, rng.choice(EXCUSES)))
 
 
 def because_of_that_feeling(rng: Random) -> Sentence:
-    feeling, cause = rng.choice(_CAUSES)
-    felt = events.being(people.subject(rng, "adult"), _FEELINGS[feeling])
-    return _joined(felt, ("weil", "because"), _of_the_same(felt, cause))
+    feeling, cause = rng.choice(CAUSES)
+    felt = events.being(people.subject(rng, "adult"), FEELINGS_BY_GERMAN[feeling])
+    return join_clauses(felt, ("weil", "because"), of_the_same(felt, cause))
 
 
-_FEELINGS = {adjective.german: adjective for adjective in lex.FEELINGS}
-_CAUSES: tuple[tuple[str, Clause], ...] = (
+FEELINGS_BY_GERMAN = {adjective.german: adjective for adjective in modifiers.FEELINGS}
+CAUSES: tuple[tuple[str, Clause], ...] = (
     ("müde", predicate("schlafen schläft geschlafen = sleep", "schlecht = badly", Tense.PAST)),
     ("müde", predicate("arbeiten arbeitet gearbeitet = work", "den ganzen Tag = all day", Tense.PAST)),
     ("müde", predicate("auf|stehen steht +aufgestanden = get up", "sehr früh = very early", Tense.PAST)),
@@ -73,20 +71,20 @@ _CAUSES: tuple[tuple[str, Clause], ...] = (
 
 def although(rng: Random) -> Sentence:
     """Done in spite of a feeling; the concession comes first or last."""
-    feeling = _FEELINGS[rng.choice(("müde", "krank", "nervös", "traurig"))]
+    feeling = FEELINGS_BY_GERMAN[rng.choice(("müde", "krank", "nervös", "traurig"))]
     done = events.happened(rng, events.always(people.lead(rng)), also="b")
-    done = replace(done, time=rng.choice(lex.RECENT_TIMES))
+    done = replace(done, time=rng.choice(modifiers.RECENT_TIMES))
     if rng.random() < 0.5:
-        return _joined(done, ("obwohl", "although"), events.being(people.same(done.subject), feeling, Tense.PAST))
+        return join_clauses(done, ("obwohl", "although"), events.being(people.same(done.subject), feeling, Tense.PAST))
     felt = events.being(done.subject, feeling, Tense.PAST)
-    return _opened(("obwohl", "although"), felt, replace(done, subject=people.same(done.subject)))
+    return opened(("obwohl", "although"), felt, replace(done, subject=people.same(done.subject)))
 
 
 def therefore(rng: Random) -> Sentence:
     """A state and what follows from it: "…, deshalb bleibt sie zu Hause"."""
-    state = replace(rng.choice(_EXCUSES), subject=people.lead(rng))
+    state = replace(rng.choice(EXCUSES), subject=people.lead(rng))
     result = events.plan(rng, events.always(people.same(state.subject)), also="b")
-    result = replace(result, negated=True, time=rng.choice(_VERY_SOON))
+    result = replace(result, negated=True, time=rng.choice(VERY_SOON))
     german_words = f"{clauses.straight(state)}, {clauses.inverted(result, 'deshalb')}"
     english_words = f"{clauses.statement(state)}, {clauses.statement(result, 'so')}"
     return finish(german_words, english_words, (*state.combinations, *result.combinations))
@@ -97,13 +95,13 @@ def therefore(rng: Random) -> Sentence:
 
 def that(rng: Random) -> Sentence:
     """Something thought or said."""
-    opening, english_opening = rng.choice(_THINKING)
-    told = _anything(rng)
+    opening, english_opening = rng.choice(THINKING)
+    told = anything(rng)
     german_words = f"{opening}, {clauses.subordinate(told, 'dass')}"
     return finish(german_words, clauses.statement(told, f"{english_opening} that"), told.combinations)
 
 
-_THINKING = pairs("""
+THINKING = pairs("""
     ich glaube = I think; ich weiß = I know; ich bin sicher = I am sure
     ich habe gehört = I have heard; es ist gut = it is good; es ist schade = it is a pity; alle wissen = everyone knows
     es ist wahr = it is true; meine Mutter sagt = my mother says; er glaubt = he thinks; sie weiß = she knows
@@ -120,21 +118,21 @@ def hope(rng: Random) -> Sentence:
 
 
 def whether(rng: Random) -> Sentence:
-    opening, english_opening = rng.choice(_WONDERING)
-    asked = _anything(rng)
+    opening, english_opening = rng.choice(WONDERING)
+    asked = anything(rng)
     german_words = f"{opening}, {clauses.subordinate(asked, 'ob')}"
     mark = "?" if "do you" in english_opening else "."
     return finish(german_words, clauses.statement(asked, f"{english_opening} whether"), asked.combinations, mark)
 
 
-_WONDERING = pairs("""
+WONDERING = pairs("""
     ich weiß nicht = I don't know; wissen Sie = do you know; niemand weiß = nobody knows; ich frage mich = I wonder
     er möchte wissen = he would like to know; wir wissen nicht = we don't know; sie fragt = she is asking
     Anna, weißt du = Anna, do you know; Peter, weißt du = Peter, do you know
 """)
 
 
-def _anything(rng: Random) -> Clause:
+def anything(rng: Random) -> Clause:
     """Something that others may know or not."""
     draw = rng.random()
     if draw < 0.35:
@@ -146,47 +144,47 @@ def _anything(rng: Random) -> Clause:
 
 # --------------------------------------------------------------------------------------------------- conditions, times
 
-_TIME = Clause(IT, action("haben hat gehabt = have"), (Piece(INDEFINITE, "Zeit", "time"),))
+TIME = Clause(IT, action("haben hat gehabt = have"), (Piece(INDEFINITE, "Zeit", "time"),))
 
 
 def if_there_is_time(rng: Random) -> Sentence:
     """What somebody will do with some time; the condition comes first or last."""
-    condition = replace(_TIME, subject=people.lead(rng))
+    condition = replace(TIME, subject=people.lead(rng))
     if rng.random() < 0.5:
-        condition = replace(condition, time=rng.choice(lex.SOON_TIMES))
+        condition = replace(condition, time=rng.choice(modifiers.SOON_TIMES))
     result = events.plan(rng, events.always(people.same(condition.subject)), also="b")
     result = replace(result, tense=Tense.PRESENT_WILL, time=None)
     if rng.random() < 0.6:
-        return _opened(("wenn", "if"), condition, result)
+        return opened(("wenn", "if"), condition, result)
     result, condition = replace(result, subject=condition.subject), replace(condition, subject=result.subject)
-    return _joined(result, ("wenn", "if"), condition)
+    return join_clauses(result, ("wenn", "if"), condition)
 
 
 def if_it_rains(rng: Random) -> Sentence:
-    condition = replace(rng.choice(_BAD_WEATHER), time=rng.choice((None, *lex.SOON_TIMES)), tense=Tense.SIMPLE)
+    condition = replace(rng.choice(BAD_WEATHER), time=rng.choice((None, *modifiers.SOON_TIMES)), tense=Tense.SIMPLE)
     subject = people.subject(rng)
-    result = replace(rng.choice(_INDOORS), subject=subject, tense=Tense.PRESENT_WILL)
-    return _opened(("wenn", "if"), condition, result)
+    result = replace(rng.choice(INDOORS), subject=subject, tense=Tense.PRESENT_WILL)
+    return opened(("wenn", "if"), condition, result)
 
 
 def it_rains_so(rng: Random) -> Sentence:
-    condition = rng.choice(_BAD_WEATHER)
-    result = replace(rng.choice(_INDOORS), subject=people.subject(rng), tense=Tense.PROGRESSIVE)
+    condition = rng.choice(BAD_WEATHER)
+    result = replace(rng.choice(INDOORS), subject=people.subject(rng), tense=Tense.PROGRESSIVE)
     german_words = f"{clauses.straight(condition)}, {clauses.inverted(result, 'deshalb')}"
     english_words = f"{clauses.statement(condition)}, {clauses.statement(result, 'so')}"
     return finish(german_words, english_words, result.combinations)
 
 
 def although_it_rains(rng: Random) -> Sentence:
-    done = replace(rng.choice(_OUTDOORS), subject=people.subject(rng), tense=Tense.PROGRESSIVE)
-    return _joined(done, ("obwohl", "although"), rng.choice(_BAD_WEATHER))
+    done = replace(rng.choice(OUTDOORS), subject=people.subject(rng), tense=Tense.PROGRESSIVE)
+    return join_clauses(done, ("obwohl", "although"), rng.choice(BAD_WEATHER))
 
 
-_BAD_WEATHER = (
+BAD_WEATHER = (
     *(events.weather(which) for which in events.WEATHER),
     events.quality(IT, "sehr kalt", "very cold", "kalt"),
 )
-_INDOORS = (
+INDOORS = (
     predicate("bleiben bleibt +geblieben = stay", "zu Hause = at home"),
     predicate("gehen geht +gegangen = go", "ins Kino = to the cinema"),
     predicate("gehen geht +gegangen = go", "ins Museum = to the museum"),
@@ -197,7 +195,7 @@ _INDOORS = (
     predicate("kochen kocht gekocht = cook", "Suppe = soup"),
     predicate("lesen liest gelesen = read", "ein Buch = a book"),
 )
-_OUTDOORS = (
+OUTDOORS = (
     predicate("spazieren_|gehen geht +spazieren_gegangen = go for a walk"),
     predicate("spielen spielt gespielt = play", "Fußball = football"),
     predicate("gehen geht +gegangen = go", "in den Park = to the park"),
@@ -214,18 +212,18 @@ def when_young(rng: Random) -> Sentence:
     then = events.quality(subject, *rng.choice((("jung", "young"), ("klein", "little"))))
     used_to = events.doing(rng, "l", events.always(people.same(subject)))
     used_to = replace(used_to, adverb=("oft", "often"), tense=Tense.PAST)
-    return _opened(("als", "when"), replace(then, tense=Tense.PAST), used_to)
+    return opened(("als", "when"), replace(then, tense=Tense.PAST), used_to)
 
 
 def when_in_town(rng: Random) -> Sentence:
     subject = people.lead(rng)
     city, english_city = rng.choice(lex.CITIES)
     there = replace(events.quality(subject, f"in {city}", f"in {english_city}", city), tense=Tense.PAST)
-    done = replace(rng.choice(_SEEING_TOWN), subject=people.same(subject), tense=Tense.PAST)
-    return _opened(("als", "when"), there, done)
+    done = replace(rng.choice(SEEING_TOWN), subject=people.same(subject), tense=Tense.PAST)
+    return opened(("als", "when"), there, done)
 
 
-_SEEING_TOWN = (
+SEEING_TOWN = (
     predicate("besuchen besucht besucht = visit", "den Dom = the cathedral"),
     predicate("besuchen besucht besucht = visit", "das Museum = the museum"),
     predicate("besuchen besucht besucht = visit", "den Zoo = the zoo"),
@@ -240,14 +238,14 @@ _SEEING_TOWN = (
 def before_bed(rng: Random) -> Sentence:
     """What somebody does every night before going to bed, or in the morning before leaving."""
     subject = people.lead(rng)
-    event, routine = rng.choice(_ROUTINES)
+    event, routine = rng.choice(ROUTINES)
     done = replace(rng.choice(routine), subject=people.same(subject))
-    return _opened(("bevor", "before"), replace(event, subject=subject), done)
+    return opened(("bevor", "before"), replace(event, subject=subject), done)
 
 
-_TO_BED = predicate("gehen geht +gegangen = go", "ins Bett = to bed")
-_TO_WORK = predicate("gehen geht +gegangen = go", "zur Arbeit = to work")
-_EVENING = (
+TO_BED = predicate("gehen geht +gegangen = go", "ins Bett = to bed")
+TO_WORK = predicate("gehen geht +gegangen = go", "zur Arbeit = to work")
+EVENING = (
     predicate("lesen liest gelesen = read", "ein Buch = a book"),
     predicate("trinken trinkt getrunken = drink", "ein Glas Milch = a glass of milk"),
     predicate("aus|machen macht ausgemacht = turn off", "das Licht = the light"),
@@ -255,7 +253,7 @@ _EVENING = (
     predicate("schließen schließt geschlossen = close", "die Tür = the door"),
     predicate("duschen duscht geduscht = have a shower"),
 )
-_MORNING = (
+MORNING = (
     predicate("lesen liest gelesen = read", "die Zeitung = the newspaper"),
     predicate("trinken trinkt getrunken = drink", "eine Tasse Kaffee = a cup of coffee"),
     predicate("füttern füttert gefüttert = feed", "die Katze = the cat"),
@@ -263,18 +261,18 @@ _MORNING = (
     predicate("gießen gießt gegossen = water", "die Blumen = the flowers"),
     predicate("duschen duscht geduscht = have a shower"),
 )
-_ROUTINES = ((_TO_BED, _EVENING), (_TO_WORK, _MORNING))
+ROUTINES = ((TO_BED, EVENING), (TO_WORK, MORNING))
 
 
 def after(rng: Random) -> Sentence:
     """The pluperfect: "Nachdem sie gefrühstückt hatte, …"."""
     subject = people.lead(rng)
-    first = replace(rng.choice(_FIRST), subject=subject)
+    first = replace(rng.choice(FIRST), subject=subject)
     then = events.happened(rng, events.always(people.same(subject)), timed=False, also="b")
-    return _opened(("nachdem", "after"), first, then)
+    return opened(("nachdem", "after"), first, then)
 
 
-_FIRST = (
+FIRST = (
     predicate("essen isst gegessen = eat", tense=Tense.BEFORE),
     predicate("duschen x geduscht = have a shower", tense=Tense.BEFORE),
     predicate("kommen kommt +gekommen = come", "nach Hause = home", Tense.BEFORE),
@@ -294,227 +292,34 @@ def during(rng: Random) -> Sentence:
     couple = set(one.subject.head + another.subject.head) == {"Mann", "Frau"}
     if unclear or couple or one.action.word == another.action.word:
         return during(rng)
-    return _opened(("während", "while"), one, another)
+    return opened(("während", "while"), one, another)
 
-
-# ---------------------------------------------------------------------------------------------------------- infinitives
-
-
-def in_order_to(rng: Random) -> Sentence:
-    """A journey and its purpose: "…, um ihre Tante zu besuchen"."""
-    subject = people.lead(rng)
-    city, english_city = rng.choice(lex.CITIES)
-    journey = predicate("fahren fährt +gefahren = go", f"nach {city} = to {english_city}", Tense.PROGRESSIVE)
-    journey = replace(journey, subject=subject, time=rng.choice(lex.SOON_TIMES + lex.FUTURE_TIMES))
-    whom = people.someone_of(rng, subject, circle="elsewhere")
-    purpose = Clause(subject, rng.choice(_PURPOSES), (person_piece(whom, ACC),))
-    german_words = f"{clauses.straight(journey)}, um {clauses.zu_infinitive(purpose)}"
-    english_words = f"{clauses.statement(journey)} to {clauses.infinitive(purpose)}"
-    return finish(german_words, english_words, (*journey.combinations, *purpose.combinations))
-
-
-_PURPOSES = (action("besuchen besucht besucht = visit"), action("ab|holen holt abgeholt = pick up"))
-
-
-def set_on(rng: Random) -> Sentence:
-    """Forgetting, trying, promising to do something."""
-    subject = people.lead(rng)
-    frame, letters = rng.choice(_ATTEMPTS)
-    task = events.doing(rng, rng.choice(letters), events.always(subject))
-    return _with_task(replace(frame, subject=subject), task)
-
-
-_ATTEMPTS = (
-    (predicate("vergessen vergisst vergessen = forget", tense=Tense.PAST), "j"),
-    (predicate("versuchen versucht versucht = try", tense=Tense.PROGRESSIVE), "v"),
-    (predicate("versuchen versucht versucht = try", tense=Tense.PAST), "v"),
-    (predicate("versprechen verspricht versprochen = promise", tense=Tense.PAST), "m"),
-    (predicate("hoffen hofft gehofft = hope", tense=Tense.PROGRESSIVE), "O"),
-    (predicate("beschließen beschließt beschlossen = decide", tense=Tense.PAST), "oO"),
-    (predicate("vor|haben hat vorgehabt = plan", tense=Tense.PROGRESSIVE), "oO"),
-    (_NO_TIME, "j"),
-    (replace(_NO_TIME, tense=Tense.PAST), "j"),
-)
-
-
-def pleasant_to(rng: Random) -> Sentence:
-    opening, english_opening, tasks = rng.choice(_PLEASANT)
-    task = rng.choice(tasks)
-    time = rng.choice((None, *lex.REGULAR_TIMES[:3]))
-    task = replace(task, time=time)
-    german_words = f"{opening}, {clauses.zu_infinitive(task)}"
-    return finish(german_words, f"{english_opening} to {clauses.infinitive(task)}", task.combinations[1:])
-
-
-_FUN = tuple(predicate("spielen spielt gespielt = play", f"{game} = {name}") for game, name in lex.GAMES)
-_HARD = tuple(
-    predicate("lernen lernt gelernt = learn", f"{language.german} = {language.english}") for language in lex.LANGUAGES
-)
-_HEALTHY = (
-    predicate("spazieren_|gehen x x = go for a walk"),
-    predicate("schwimmen x x = swim"),
-    predicate("essen x x = eat", "Obst = fruit"),
-    predicate("essen x x = eat", "Gemüse = vegetables"),
-    predicate("gehen x x = walk", "zu Fuß zur Arbeit = to work"),
-    predicate("fahren x x = go", "mit dem Fahrrad zur Arbeit = to work by bike"),
-    predicate("auf|stehen x x = get up", "früh = early"),
-)
-_PLEASANT = (
-    ("es macht Spaß", "it is fun", _FUN),
-    ("es ist schwer", "it is hard", _HARD),
-    ("es ist schön", "it is nice", _FUN[-5:-1]),
-    ("es ist gesund", "it is healthy", _HEALTHY),
-)
-
-
-def feel_like(rng: Random) -> Sentence:
-    subject = people.you(rng)
-    asked = replace(_LUST, subject=subject)
-    task = events.doing(rng, "l", events.always(subject))
-    called, english_called = people.called(rng, subject)
-    german_words = f"{called}{clauses.inverted(asked)}, {clauses.zu_infinitive(task)}"
-    english_words = f"{english_called}{clauses.question(asked)} {clauses.gerund(task)}"
-    return finish(german_words, english_words, task.combinations, "?")
-
-
-_LUST = predicate("haben hat gehabt = feel like", "Lust = ")
-
-
-def without(rng: Random) -> Sentence:
-    """ "…, ohne das Licht auszumachen"."""
-    subject = people.subject(rng, "adult")
-    left = replace(rng.choice(_LEFT), subject=subject)
-    undone = replace(rng.choice(_UNDONE), subject=subject)
-    german_words = f"{clauses.straight(left)}, ohne {clauses.zu_infinitive(undone)}"
-    english_words = f"{clauses.statement(left)} without {clauses.gerund(undone)}"
-    return finish(german_words, english_words, undone.combinations)
-
-
-_UNDONE = (
-    predicate("aus|machen x x = turn off", "das Licht = the light"),
-    predicate("aus|machen x x = turn off", "den Fernseher = the television"),
-    predicate("schließen x x = close", "die Tür = the door"),
-    predicate("schließen x x = close", "das Fenster = the window"),
-    predicate("füttern x x = feed", "die Katze = the cat"),
-    predicate("gießen x x = water", "die Blumen = the flowers"),
-    predicate("aus|machen x x = turn off", "die Heizung = the heating"),
-    predicate("spülen x x = wash", "die Teller = the plates"),
-)
-_LEFT = (
-    predicate("verlassen verlässt verlassen = leave", "das Haus = the house", Tense.PAST),
-    predicate("gehen geht +gegangen = go", "ins Bett = to bed", Tense.PAST),
-    predicate("gehen geht +gegangen = go", "zur Arbeit = to work", Tense.PAST),
-)
-
-# -------------------------------------------------------------------------------------------------------- coordination
-
-
-def and_then(rng: Random) -> Sentence:
-    """One person did two things; German says "hat" once."""
-    subject = people.lead(rng)
-    first = events.happened(rng, events.always(subject), also="b")
-    second = replace(events.happened(rng, events.always(subject), also="b"), time=None)
-    if not _share_a_verb(first, second):
-        return and_then(rng)
-    german_words = f"{clauses.straight(first)} und {clauses.continued(second)}"
-    english_words = f"{clauses.statement(replace(first, time=None))} and {clauses.continued_statement(second)}"
-    time = f" {first.time[1]}" if first.time else ""
-    return finish(german_words, english_words + time, (*first.combinations, *second.combinations))
-
-
-def and_another(rng: Random) -> Sentence:
-    """Two people did a thing each."""
-    first = events.happened(rng, lambda draw, age: people.named(draw), timed=False)
-    second = events.happened(rng, lambda draw, age: people.named(draw), timed=False)
-    if first.subject is second.subject or first.action.word == second.action.word:
-        return and_another(rng)
-    german_words = f"{clauses.straight(first)} und {clauses.straight(second)}"
-    english_words = f"{clauses.statement(first)} and {clauses.statement(second)}"
-    return finish(german_words, english_words, (*first.combinations, *second.combinations))
-
-
-def wanted_but(rng: Random) -> Sentence:
-    wanted = replace(events.doing(rng, "b", events.always(people.lead(rng))), modal=WANT, tense=Tense.PAST)
-    reason = replace(_of_the_same(wanted, rng.choice(_EXCUSES)), tense=Tense.PAST)
-    german_words = f"{clauses.straight(wanted)}, aber {clauses.straight(reason)}"
-    english_words = f"{clauses.statement(wanted)}, but {clauses.statement(reason)}"
-    return finish(german_words, english_words, wanted.combinations)
-
-
-def not_there_but_here(rng: Random) -> Sentence:
-    (city, english_city), (other, english_other) = rng.sample(lex.CITIES, 2)
-    journey = predicate("fahren fährt +gefahren = go", f"nach {city} = to {english_city}", Tense.PROGRESSIVE)
-    journey = replace(journey, subject=people.subject(rng), negated=True)
-    german_words = f"{clauses.straight(journey)}, sondern nach {other}"
-    english_words = f"{clauses.statement(journey)} but to {english_other}"
-    return finish(german_words, english_words, (*journey.combinations, f"fahren+{other}"))
-
-
-def either_or(rng: Random) -> Sentence:
-    (city, english_city), (other, english_other) = rng.sample(lex.CITIES, 2)
-    words = f"entweder nach {city} oder nach {other} = either to {english_city} or to {english_other}"
-    journey = predicate("fahren fährt +gefahren = go", words, Tense.PROGRESSIVE)
-    journey = replace(journey, subject=people.subject(rng), time=rng.choice(lex.FUTURE_TIMES))
-    combinations = (f"fahren+{city}", f"fahren+{other}")
-    return finish(clauses.straight(journey), clauses.statement(journey), combinations)
-
-
-def languages(rng: Random) -> Sentence:
-    """Two languages, joined in one of three ways."""
-    first, second = rng.sample(lex.LANGUAGES, 2)
-    word, link, english_word, english_link = rng.choice(_BOTH)
-    words = (
-        f"{word} {first.german}{link} {second.german} = {english_word} {first.english}{english_link} {second.english}"
-    )
-    spoken = replace(predicate("sprechen spricht gesprochen = speak", words), subject=people.subject(rng))
-    combinations = (f"sprechen+{first.german}", f"{first.german}+{second.german}")
-    return finish(clauses.straight(spoken), clauses.statement(spoken), combinations)
-
-
-_BOTH = (
-    ("nicht nur", ", sondern auch", "not only", " but also"),
-    ("sowohl", " als auch", "both", " and"),
-    ("weder", " noch", "neither", " nor"),
-)
 
 # ------------------------------------------------------------------------------------------------------------ joining
 
 
-def _of_the_same(first: Clause, second: Clause) -> Clause:
+def of_the_same(first: Clause, second: Clause) -> Clause:
     """The second clause, said of the first one's subject."""
     return replace(second, subject=people.same(first.subject))
 
 
-def _joined(main: Clause, conjunction: tuple[str, str], side: Clause) -> Sentence:
+def join_clauses(main: Clause, conjunction: tuple[str, str], side: Clause) -> Sentence:
     """Main clause first, then the subordinate one, which only German sets off with a comma."""
     german_words = f"{clauses.straight(main)}, {clauses.subordinate(side, conjunction[0])}"
     english_words = f"{clauses.statement(main)} {clauses.statement(side, conjunction[1])}"
-    return finish(german_words, english_words, (*main.combinations, *_own(side)))
+    return finish(german_words, english_words, (*main.combinations, *own_words(side)))
 
 
-def _opened(conjunction: tuple[str, str], side: Clause, main: Clause) -> Sentence:
+def opened(conjunction: tuple[str, str], side: Clause, main: Clause) -> Sentence:
     """Subordinate clause first; it takes the first place of the main clause, whose subject follows the verb."""
     german_words = f"{clauses.subordinate(side, conjunction[0])}, {clauses.inverted(main)}"
     english_words = f"{clauses.statement(side, conjunction[1])}, {clauses.statement(main)}"
-    return finish(german_words, english_words, (*_own(side), *main.combinations))
+    return finish(german_words, english_words, (*own_words(side), *main.combinations))
 
 
-def _with_task(clause: Clause, task: Clause) -> Sentence:
-    german_words = f"{clauses.straight(clause)}, {clauses.zu_infinitive(task)}"
-    english_words = f"{clauses.statement(clause)} to {clauses.infinitive(task)}"
-    return finish(german_words, english_words, (f"{clause.action.word}+{task.action.word}", *task.combinations))
-
-
-def _own(clause: Clause) -> tuple[str, ...]:
+def own_words(clause: Clause) -> tuple[str, ...]:
     """The combinations of a clause; those with the weather's "es" say nothing."""
     return () if clause.subject is IT else clause.combinations
-
-
-def _share_a_verb(first: Clause, second: Clause) -> bool:
-    """True of two different verbs with the same auxiliary in the perfect."""
-    verb, other = first.action.verb, second.action.verb
-    simple = {"sein", "haben"}.intersection((verb.whole(), other.whole()))
-    return verb.whole() != other.whole() and verb.with_sein == other.with_sein and not simple
 
 
 PATTERNS: tuple[tuple[int, Pattern], ...] = (
@@ -534,15 +339,4 @@ PATTERNS: tuple[tuple[int, Pattern], ...] = (
     (3, before_bed),
     (7, after),
     (7, during),
-    (7, in_order_to),
-    (8, set_on),
-    (3, pleasant_to),
-    (3, feel_like),
-    (3, without),
-    (9, and_then),
-    (8, and_another),
-    (5, wanted_but),
-    (3, not_there_but_here),
-    (3, either_or),
-    (3, languages),
 )

@@ -8,7 +8,7 @@ from typing import Literal
 Agreement = Literal["I", "he", "they"]
 """Which present-tense form a subject takes: "I" (am), "he" (is, drinks) or "they" (are, drink; also "you" and "we")."""
 
-_IRREGULAR_VERBS = """
+IRREGULAR_VERBS = """
 be was been; become became become; begin began begun; break broke broken; bring brought brought; build built built;
 buy bought bought; choose chose chosen; come came come; cost cost cost; cut cut cut; do did done; draw drew drawn;
 drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed fed; feel felt felt; find found found;
@@ -21,9 +21,9 @@ steal stole stolen; swim swam swum; take took taken; teach taught taught; tell t
 understand understood understood; wake woke woken; wear wore worn; win won won; write wrote written
 """
 _PAST, _PARTICIPLE = (
-    {forms.split()[0]: forms.split()[place] for forms in _IRREGULAR_VERBS.split(";")} for place in (1, 2)
+    {forms.split()[0]: forms.split()[place] for forms in IRREGULAR_VERBS.split(";")} for place in (1, 2)
 )
-_DOUBLED = frozenset(
+DOUBLED = frozenset(
     [
         "begin",
         "chat",
@@ -46,7 +46,7 @@ _DOUBLED = frozenset(
         "cancel",
     ]
 )
-_PLURALS = {
+PLURALS = {
     "child": "children",
     "foot": "feet",
     "knife": "knives",
@@ -63,7 +63,7 @@ _PLURALS = {
     "woman": "women",
     "photo": "photos",
 }
-_COMPARISON = {
+COMPARISON = {
     "good": ("better", "best"),
     "bad": ("worse", "worst"),
     "far": ("further", "furthest"),
@@ -72,10 +72,10 @@ _COMPARISON = {
     "well-known": ("better known", "best-known"),
     "shy": ("shyer", "shyest"),
 }
-_VOWELS = "aeiou"
-_SILENT_H = ("hour", "honest")
-_YOU_SOUND = ("uni", "use", "euro", "one")
-_ONES = [
+VOWELS = "aeiou"
+SILENT_H = ("hour", "honest")
+YOU_SOUND = ("uni", "use", "euro", "one")
+ONES = [
     "zero",
     "one",
     "two",
@@ -97,15 +97,15 @@ _ONES = [
     "eighteen",
     "nineteen",
 ]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
-_ORDINALS["twelve"] = "twelfth"
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
+ORDINALS["twelve"] = "twelfth"
 
 
 def on_first_word(phrase: str, form: dict[str, str], rule: str) -> str:
     """Inflects the head of a verb phrase: "get up" → "got up"."""
     head, _, rest = phrase.partition(" ")
-    inflected = form.get(head) or _suffixed(head, rule)
+    inflected = form.get(head) or suffixed(head, rule)
     return f"{inflected} {rest}" if rest else inflected
 
 
@@ -131,25 +131,25 @@ def plural(noun: str) -> str:
         head, _, rest = noun.partition(" of ")
         return f"{plural(head)} of {rest}"
     first, space, last = noun.rpartition(" ")
-    return first + space + (_PLURALS.get(last) or _suffixed(last, "s"))
+    return first + space + (PLURALS.get(last) or suffixed(last, "s"))
 
 
 def with_article(words: str) -> str:
     """Puts "a" or "an" before the words, by the sound of the first."""
-    vowel_sound = words[0].lower() in _VOWELS and not words.lower().startswith(_YOU_SOUND)
-    return f"an {words}" if vowel_sound or words.lower().startswith(_SILENT_H) else f"a {words}"
+    vowel_sound = words[0].lower() in VOWELS and not words.lower().startswith(YOU_SOUND)
+    return f"an {words}" if vowel_sound or words.lower().startswith(SILENT_H) else f"a {words}"
 
 
 def comparative(adjective: str) -> str:
-    if adjective in _COMPARISON:
-        return _COMPARISON[adjective][0]
-    return _suffixed(adjective, "er") if _is_short(adjective) else f"more {adjective}"
+    if adjective in COMPARISON:
+        return COMPARISON[adjective][0]
+    return suffixed(adjective, "er") if is_short(adjective) else f"more {adjective}"
 
 
 def superlative(adjective: str) -> str:
-    if adjective in _COMPARISON:
-        return _COMPARISON[adjective][1]
-    return _suffixed(adjective, "est") if _is_short(adjective) else f"most {adjective}"
+    if adjective in COMPARISON:
+        return COMPARISON[adjective][1]
+    return suffixed(adjective, "est") if is_short(adjective) else f"most {adjective}"
 
 
 def possessive(name: str) -> str:
@@ -159,19 +159,19 @@ def possessive(name: str) -> str:
 def number(value: int) -> str:
     """A number from 0 to 999 in words: 142 → "one hundred and forty-two"."""
     if value < 20:
-        return _ONES[value]
+        return ONES[value]
     if value < 100:
-        tens = _TENS[value // 10 - 2]
-        return f"{tens}-{_ONES[value % 10]}" if value % 10 else tens
-    hundreds = f"{_ONES[value // 100]} hundred"
+        tens = TENS[value // 10 - 2]
+        return f"{tens}-{ONES[value % 10]}" if value % 10 else tens
+    hundreds = f"{ONES[value // 100]} hundred"
     return f"{hundreds} and {number(value % 100)}" if value % 100 else hundreds
 
 
 def ordinal(value: int) -> str:
     """An ordinal from 1 to 99 in words: 21 → "twenty-first"."""
     first, hyphen, last = number(value).rpartition("-")
-    if last in _ORDINALS:
-        return first + hyphen + _ORDINALS[last]
+    if last in ORDINALS:
+        return first + hyphen + ORDINALS[last]
     return first + hyphen + (last[:-1] + "ieth" if last.endswith("y") else last + "th")
 
 
@@ -186,9 +186,9 @@ def negated(auxiliary: str) -> str:
     return {"am": "am not", "can": "can't", "will": "won't"}.get(auxiliary, f"{auxiliary}n't")
 
 
-def _suffixed(word: str, suffix: str) -> str:
+def suffixed(word: str, suffix: str) -> str:
     """Adds -s, -ed, -ing, -er or -est with the spelling changes that it brings."""
-    consonant_y = word.endswith("y") and word[-2] not in _VOWELS
+    consonant_y = word.endswith("y") and word[-2] not in VOWELS
     if suffix == "s":
         if consonant_y:
             return word[:-1] + "ies"
@@ -197,17 +197,17 @@ def _suffixed(word: str, suffix: str) -> str:
         return word[:-1] + "i" + suffix
     if word.endswith("e") and not word.endswith("ee"):
         return word[:-1] + suffix
-    if word in _DOUBLED or (suffix in ("er", "est") and _closed_syllable(word)):
+    if word in DOUBLED or (suffix in ("er", "est") and closed_syllable(word)):
         return word + word[-1] + suffix
     return word + suffix
 
 
-def _closed_syllable(word: str) -> bool:
+def closed_syllable(word: str) -> bool:
     """True of big, hot, thin: one vowel between consonants, so the last letter doubles."""
-    return len(word) >= 3 and word[-1] not in "aeiouwxy" and word[-2] in _VOWELS and word[-3] not in _VOWELS
+    return len(word) >= 3 and word[-1] not in "aeiouwxy" and word[-2] in VOWELS and word[-3] not in VOWELS
 
 
-def _is_short(adjective: str) -> bool:
+def is_short(adjective: str) -> bool:
     """True of adjectives that take -er and -est: one syllable, or two with a final -y."""
     syllables = sum(
         1

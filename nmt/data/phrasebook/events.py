@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
-from nmt.data.phrasebook import lexicon as lex
-from nmt.data.phrasebook import people
+from nmt.data.phrasebook import modifiers, people
 from nmt.data.phrasebook.actions import FRAMES, Frame
 from nmt.data.phrasebook.clauses import PLACE, Clause, Modal, Piece, Tense
 from nmt.data.phrasebook.people import Who
@@ -17,22 +16,22 @@ from nmt.data.phrasebook.words import Action, Adjective, action, pairs
 
 BE = action("sein ist +gewesen = be")
 HAVE = action("haben hat gehabt = have")
-_BY_USE = {use: tuple(frame for frame in FRAMES if use in frame.uses) for use in "hngpdjswmceilrtyoObuvaxz"}
+BY_USE = {use: tuple(frame for frame in FRAMES if use in frame.uses) for use in "hngpdjswmceilrtyoObuvaxz"}
 
 
 def doing(rng: Random, use: str, who: Who = people.subject) -> Clause:
     """Someone doing something, in the simple present until told otherwise."""
-    return _drawn(rng, _BY_USE[use], who)[1]
+    return drawn(rng, BY_USE[use], who)[1]
 
 
 def habit(rng: Random, who: Who = people.subject) -> Clause:
     """ "jeden Tag", with the English simple present."""
-    return replace(doing(rng, "r" if rng.random() < 0.04 else "h", who), time=rng.choice(lex.REGULAR_TIMES))
+    return replace(doing(rng, "r" if rng.random() < 0.04 else "h", who), time=rng.choice(modifiers.REGULAR_TIMES))
 
 
 def often(rng: Random, who: Who = people.subject) -> Clause:
     """ "oft", "selten", with the English simple present."""
-    return replace(doing(rng, "h", who), adverb=rng.choice(lex.OFTEN))
+    return replace(doing(rng, "h", who), adverb=rng.choice(modifiers.OFTEN))
 
 
 def right_now(rng: Random, who: Who = people.subject) -> Clause:
@@ -42,20 +41,20 @@ def right_now(rng: Random, who: Who = people.subject) -> Clause:
 
 def plan(rng: Random, who: Who = people.subject, also: str = "p") -> Clause:
     """ "morgen", with the English progressive; `also` narrows it to verbs with a second use."""
-    frame, found = _drawn(rng, _with_two_uses("p", also), who)
-    return replace(found, time=_future(rng, frame), tense=Tense.PROGRESSIVE)
+    frame, found = drawn(rng, with_two_uses("p", also), who)
+    return replace(found, time=future(rng, frame), tense=Tense.PROGRESSIVE)
 
 
 def happened(rng: Random, who: Who = people.subject, timed: bool = True, also: str = "d") -> Clause:
     """ "gestern": the German perfect, the English simple past; `also` narrows it as for a plan."""
-    frame, found = _drawn(rng, _with_two_uses("d", also), who)
-    return replace(found, time=_past(rng, frame) if timed else None, tense=Tense.PAST)
+    frame, found = drawn(rng, with_two_uses("d", also), who)
+    return replace(found, time=past_tense(rng, frame) if timed else None, tense=Tense.PAST)
 
 
 def wished(rng: Random, modal: Modal, use: str, who: Who = people.subject) -> Clause:
     """An action under a modal verb, sometimes with a time."""
-    frame, found = _drawn(rng, _BY_USE[use], who)
-    return replace(found, modal=modal, time=_future(rng, frame) if rng.random() < 0.4 else None)
+    frame, found = drawn(rng, BY_USE[use], who)
+    return replace(found, modal=modal, time=future(rng, frame) if rng.random() < 0.4 else None)
 
 
 def being(subject: Phrase, quality: Adjective, tense: Tense = Tense.SIMPLE) -> Clause:
@@ -77,35 +76,35 @@ def weather(which: Action, tense: Tense = Tense.PROGRESSIVE) -> Clause:
 
 
 @cache
-def _with_two_uses(use: str, also: str) -> tuple[Frame, ...]:
-    return tuple(frame for frame in _BY_USE[use] if also in frame.uses)
+def with_two_uses(use: str, also: str) -> tuple[Frame, ...]:
+    return tuple(frame for frame in BY_USE[use] if also in frame.uses)
 
 
-def _drawn(rng: Random, frames: tuple[Frame, ...], who: Who) -> tuple[Frame, Clause]:
+def drawn(rng: Random, frames: tuple[Frame, ...], who: Who) -> tuple[Frame, Clause]:
     """A verb and somebody whom it suits."""
     frame = rng.choice(frames)
     subject = who(rng, frame.age)
     if not frame.suits(subject):
-        return _drawn(rng, frames, who)
+        return drawn(rng, frames, who)
     return frame, frame.clause(rng, subject)
 
 
-def _future(rng: Random, frame: Frame) -> tuple[str, str]:
+def future(rng: Random, frame: Frame) -> tuple[str, str]:
     """When it will be: soon, on a weekday, or for what takes preparation, in weeks."""
     if "O" in frame.uses:
-        return rng.choice(lex.FUTURE_TIMES)
+        return rng.choice(modifiers.FUTURE_TIMES)
     if "o" in frame.uses and rng.random() < 0.4:
-        return rng.choice(lex.NEXT_WEEKS)
+        return rng.choice(modifiers.NEXT_WEEKS)
     if rng.random() < 0.3:
-        day, english_day = rng.choice(lex.WEEKDAYS)
+        day, english_day = rng.choice(modifiers.WEEKDAYS)
         return f"am {day}", f"on {english_day}"
-    return rng.choice(lex.SOON_TIMES)
+    return rng.choice(modifiers.SOON_TIMES)
 
 
-def _past(rng: Random, frame: Frame) -> tuple[str, str]:
+def past_tense(rng: Random, frame: Frame) -> tuple[str, str]:
     if "O" in frame.uses:
-        return rng.choice(lex.PAST_TIMES)
-    return rng.choice(lex.LAST_WEEKS if "o" in frame.uses and rng.random() < 0.4 else lex.RECENT_TIMES)
+        return rng.choice(modifiers.PAST_TIMES)
+    return rng.choice(modifiers.LAST_WEEKS if "o" in frame.uses and rng.random() < 0.4 else modifiers.RECENT_TIMES)
 
 
 def always(subject: Phrase) -> Who:

@@ -8,7 +8,7 @@ from random import Random
 from nmt.data.phrasebook.sentence import Pattern, Sentence
 from nmt.data.phrasebook.words import pairs
 
-_EXPRESSIONS = """
+EXPRESSIONS = """
 Guten Morgen! = Good morning!
 Guten Tag! = Hello!
 Guten Abend! = Good evening!
@@ -95,11 +95,11 @@ Das kommt darauf an. = It depends.
 So ein Zufall! = What a coincidence!
 Das Leben ist schön. = Life is beautiful.
 """
-_SENTENCES = tuple(Sentence(left, right) for left, right in pairs(_EXPRESSIONS))
+SENTENCES = tuple(Sentence(left, right) for left, right in pairs(EXPRESSIONS))
 
 
 def expression(rng: Random) -> Sentence:
-    return rng.choice(_SENTENCES)
+    return rng.choice(SENTENCES)
 
 
 PATTERNS: tuple[tuple[int, Pattern], ...] = ((2, expression),)

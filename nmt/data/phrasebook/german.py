@@ -14,22 +14,22 @@ Forms = tuple[str, str, str, str]
 
 NOM, ACC, DAT, GEN = range(4)
 
-_COLUMN = {"m": 0, "f": 1, "n": 2, "p": 3}
+COLUMN = {"m": 0, "f": 1, "n": 2, "p": 3}
 # One row a case, one column a gender: masculine, feminine, neuter, plural.
-_DEFINITE = ("der die das die", "den die das die", "dem der dem den", "des der des der")
-_DIESER = ("er e es e", "en e es e", "em er em en", "es er es er")
-_EIN = ("- e - e", "en e - e", "em er em en", "es er es er")
-_WEAK = ("e e e en", "en e e en", "en en en en", "en en en en")
-_MIXED = ("er e es en", "en e es en", "en en en en", "en en en en")
-_STRONG = ("er e es e", "en e es e", "em er em en", "en er en er")
+DEFINITE = ("der die das die", "den die das die", "dem der dem den", "des der des der")
+DIESER = ("er e es e", "en e es e", "em er em en", "es er es er")
+EIN = ("- e - e", "en e - e", "em er em en", "es er es er")
+WEAK = ("e e e en", "en e e en", "en en en en", "en en en en")
+MIXED = ("er e es en", "en e es en", "en en en en", "en en en en")
+STRONG = ("er e es e", "en e es e", "em er em en", "en er en er")
 
 Declension = Literal["der", "dieser", "ein", "none"]
 """How a determiner is declined; "none" has no endings (numerals) or no determiner at all."""
 
-_DETERMINER_ENDINGS = {"der": _DEFINITE, "dieser": _DIESER, "ein": _EIN}
-_ADJECTIVE_ENDINGS = {"der": _WEAK, "dieser": _WEAK, "ein": _MIXED, "none": _STRONG}
-_LONG_GENITIVES = frozenset({"Arzt", "Hund", "Kind", "Mann", "Sohn"})
-_CONTRACTIONS = {
+DETERMINER_ENDINGS = {"der": DEFINITE, "dieser": DIESER, "ein": EIN}
+ADJECTIVE_ENDINGS = {"der": WEAK, "dieser": WEAK, "ein": MIXED, "none": STRONG}
+LONG_GENITIVES = frozenset({"Arzt", "Hund", "Kind", "Mann", "Sohn"})
+CONTRACTIONS = {
     "in dem": "im",
     "in das": "ins",
     "an dem": "am",
@@ -39,8 +39,8 @@ _CONTRACTIONS = {
     "von dem": "vom",
     "bei dem": "beim",
 }
-_ATTRIBUTIVE_STEMS = {"hoch": "hoh", "teuer": "teur", "dunkel": "dunkl", "sauer": "saur"}
-_ONES = [
+ATTRIBUTIVE_STEMS = {"hoch": "hoh", "teuer": "teur", "dunkel": "dunkl", "sauer": "saur"}
+ONES = [
     "null",
     "eins",
     "zwei",
@@ -58,17 +58,17 @@ _ONES = [
     "vierzehn",
     "fünfzehn",
 ]
-_ONES += ["sechzehn", "siebzehn", "achtzehn", "neunzehn"]
-_TENS = ["zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"]
-_ORDINALS = {1: "erst", 3: "dritt", 7: "siebt", 8: "acht"}
-_RELATIVE = {"m": "der den dem", "f": "die die der", "n": "das das dem", "p": "die die denen"}
+ONES += ["sechzehn", "siebzehn", "achtzehn", "neunzehn"]
+TENS = ["zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"]
+ORDINALS = {1: "erst", 3: "dritt", 7: "siebt", 8: "acht"}
+RELATIVE = {"m": "der den dem", "f": "die die der", "n": "das das dem", "p": "die die denen"}
 
 
 def determiner(stem: str, declension: Declension, case: int, gender: Gender) -> str:
     """A declined determiner: ("mein", "ein", DAT, "f") → "meiner"."""
     if declension == "none":
         return stem
-    ending = _DETERMINER_ENDINGS[declension][case].split()[_COLUMN[gender]].strip("-")
+    ending = DETERMINER_ENDINGS[declension][case].split()[COLUMN[gender]].strip("-")
     if declension == "der":
         return ending
     return ("eur" if stem == "euer" and ending else stem) + ending
@@ -76,9 +76,9 @@ def determiner(stem: str, declension: Declension, case: int, gender: Gender) -> 
 
 def adjective(stem: str, declension: Declension, case: int, gender: Gender) -> str:
     """A declined adjective, "sehr" before it allowed, after a determiner of this declension: strong, weak or mixed."""
-    ending = _ADJECTIVE_ENDINGS[declension][case].split()[_COLUMN[gender]]
+    ending = ADJECTIVE_ENDINGS[declension][case].split()[COLUMN[gender]]
     degree, space, last = stem.rpartition(" ")
-    last = _ATTRIBUTIVE_STEMS.get(last, last)
+    last = ATTRIBUTIVE_STEMS.get(last, last)
     return degree + space + last + (ending[1:] if last.endswith("e") else ending)
 
 
@@ -89,7 +89,7 @@ def noun_forms(singular: str, gender: Gender, weak: bool) -> Forms:
         return singular, oblique, oblique, oblique
     genitive = singular
     if gender in ("m", "n"):
-        genitive += "es" if singular.endswith(("s", "ß", "z", "sch")) or singular in _LONG_GENITIVES else "s"
+        genitive += "es" if singular.endswith(("s", "ß", "z", "sch")) or singular in LONG_GENITIVES else "s"
     return singular, singular, singular, genitive
 
 
@@ -102,18 +102,18 @@ def plural_forms(plural: str) -> Forms:
 def with_preposition(preposition: str, phrase: str) -> str:
     """Joins a preposition to a phrase already in its case, contracting "in dem" to "im" and the like."""
     first, space, rest = phrase.partition(" ")
-    contracted = _CONTRACTIONS.get(f"{preposition} {first}")
+    contracted = CONTRACTIONS.get(f"{preposition} {first}")
     return contracted + space + rest if contracted and space else f"{preposition} {phrase}"
 
 
 def relative_pronoun(gender: Gender, case: int) -> str:
     """The relative pronoun in the nominative, accusative or dative."""
-    return _RELATIVE[gender].split()[case]
+    return RELATIVE[gender].split()[case]
 
 
 def comparative(positive: str) -> str:
     """The regular comparative; umlauts (älter) stand in the lexicon."""
-    return _ATTRIBUTIVE_STEMS.get(positive, positive) + ("r" if positive.endswith("e") else "er")
+    return ATTRIBUTIVE_STEMS.get(positive, positive) + ("r" if positive.endswith("e") else "er")
 
 
 def superlative(positive: str) -> str:
@@ -124,18 +124,18 @@ def superlative(positive: str) -> str:
 def number(value: int) -> str:
     """A number from 0 to 999 in words: 21 → "einundzwanzig"."""
     if value < 20:
-        return _ONES[value]
+        return ONES[value]
     if value < 100:
-        ones = "ein" if value % 10 == 1 else _ONES[value % 10]
-        tens = _TENS[value // 10 - 2]
+        ones = "ein" if value % 10 == 1 else ONES[value % 10]
+        tens = TENS[value // 10 - 2]
         return f"{ones}und{tens}" if value % 10 else tens
-    hundreds = ("ein" if value // 100 == 1 else _ONES[value // 100]) + "hundert"
+    hundreds = ("ein" if value // 100 == 1 else ONES[value // 100]) + "hundert"
     return hundreds + (number(value % 100) if value % 100 else "")
 
 
 def ordinal(value: int) -> str:
     """The stem of an ordinal from 1 to 99: 3 → "dritt", 20 → "zwanzigst"."""
-    return _ORDINALS.get(value) or number(value) + ("t" if value < 20 else "st")
+    return ORDINALS.get(value) or number(value) + ("t" if value < 20 else "st")
 
 
 @dataclass(frozen=True)
@@ -169,29 +169,29 @@ class Verb:
     def present(self) -> tuple[str, str, str, str, str, str]:
         """The finite forms for ich, du, er, wir, ihr, sie, without the prefix."""
         first = self.stem[:-2] + "le" if self.infinitive.endswith("eln") else self.stem + "e"
-        return first, self._second(), self.third, self.infinitive, self._second_plural(), self.infinitive
+        return first, self.second_singular(), self.third, self.infinitive, self.second_plural(), self.infinitive
 
     def imperative(self) -> str:
         """The command to one friend: "lies", "komm", "warte"."""
         if self.changes_vowel and not any(umlaut in self.third for umlaut in "äöü"):
             return self.third[:-1] if not self.third.endswith("tt") else self.third
-        return self.stem + ("e" if self._needs_e() else "")
+        return self.stem + ("e" if self.needs_e() else "")
 
-    def _second(self) -> str:
+    def second_singular(self) -> str:
         base = self.third[:-1]
         if self.stem.endswith("t") and not self.third.endswith("et"):
             return self.third + "st"
         return base + ("t" if base.endswith(("s", "ß", "z", "x")) else "st")
 
-    def _second_plural(self) -> str:
-        return self.stem + ("et" if self._needs_e() else "t")
+    def second_plural(self) -> str:
+        return self.stem + ("et" if self.needs_e() else "t")
 
-    def _needs_e(self) -> bool:
+    def needs_e(self) -> bool:
         """True where a stem in -t, -d or consonant + n (öffnen) needs an e before the ending."""
         return self.stem.endswith(("t", "d", "ffn", "chn", "gn"))
 
 
-_IRREGULAR_PRESENT = {
+IRREGULAR_PRESENT = {
     "sein": "bin bist ist sind seid sind",
     "haben": "habe hast hat haben habt haben",
     "werden": "werde wirst wird werden werdet werden",
@@ -206,7 +206,7 @@ _IRREGULAR_PRESENT = {
     "könnten": "könnte könntest könnte könnten könntet könnten",
     "sollten": "sollte solltest sollte sollten solltet sollten",
 }
-_PRETERITE_STEMS = {
+PRETERITE_STEMS = {
     "haben": "hatte",
     "können": "konnte",
     "müssen": "musste",
@@ -215,22 +215,22 @@ _PRETERITE_STEMS = {
     "sollen": "sollte",
     "wissen": "wusste",
 }
-_PRESENT = {infinitive: tuple(forms.split()) for infinitive, forms in _IRREGULAR_PRESENT.items()}
-_PRETERITE = {
+PRESENT = {infinitive: tuple(forms.split()) for infinitive, forms in IRREGULAR_PRESENT.items()}
+PRETERITE = {
     infinitive: (stem, stem + "st", stem, stem + "n", stem + "t", stem + "n")
-    for infinitive, stem in _PRETERITE_STEMS.items()
+    for infinitive, stem in PRETERITE_STEMS.items()
 }
-_PRETERITE["sein"] = ("war", "warst", "war", "waren", "wart", "waren")
+PRETERITE["sein"] = ("war", "warst", "war", "waren", "wart", "waren")
 
 
 def present(verb: Verb, person: int) -> str:
     """The present tense; person counts ich, du, er, wir, ihr, sie from 0 to 5."""
-    return _PRESENT[verb.infinitive][person] if verb.infinitive in _PRESENT else verb.present()[person]
+    return PRESENT[verb.infinitive][person] if verb.infinitive in PRESENT else verb.present()[person]
 
 
 def auxiliary(infinitive: str, person: int) -> str:
     """The present tense of sein, haben, werden or a modal verb."""
-    return _PRESENT[infinitive][person]
+    return PRESENT[infinitive][person]
 
 
 def imperative(verb: Verb, person: int) -> str:
@@ -240,21 +240,21 @@ def imperative(verb: Verb, person: int) -> str:
 
 def has_preterite(infinitive: str) -> bool:
     """True of the verbs whose past is spoken in the preterite (war, hatte, konnte) and not in the perfect."""
-    return infinitive in _PRETERITE
+    return infinitive in PRETERITE
 
 
 def preterite(infinitive: str, person: int) -> str:
-    return _PRETERITE[infinitive][person]
+    return PRETERITE[infinitive][person]
 
 
 REFLEXIVE_MARKS: dict[str, Literal["", "acc", "dat"]] = {"": "", "sich": "acc", "sich dat": "dat"}
 """How a table of verbs marks a reflexive pronoun, and the case that the mark stands for."""
 
-_REFLEXIVE = {
+REFLEXIVE = {
     "acc": ["mich", "dich", "sich", "uns", "euch", "sich"],
     "dat": ["mir", "dir", "sich", "uns", "euch", "sich"],
 }
 
 
 def reflexive_pronoun(case: Literal["acc", "dat"], person: int) -> str:
-    return _REFLEXIVE[case][person]
+    return REFLEXIVE[case][person]

@@ -41,21 +41,21 @@ Age = Literal["any", "adult", "young"]
 Who = Callable[[Random, Age], Phrase]
 """A way to choose who does it, such as `subject` or `you`."""
 
-_SPOUSES = ("Mann", "Frau")
-_YOUNG = frozenset({"Junge", "Mädchen", "Kind", "Kinder"})
-_RELATIVES = frozenset(noun.german for noun in lexicon.FAMILY + lexicon.FAMILY_PLURAL)
-_ELDERS = tuple(noun for noun in lexicon.FAMILY if noun.german not in (*_SPOUSES, "Sohn", "Tochter", "Neffe", "Nichte"))
-_FRIENDS = next(noun for noun in lexicon.FAMILY_PLURAL if noun.german == "Freunde")
-_NEIGHBOUR = next(noun for noun in lexicon.ACQUAINTANCES if noun.german == "Nachbar")
-_OWN_FAMILY = tuple(noun for noun in lexicon.FAMILY if noun.german not in _SPOUSES) + lexicon.FAMILY_PLURAL
-_YOUNG_RELATIVES = ("Bruder", "Schwester", "Sohn", "Tochter", "Neffe", "Nichte", "Kinder")
-_RELATIVES_BY_AGE: dict[Age, tuple[Noun, ...]] = {
+SPOUSES = ("Mann", "Frau")
+YOUNG = frozenset({"Junge", "Mädchen", "Kind", "Kinder"})
+RELATIVES = frozenset(noun.german for noun in lexicon.FAMILY + lexicon.FAMILY_PLURAL)
+ELDERS = tuple(noun for noun in lexicon.FAMILY if noun.german not in (*SPOUSES, "Sohn", "Tochter", "Neffe", "Nichte"))
+FRIENDS = next(noun for noun in lexicon.FAMILY_PLURAL if noun.german == "Freunde")
+NEIGHBOUR = next(noun for noun in lexicon.ACQUAINTANCES if noun.german == "Nachbar")
+OWN_FAMILY = tuple(noun for noun in lexicon.FAMILY if noun.german not in SPOUSES) + lexicon.FAMILY_PLURAL
+YOUNG_RELATIVES = ("Bruder", "Schwester", "Sohn", "Tochter", "Neffe", "Nichte", "Kinder")
+RELATIVES_BY_AGE: dict[Age, tuple[Noun, ...]] = {
     "any": lexicon.FAMILY + lexicon.FAMILY_PLURAL,
     "adult": lexicon.FAMILY + tuple(noun for noun in lexicon.FAMILY_PLURAL if noun.german != "Kinder"),
-    "young": tuple(noun for noun in lexicon.FAMILY + lexicon.FAMILY_PLURAL if noun.german in _YOUNG_RELATIVES),
+    "young": tuple(noun for noun in lexicon.FAMILY + lexicon.FAMILY_PLURAL if noun.german in YOUNG_RELATIVES),
 }
-_NAMES = tuple((name, True) for name in lexicon.FEMALE_NAMES) + tuple((name, False) for name in lexicon.MALE_NAMES)
-_SURNAMES = tuple((name, title) for name in lexicon.SURNAMES for title in ("Frau", "Herr"))
+NAMES = tuple((name, True) for name in lexicon.FEMALE_NAMES) + tuple((name, False) for name in lexicon.MALE_NAMES)
+TITLED_SURNAMES = tuple((name, title) for name in lexicon.SURNAMES for title in ("Frau", "Herr"))
 
 
 def subject(rng: Random, age: Age = "any") -> Phrase:
@@ -83,7 +83,7 @@ def other(rng: Random, age: Age = "any") -> Phrase:
     if draw < 0.75:
         return noun_phrase(THE, rng.choice(lexicon.CHILDREN if age == "young" else lexicon.GROWN_UPS))
     possessor = YOUR_DU if age == "young" or rng.random() < 0.3 else YOUR_SIE
-    return noun_phrase(possessor, rng.choice(_RELATIVES_BY_AGE[age]))
+    return noun_phrase(possessor, rng.choice(RELATIVES_BY_AGE[age]))
 
 
 def third_party(rng: Random, age: Age = "any") -> Phrase:
@@ -117,28 +117,28 @@ def same(phrase: Phrase) -> Phrase:
 
 def relative(rng: Random, age: Age = "any") -> Phrase:
     """One's own: "meine Schwester", "unsere Eltern", but never "unsere Frau"."""
-    choice = rng.choice(_RELATIVES_BY_AGE[age])
-    return noun_phrase(MY if choice.german in _SPOUSES or rng.random() < 0.7 else OUR, choice)
+    choice = rng.choice(RELATIVES_BY_AGE[age])
+    return noun_phrase(MY if choice.german in SPOUSES or rng.random() < 0.7 else OUR, choice)
 
 
 def named(rng: Random) -> Phrase:
-    name, is_female = rng.choice(_NAMES)
+    name, is_female = rng.choice(NAMES)
     return name_phrase(name, is_female)
 
 
 def two_names(rng: Random) -> Phrase:
-    first, second = rng.sample(_NAMES, 2)
-    return _pair_of_names(first, second)
+    first, second = rng.sample(NAMES, 2)
+    return pair_of_names(first, second)
 
 
 @cache
-def _pair_of_names(first: tuple[str, bool], second: tuple[str, bool]) -> Phrase:
+def pair_of_names(first: tuple[str, bool], second: tuple[str, bool]) -> Phrase:
     return joined((name_phrase(*first), name_phrase(*second)))
 
 
 def surnamed(rng: Random) -> Phrase:
     """ "Frau Weber" or "Herr Klein"."""
-    surname, title = rng.choice(_SURNAMES)
+    surname, title = rng.choice(TITLED_SURNAMES)
     return name_phrase(surname, title == "Frau", title)
 
 
@@ -172,7 +172,7 @@ def called(rng: Random, pronoun: Phrase) -> tuple[str, str]:
     if draw > 0.78:
         return "", ""
     if pronoun is YOU_DU:
-        name = rng.choice(_NAMES)[0]
+        name = rng.choice(NAMES)[0]
         return f"{name}, ", f"{name}, "
     if draw < 0.4:
         return "Kinder, ", "Children, "
@@ -195,13 +195,13 @@ def someone_of(rng: Random, subject: Phrase, circle: Circle = "own") -> Phrase:
     possessor = subject.possessor
     draw = rng.random()
     if possessor is None or draw < 0.2:
-        return _somebody_else(rng, subject)
+        return somebody_else(rng, subject)
     if draw < 0.3 or circle == "strangers":
         return surnamed(rng)
-    return noun_phrase(possessor, rng.choice(_circle(subject.head, possessor, circle)))
+    return noun_phrase(possessor, rng.choice(circle_nouns(subject.head, possessor, circle)))
 
 
-def _somebody_else(rng: Random, subject: Phrase) -> Phrase:
+def somebody_else(rng: Random, subject: Phrase) -> Phrase:
     other = named(rng)
     while other.words[0] in subject.german[0]:
         other = named(rng)
@@ -209,32 +209,32 @@ def _somebody_else(rng: Random, subject: Phrase) -> Phrase:
 
 
 @cache
-def _circle(head: tuple[str, ...], possessor: Determiner, circle: Circle) -> tuple[Noun, ...]:
+def circle_nouns(head: tuple[str, ...], possessor: Determiner, circle: Circle) -> tuple[Noun, ...]:
     """The people whom a subject can call its own."""
-    if _RELATIVES.intersection(head):
-        return _NEIGHBOUR, _FRIENDS
-    if _YOUNG.intersection(head):
-        return (*_ELDERS, _FRIENDS, *(noun for noun in lexicon.ACQUAINTANCES if noun.german == "Lehrer"))
-    spouse = {HIS: ("Frau",), HER: ("Mann",), MY: _SPOUSES}.get(possessor, ())
+    if RELATIVES.intersection(head):
+        return NEIGHBOUR, FRIENDS
+    if YOUNG.intersection(head):
+        return (*ELDERS, FRIENDS, *(noun for noun in lexicon.ACQUAINTANCES if noun.german == "Lehrer"))
+    spouse = {HIS: ("Frau",), HER: ("Mann",), MY: SPOUSES}.get(possessor, ())
     at_home = tuple(noun for noun in lexicon.FAMILY if noun.german in spouse)
-    return _OWN_FAMILY + lexicon.ACQUAINTANCES + (at_home if circle == "own" else ())
+    return OWN_FAMILY + lexicon.ACQUAINTANCES + (at_home if circle == "own" else ())
 
 
 def is_named_by_trade(person: Phrase) -> bool:
     """True of "der Kellner" and the like."""
-    return bool(_TRADES.intersection(person.head))
+    return bool(TRADES.intersection(person.head))
 
 
-_TRADES = frozenset(noun.german for noun in lexicon.GROWN_UPS[2:])
+TRADES = frozenset(noun.german for noun in lexicon.GROWN_UPS[2:])
 
 
 def age_span(person: Phrase) -> tuple[int, int]:
     """The years of age that a son or a grandmother may have."""
-    return _SPANS.get(person.words[-1] if person.words else "", (24, 59))
+    return SPANS.get(person.words[-1] if person.words else "", (24, 59))
 
 
 _OLD, _CHILD = (64, 94), (2, 17)
-_SPANS = {
+SPANS = {
     **dict.fromkeys(("Großvater", "Großmutter"), _OLD),
     **dict.fromkeys(("Sohn", "Tochter", "Neffe", "Nichte", "Junge", "Mädchen", "Kind"), _CHILD),
 }

@@ -71,24 +71,26 @@ class Phrase:
         return self.words[-1:]
 
 
-def _pronoun(forms: str, subject: str, obj: str, person: int, gender: Gender, possessor: Determiner | None) -> Phrase:
+def make_pronoun(
+    forms: str, subject: str, obj: str, person: int, gender: Gender, possessor: Determiner | None
+) -> Phrase:
     nominative, accusative, dative = forms.split()
     agreement: Agreement = "I" if person == ICH else "he" if person == ER else "they"
     cases = (nominative, accusative, dative, "")
     return Phrase(cases, subject, person, gender, obj, agreement, is_pronoun=True, possessor=possessor)
 
 
-I = _pronoun("ich mich mir", "I", "me", ICH, "m", MY)  # noqa: E741
-YOU_DU = _pronoun("du dich dir", "you", "you", DU, "m", YOUR_DU)
-HE = _pronoun("er ihn ihm", "he", "him", ER, "m", HIS)
-SHE = _pronoun("sie sie ihr", "she", "her", ER, "f", HER)
-IT = _pronoun("es es ihm", "it", "it", ER, "n", None)
-WE = _pronoun("wir uns uns", "we", "us", WIR, "p", OUR)
-YOU_IHR = _pronoun("ihr euch euch", "you", "you", IHR, "p", YOUR_IHR)
-THEY = _pronoun("sie sie ihnen", "they", "them", SIE, "p", THEIR)
-YOU_SIE = _pronoun("Sie Sie Ihnen", "you", "you", SIE, "m", YOUR_SIE)
+I = make_pronoun("ich mich mir", "I", "me", ICH, "m", MY)  # noqa: E741
+YOU_DU = make_pronoun("du dich dir", "you", "you", DU, "m", YOUR_DU)
+HE = make_pronoun("er ihn ihm", "he", "him", ER, "m", HIS)
+SHE = make_pronoun("sie sie ihr", "she", "her", ER, "f", HER)
+IT = make_pronoun("es es ihm", "it", "it", ER, "n", None)
+WE = make_pronoun("wir uns uns", "we", "us", WIR, "p", OUR)
+YOU_IHR = make_pronoun("ihr euch euch", "you", "you", IHR, "p", YOUR_IHR)
+THEY = make_pronoun("sie sie ihnen", "they", "them", SIE, "p", THEIR)
+YOU_SIE = make_pronoun("Sie Sie Ihnen", "you", "you", SIE, "m", YOUR_SIE)
 PRONOUNS = (I, HE, SHE, WE, THEY)
-_POSSESSORS = {"m": HIS, "f": HER, "n": None, "p": THEIR}
+POSSESSORS = {"m": HIS, "f": HER, "n": None, "p": THEIR}
 
 
 def noun_phrase(determiner: Determiner, noun: Noun, adjective: Adjective | None = None, plural: bool = False) -> Phrase:
@@ -102,25 +104,25 @@ def described(determiner: Determiner, noun: Noun, attribute: tuple[str, str], pl
     plural = plural or noun.gender == "p"
     gender: Gender = "p" if plural else noun.gender
     forms = noun.forms(plural)
-    cases = tuple(_declined(determiner, attribute[0], forms[case], case, gender) for case in range(4))
+    cases = tuple(declined(determiner, attribute[0], forms[case], case, gender) for case in range(4))
     english_plural = plural or noun.pair
     name = noun.english_plural if plural else noun.english
-    text = _with_determiner(determiner, f"{attribute[1]} {name}".strip(), english_plural, noun.pair)
+    text = with_determiner(determiner, f"{attribute[1]} {name}".strip(), english_plural, noun.pair)
     agreement: Agreement = "they" if english_plural else "he"
     words = (attribute[0], noun.german) if attribute[0] else (noun.german,)
     person = SIE if plural else ER
-    return Phrase(_four(cases), text, person, gender, text, agreement, words, possessor=_POSSESSORS[gender])
+    return Phrase(four_cases(cases), text, person, gender, text, agreement, words, possessor=POSSESSORS[gender])
 
 
 def counted(value: int, noun: Noun) -> Phrase:
     """A number of things: "zwei Äpfel", "ein Apfel"."""
     if value == 1:
         return noun_phrase(Determiner("ein", "ein", "one"), noun)
-    return noun_phrase(_numeral(value), noun, plural=True)
+    return noun_phrase(numeral(value), noun, plural=True)
 
 
 @cache
-def _numeral(value: int) -> Determiner:
+def numeral(value: int) -> Determiner:
     return Determiner(german.number(value), "none", english.number(value))
 
 
@@ -134,7 +136,7 @@ def name_phrase(name: str, is_female: bool, title: str = "") -> Phrase:
     else:
         cases, text = (name, name, name, f"{name}s"), name
     gender: Gender = "f" if is_female else "m"
-    return Phrase(cases, text, ER, gender, text, "he", (name,), possessor=_POSSESSORS[gender])
+    return Phrase(cases, text, ER, gender, text, "he", (name,), possessor=POSSESSORS[gender])
 
 
 def pronoun_for(phrase: Phrase, is_person: bool = True) -> Phrase:
@@ -148,7 +150,7 @@ def pronoun_for(phrase: Phrase, is_person: bool = True) -> Phrase:
 def joined(parts: Sequence[Phrase]) -> Phrase:
     """Two phrases with "und" between them: one plural subject or object."""
     first, second = parts
-    cases = _four(tuple(f"{first.german[case]} und {second.german[case]}" for case in range(4)))
+    cases = four_cases(tuple(f"{first.german[case]} und {second.german[case]}" for case in range(4)))
     person = WIR if ICH in (first.person, second.person) else SIE
     possessor = OUR if person == WIR else THEIR
     text = f"{first.english} and {second.english}"
@@ -156,19 +158,19 @@ def joined(parts: Sequence[Phrase]) -> Phrase:
     return Phrase(cases, text, person, "p", obj, "they", possessor=possessor)
 
 
-def _four(cases: tuple[str, ...]) -> Forms:
+def four_cases(cases: tuple[str, ...]) -> Forms:
     nominative, accusative, dative, genitive = cases
     return nominative, accusative, dative, genitive
 
 
-def _declined(determiner: Determiner, attribute: str, noun: str, case: int, gender: Gender) -> str:
+def declined(determiner: Determiner, attribute: str, noun: str, case: int, gender: Gender) -> str:
     parts = [german.determiner(determiner.german, determiner.declension, case, gender)]
     if attribute:
         parts.append(german.adjective(attribute, determiner.declension, case, gender))
     return " ".join(part for part in [*parts, noun] if part)
 
 
-def _with_determiner(determiner: Determiner, words: str, plural: bool, pair: bool) -> str:
+def with_determiner(determiner: Determiner, words: str, plural: bool, pair: bool) -> str:
     if determiner in (A, NO) and pair:
         return f"a pair of {words}"
     if determiner is A or (determiner is NO and not plural):

@@ -6,7 +6,7 @@ Each pattern is a function from a random generator to a `Sentence`; `PATTERNS` g
 from dataclasses import replace
 from random import Random
 
-from nmt.data.phrasebook import clauses, events, people
+from nmt.data.phrasebook import clauses, events, modifiers, people
 from nmt.data.phrasebook import lexicon as lex
 from nmt.data.phrasebook.actions import OWN, Slot, Thing
 from nmt.data.phrasebook.clauses import CAN, LIKE_TO, MAY_I, MUST, WANT, Clause, Piece, Tense
@@ -19,57 +19,57 @@ from nmt.data.phrasebook.words import Action, Noun, action
 
 
 def often(rng: Random) -> Sentence:
-    return _to_you(rng, replace(events.doing(rng, "h", people.you), adverb=("oft", "often")))
+    return to_you(rng, replace(events.doing(rng, "h", people.you), adverb=("oft", "often")))
 
 
 def right_now(rng: Random) -> Sentence:
-    return _to_you(rng, events.right_now(rng, people.you))
+    return to_you(rng, events.right_now(rng, people.you))
 
 
 def plan(rng: Random) -> Sentence:
-    return _to_you(rng, events.plan(rng, people.you))
+    return to_you(rng, events.plan(rng, people.you))
 
 
 def happened(rng: Random) -> Sentence:
-    return _to_you(rng, events.happened(rng, people.you, timed=rng.random() < 0.5))
+    return to_you(rng, events.happened(rng, people.you, timed=rng.random() < 0.5))
 
 
 def already(rng: Random) -> Sentence:
     found = replace(events.doing(rng, "j", people.you), tense=Tense.PERFECT, adverb=("schon", "already"))
-    return _to_you(rng, found)
+    return to_you(rng, found)
 
 
 def ever(rng: Random) -> Sentence:
     found = replace(events.doing(rng, "e", people.you), tense=Tense.PERFECT, adverb=("schon einmal", "ever"))
-    return _to_you(rng, found)
+    return to_you(rng, found)
 
 
 def state(rng: Random) -> Sentence:
-    return _to_you(rng, events.doing(rng, "s", people.you))
+    return to_you(rng, events.doing(rng, "s", people.you))
 
 
 def feeling(rng: Random) -> Sentence:
-    return _to_you(rng, events.being(people.you(rng), rng.choice(lex.FEELINGS)))
+    return to_you(rng, events.being(people.you(rng), rng.choice(modifiers.FEELINGS)))
 
 
 def can_you(rng: Random) -> Sentence:
-    return _to_you(rng, events.wished(rng, CAN, "c", people.you))
+    return to_you(rng, events.wished(rng, CAN, "c", people.you))
 
 
 def would_you_like_to(rng: Random) -> Sentence:
-    return _to_you(rng, events.wished(rng, LIKE_TO, "w", people.you))
+    return to_you(rng, events.wished(rng, LIKE_TO, "w", people.you))
 
 
 def do_you_want_to(rng: Random) -> Sentence:
-    return _to_you(rng, events.wished(rng, WANT, "w", people.you))
+    return to_you(rng, events.wished(rng, WANT, "w", people.you))
 
 
 def do_you_have_to(rng: Random) -> Sentence:
-    return _to_you(rng, events.wished(rng, MUST, "m", people.you))
+    return to_you(rng, events.wished(rng, MUST, "m", people.you))
 
 
 def may_i(rng: Random) -> Sentence:
-    return asked(replace(events.doing(rng, "a", _i), modal=MAY_I))
+    return asked(replace(events.doing(rng, "a", i), modal=MAY_I))
 
 
 def about_others(rng: Random) -> Sentence:
@@ -84,7 +84,7 @@ def about_others(rng: Random) -> Sentence:
 
 def surprised(rng: Random) -> Sentence:
     """A negative question: "Hast du den Schlüssel nicht gefunden?"."""
-    return _to_you(rng, replace(events.happened(rng, people.you, timed=False), negated=True))
+    return to_you(rng, replace(events.happened(rng, people.you, timed=False), negated=True))
 
 
 # --------------------------------------------------------------------------------------------------- question words
@@ -92,120 +92,120 @@ def surprised(rng: Random) -> Sentence:
 
 def when_will(rng: Random) -> Sentence:
     found = replace(events.plan(rng, people.you), time=None)
-    return _to_you(rng, found, ("wann", "when"))
+    return to_you(rng, found, ("wann", "when"))
 
 
 def when_did(rng: Random) -> Sentence:
     also = rng.choice("jjo")
-    return _to_you(rng, events.happened(rng, people.you, timed=False, also=also), ("wann", "when"))
+    return to_you(rng, events.happened(rng, people.you, timed=False, also=also), ("wann", "when"))
 
 
 def why_did(rng: Random) -> Sentence:
     who = people.you if rng.random() < 0.6 else people.other
     negated = rng.random() < 0.4
     found = replace(events.happened(rng, who, timed=False, also="d" if negated else "y"), negated=negated)
-    return _asked_anyone(rng, found, ("warum", "why"))
+    return asked_anyone(rng, found, ("warum", "why"))
 
 
 def why_now(rng: Random) -> Sentence:
     who = people.you if rng.random() < 0.6 else people.other
     found = replace(events.doing(rng, "g", who), tense=Tense.PROGRESSIVE)
-    return _asked_anyone(rng, found, ("warum", "why"))
+    return asked_anyone(rng, found, ("warum", "why"))
 
 
 def how_often(rng: Random) -> Sentence:
-    return _to_you(rng, events.doing(rng, "h", people.you), ("wie oft", "how often"))
+    return to_you(rng, events.doing(rng, "h", people.you), ("wie oft", "how often"))
 
 
 def how_long(rng: Random) -> Sentence:
     """The German present with "schon" is the English present perfect progressive."""
     who = people.you if rng.random() < 0.6 else people.other
     found = replace(events.doing(rng, "t", who), tense=Tense.SINCE, adverb=("schon", ""))
-    return _asked_anyone(rng, found, ("wie lange", "how long"))
+    return asked_anyone(rng, found, ("wie lange", "how long"))
 
 
 def who_did(rng: Random) -> Sentence:
     """The question word is the subject, so English needs no "did"."""
-    found = events.happened(rng, _who, timed=rng.random() < 0.4)
+    found = events.happened(rng, draw_who, timed=rng.random() < 0.4)
     return finish(clauses.straight(found), clauses.statement(found), found.combinations, "?")
 
 
 def who_can(rng: Random) -> Sentence:
-    found = events.wished(rng, CAN, "c", _who)
+    found = events.wished(rng, CAN, "c", draw_who)
     return finish(clauses.straight(found), clauses.statement(found), found.combinations, "?")
 
 
 def what_did(rng: Random) -> Sentence:
     """What somebody ate, bought, ordered …"""
-    verb = rng.choice(_WITH_WHAT)
-    found = Clause(people.you(rng), verb, tense=Tense.PAST, time=rng.choice(lex.RECENT_TIMES))
-    return _to_you(rng, found, ("was", "what"))
+    verb = rng.choice(WITH_WHAT)
+    found = Clause(people.you(rng), verb, tense=Tense.PAST, time=rng.choice(modifiers.RECENT_TIMES))
+    return to_you(rng, found, ("was", "what"))
 
 
 def what_now(rng: Random) -> Sentence:
-    verb = rng.choice(_WITH_WHAT)
+    verb = rng.choice(WITH_WHAT)
     found = Clause(people.you(rng), verb, tense=Tense.PROGRESSIVE, adverb=("gerade", "right now"))
-    return _to_you(rng, found, ("was", "what"))
+    return to_you(rng, found, ("was", "what"))
 
 
 def what_would_you_like(rng: Random) -> Sentence:
-    time = rng.choice(lex.SOON_TIMES) if rng.random() < 0.7 else None
-    found = Clause(people.you(rng), rng.choice(_WITH_WHAT), modal=rng.choice((LIKE_TO, WANT)), time=time)
-    return _to_you(rng, found, ("was", "what"))
+    time = rng.choice(modifiers.SOON_TIMES) if rng.random() < 0.7 else None
+    found = Clause(people.you(rng), rng.choice(WITH_WHAT), modal=rng.choice((LIKE_TO, WANT)), time=time)
+    return to_you(rng, found, ("was", "what"))
 
 
 def whom(rng: Random) -> Sentence:
     """ "Wen" or "wem", as the verb governs."""
-    opening, verb = rng.choice(_WITH_WHOM)
+    opening, verb = rng.choice(WITH_WHOM)
     subject = people.you(rng) if rng.random() < 0.6 else people.other(rng)
-    found = Clause(subject, verb, tense=Tense.PAST, time=rng.choice(lex.RECENT_TIMES))
-    return _asked_anyone(rng, found, (opening, "who"))
+    found = Clause(subject, verb, tense=Tense.PAST, time=rng.choice(modifiers.RECENT_TIMES))
+    return asked_anyone(rng, found, (opening, "who"))
 
 
 def about_what(rng: Random) -> Sentence:
     """A question word joined to a preposition, which English leaves at the end: "Worauf wartest du?"."""
-    opening, question_word, verb, english_end = rng.choice(_WITH_PREPOSITION)
+    opening, question_word, verb, english_end = rng.choice(WITH_PREPOSITION)
     subject = people.you(rng) if rng.random() < 0.6 else people.other(rng)
     found = Clause(subject, verb, (Piece(clauses.PLACE, "", english_end),), Tense.PROGRESSIVE)
     if verb.english.startswith("be "):
         found = replace(found, tense=Tense.SIMPLE)
-    return _asked_anyone(rng, found, (opening, question_word))
+    return asked_anyone(rng, found, (opening, question_word))
 
 
 def where_to(rng: Random) -> Sentence:
-    verb = rng.choice(_GOING)
+    verb = rng.choice(GOING)
     subject = people.you(rng) if rng.random() < 0.6 else people.other(rng)
-    found = Clause(subject, verb, tense=Tense.PROGRESSIVE, time=rng.choice(lex.FUTURE_TIMES))
-    return _asked_anyone(rng, found, ("wohin", "where"))
+    found = Clause(subject, verb, tense=Tense.PROGRESSIVE, time=rng.choice(modifiers.FUTURE_TIMES))
+    return asked_anyone(rng, found, ("wohin", "where"))
 
 
 def where_do(rng: Random) -> Sentence:
-    verb = rng.choice(_STAYING)
+    verb = rng.choice(STAYING)
     subject = people.you(rng) if rng.random() < 0.4 else people.other(rng, "adult")
-    return _asked_anyone(rng, Clause(subject, verb), ("wo", "where"))
+    return asked_anyone(rng, Clause(subject, verb), ("wo", "where"))
 
 
 def where_did(rng: Random) -> Sentence:
-    verb, slot = rng.choice(_SOMEWHERE)
+    verb, slot = rng.choice(SOMEWHERE)
     subject = people.you(rng, "adult") if rng.random() < 0.6 else people.other(rng, "adult")
-    return _asked_anyone(rng, Clause(subject, verb, (slot.piece(rng, subject),), Tense.PAST), ("wo", "where"))
+    return asked_anyone(rng, Clause(subject, verb, (slot.piece(rng, subject),), Tense.PAST), ("wo", "where"))
 
 
 def which(rng: Random) -> Sentence:
-    verb, nouns, tense = rng.choice(_CHOSEN)
+    verb, nouns, tense = rng.choice(CHOSEN)
     chosen = noun_phrase(WHICH, rng.choice(nouns))
     subject = people.you(rng) if rng.random() < 0.6 else people.other(rng)
     found = Clause(subject, verb, tense=tense)
-    sentence = _asked_anyone(rng, found, (chosen.german[ACC], chosen.english))
+    sentence = asked_anyone(rng, found, (chosen.german[ACC], chosen.english))
     return replace(sentence, combinations=(*sentence.combinations, f"{verb.word}+{chosen.words[-1]}"))
 
 
 def how_many(rng: Random) -> Sentence:
-    verb, nouns = rng.choice(_COUNTED)
+    verb, nouns = rng.choice(COUNTED)
     noun = rng.choice(nouns)
     subject = people.you(rng) if rng.random() < 0.6 else people.other(rng)
     found = Clause(subject, verb, tense=Tense.SIMPLE if verb.english == "have" else Tense.PAST)
-    sentence = _asked_anyone(rng, found, (f"wie viele {noun.plural}", f"how many {noun.english_plural}"))
+    sentence = asked_anyone(rng, found, (f"wie viele {noun.plural}", f"how many {noun.english_plural}"))
     return replace(sentence, combinations=(*sentence.combinations, f"{verb.word}+{noun.german}"))
 
 
@@ -217,28 +217,28 @@ def whose(rng: Random) -> Sentence:
     return finish(f"wem gehört {thing.german[NOM]}", f"who {verb} {thing.english} belong to", words, "?")
 
 
-def _to_you(rng: Random, clause: Clause, opening: tuple[str, str] = ("", "")) -> Sentence:
+def to_you(rng: Random, clause: Clause, opening: tuple[str, str] = ("", "")) -> Sentence:
     """The clause, whose subject is a "you", as a question; a name may open it."""
     return asked(clause, opening, people.called(rng, clause.subject))
 
 
-def _asked_anyone(rng: Random, clause: Clause, opening: tuple[str, str]) -> Sentence:
+def asked_anyone(rng: Random, clause: Clause, opening: tuple[str, str]) -> Sentence:
     is_you = clause.subject.english == "you"
     return asked(clause, opening, people.called(rng, clause.subject) if is_you else ("", ""))
 
 
-def _i(rng: Random, age: people.Age) -> Phrase:
+def i(rng: Random, age: people.Age) -> Phrase:
     return I
 
 
-_WHO = Phrase(("wer", "wen", "wem", "wessen"), "who", ER, "m", "who", "he")
+WHO = Phrase(("wer", "wen", "wem", "wessen"), "who", ER, "m", "who", "he")
 
 
-def _who(rng: Random, age: people.Age) -> Phrase:
-    return _WHO
+def draw_who(rng: Random, age: people.Age) -> Phrase:
+    return WHO
 
 
-_WITH_WHAT = tuple(
+WITH_WHAT = tuple(
     action(line)
     for line in (
         "essen isst gegessen = eat",
@@ -255,7 +255,7 @@ _WITH_WHAT = tuple(
         "sich_dat an|sehen sieht angesehen = watch",
     )
 )
-_WITH_WHOM = (
+WITH_WHOM = (
     ("wen", action("besuchen besucht besucht = visit")),
     ("wen", action("an|rufen ruft angerufen = call")),
     ("wen", action("treffen trifft getroffen = meet")),
@@ -267,7 +267,7 @@ _WITH_WHOM = (
     ("wem", action("antworten antwortet geantwortet = answer")),
     ("wem", action("gratulieren gratuliert gratuliert = congratulate")),
 )
-_WITH_PREPOSITION = (
+WITH_PREPOSITION = (
     ("worauf", "what", action("warten wartet gewartet = wait"), "for"),
     ("auf wen", "who", action("warten wartet gewartet = wait"), "for"),
     ("worüber", "what", action("sprechen spricht gesprochen = talk"), "about"),
@@ -281,20 +281,20 @@ _WITH_PREPOSITION = (
     ("wonach", "what", action("suchen sucht gesucht = look"), "for"),
     ("wovor", "what", action("Angst_|haben hat Angst_gehabt = be afraid"), "of"),
 )
-_GOING = (
+GOING = (
     action("fahren fährt +gefahren = go"),
     action("fliegen fliegt +geflogen = fly"),
     action("reisen reist +gereist = travel"),
 )
-_STAYING = (action("wohnen wohnt gewohnt = live"), action("arbeiten arbeitet gearbeitet = work"))
-_SOMEWHERE: tuple[tuple[Action, Slot], ...] = (
+STAYING = (action("wohnen wohnt gewohnt = live"), action("arbeiten arbeitet gearbeitet = work"))
+SOMEWHERE: tuple[tuple[Action, Slot], ...] = (
     (action("kaufen kauft gekauft = buy"), Thing(lex.GIFTS, THE)),
     (action("kaufen kauft gekauft = buy"), Thing(lex.CLOTHES, THE)),
     (action("verlieren verliert verloren = lose"), Thing(lex.BELONGINGS, OWN, each=True)),
     (action("finden findet gefunden = find"), Thing(lex.BELONGINGS, OWN, each=True)),
     (action("lernen lernt gelernt = learn"), Thing(lex.LANGUAGES, BARE)),
 )
-_CHOSEN: tuple[tuple[Action, tuple[Noun, ...], Tense], ...] = (
+CHOSEN: tuple[tuple[Action, tuple[Noun, ...], Tense], ...] = (
     (action("lesen liest gelesen = read"), lex.READING, Tense.PAST),
     (action("kaufen kauft gekauft = buy"), lex.CLOTHES + lex.GIFTS, Tense.PAST),
     (action("probieren probiert probiert = try"), lex.DISHES, Tense.PAST),
@@ -303,7 +303,7 @@ _CHOSEN: tuple[tuple[Action, tuple[Noun, ...], Tense], ...] = (
     (action("reparieren repariert repariert = repair"), lex.MACHINES, Tense.PAST),
     (action("nehmen nimmt genommen = take"), lex.LINES[:2], Tense.PROGRESSIVE),
 )
-_COUNTED: tuple[tuple[Action, tuple[Noun, ...]], ...] = (
+COUNTED: tuple[tuple[Action, tuple[Noun, ...]], ...] = (
     (action("haben hat gehabt = have"), lex.COUNTED_FAMILY),
     (action("kaufen kauft gekauft = buy"), lex.COUNTED_FOOD),
     (action("lesen liest gelesen = read"), lex.READING),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from nmt.data.phrasebook import clauses, english, events, german, people
+from nmt.data.phrasebook import clauses, english, events, german, modifiers, people
 from nmt.data.phrasebook import lexicon as lex
 from nmt.data.phrasebook.clauses import PLACE, Clause, Piece, Tense
 from nmt.data.phrasebook.german import ACC, DAT, NOM
@@ -15,22 +15,22 @@ from nmt.data.phrasebook.phrases import MY, THE, Phrase, described, noun_phrase
 from nmt.data.phrasebook.sentence import Pattern, Sentence, finish
 from nmt.data.phrasebook.words import Action, Adjective, Noun, action
 
-_PEOPLE = lex.GROWN_UPS[:3] + lex.CHILDREN[:2]
+PEOPLE = lex.GROWN_UPS[:3] + lex.CHILDREN[:2]
 
 
 def who_did_that(rng: Random) -> Sentence:
     """ "Kennen Sie den Mann, der gestern …?"."""
-    noun = rng.choice(_PEOPLE)
+    noun = rng.choice(PEOPLE)
     person = noun_phrase(THE, noun)
-    done = events.happened(rng, events.always(_relative(person)), timed=rng.random() < 0.5, also="y")
-    opening, english_opening, case, mark = rng.choice(_KNOWING)
+    done = events.happened(rng, events.always(relative_pronoun(person)), timed=rng.random() < 0.5, also="y")
+    opening, english_opening, case, mark = rng.choice(KNOWING)
     german_words = f"{opening} {person.german[case]}, {clauses.subordinate(done)}"
     return finish(
-        german_words, f"{english_opening} {person.english} {clauses.statement(done)}", _words(noun, done), mark
+        german_words, f"{english_opening} {person.english} {clauses.statement(done)}", content_words(noun, done), mark
     )
 
 
-_KNOWING = (
+KNOWING = (
     ("kennen Sie", "do you know", ACC, "?"),
     ("wo ist", "where is", NOM, "?"),
     ("das ist", "that is", NOM, "."),
@@ -42,23 +42,23 @@ def who_is_ours(rng: Random) -> Sentence:
     """ "Die Frau, die gerade telefoniert, ist meine Tante."."""
     noun = rng.choice(lex.GROWN_UPS[:2])
     person = noun_phrase(THE, noun)
-    doing = replace(events.doing(rng, "u", events.always(_relative(person))), tense=Tense.PROGRESSIVE)
+    doing = replace(events.doing(rng, "u", events.always(relative_pronoun(person))), tense=Tense.PROGRESSIVE)
     doing = replace(doing, adverb=("gerade", ""))
     known = noun_phrase(
         MY, rng.choice(lex.MEN_OF_THE_FAMILY[:-1] if noun.gender == "m" else lex.WOMEN_OF_THE_FAMILY[:-1])
     )
     german_words = f"{person.german[NOM]}, {clauses.subordinate(doing)}, ist {known.german[NOM]}"
     english_words = f"{person.english} {clauses.statement(doing)} is {known.english}"
-    return finish(german_words, english_words, (*_words(noun, doing), f"{noun.german}+{known.words[-1]}"))
+    return finish(german_words, english_words, (*content_words(noun, doing), f"{noun.german}+{known.words[-1]}"))
 
 
 def what_was_bought(rng: Random) -> Sentence:
     """ "Das Buch, das ich gestern gekauft habe, ist spannend."; of what is soon gone, like a soup, "war"."""
-    things, qualities, verb, tense = rng.choice(_USED)
+    things, qualities, verb, tense = rng.choice(USED)
     noun, quality = rng.choice(things), rng.choice(qualities)
     thing = noun_phrase(THE, noun)
     pronoun = german.relative_pronoun(thing.gender, ACC)
-    time = rng.choice((None, *lex.RECENT_TIMES, *lex.LAST_WEEKS))
+    time = rng.choice((None, *modifiers.RECENT_TIMES, *modifiers.LAST_WEEKS))
     used = Clause(people.subject(rng, "adult"), verb, tense=Tense.PAST, time=time)
     is_so, english_is_so = ("war", "was") if tense is Tense.PAST else ("ist", english.be(thing.agreement))
     german_words = f"{thing.german[NOM]}, {clauses.subordinate(used, pronoun)}, {is_so} {quality.german}"
@@ -66,39 +66,39 @@ def what_was_bought(rng: Random) -> Sentence:
     return finish(german_words, english_words, (f"{verb.word}+{noun.german}", f"{quality.german}+{noun.german}"))
 
 
-_BUY = action("kaufen kauft gekauft = buy")
-_READ = action("lesen liest gelesen = read")
-_ORDER = action("bestellen bestellt bestellt = order")
-_BAKE = action("backen backt gebacken = bake")
-_ANSWER = action("beantworten beantwortet beantwortet = answer")
-_USED: tuple[tuple[Sequence[Noun], Sequence[Adjective], Action, Tense], ...] = (
-    (lex.WORN, lex.FOR_CLOTHES[2:7], _BUY, Tense.SIMPLE),
-    (lex.WORN, lex.COLOURS, _BUY, Tense.SIMPLE),
-    (lex.FURNITURE, lex.FOR_FURNITURE[2:], _BUY, Tense.SIMPLE),
-    (lex.STORIES[:3], lex.FOR_STORIES, _READ, Tense.SIMPLE),
-    (lex.MESSAGES[:5], lex.FOR_MESSAGES, _READ, Tense.SIMPLE),
-    (lex.MACHINES, lex.FOR_MACHINES[4:], _BUY, Tense.SIMPLE),
-    (lex.SAVOURY, lex.FOR_SAVOURY, _ORDER, Tense.PAST),
-    (lex.SWEETS, lex.FOR_SWEETS[:3], _BAKE, Tense.PAST),
-    (lex.TASKS[:1], lex.FOR_TASKS[:4], _ANSWER, Tense.PAST),
+BUY = action("kaufen kauft gekauft = buy")
+READ = action("lesen liest gelesen = read")
+ORDER = action("bestellen bestellt bestellt = order")
+BAKE = action("backen backt gebacken = bake")
+ANSWER = action("beantworten beantwortet beantwortet = answer")
+USED: tuple[tuple[Sequence[Noun], Sequence[Adjective], Action, Tense], ...] = (
+    (lex.WORN, modifiers.FOR_CLOTHES[2:7], BUY, Tense.SIMPLE),
+    (lex.WORN, modifiers.COLOURS, BUY, Tense.SIMPLE),
+    (lex.FURNITURE, modifiers.FOR_FURNITURE[2:], BUY, Tense.SIMPLE),
+    (lex.STORIES[:3], modifiers.FOR_STORIES, READ, Tense.SIMPLE),
+    (lex.MESSAGES[:5], modifiers.FOR_MESSAGES, READ, Tense.SIMPLE),
+    (lex.MACHINES, modifiers.FOR_MACHINES[4:], BUY, Tense.SIMPLE),
+    (lex.SAVOURY, modifiers.FOR_SAVOURY, ORDER, Tense.PAST),
+    (lex.SWEETS, modifiers.FOR_SWEETS[:3], BAKE, Tense.PAST),
+    (lex.TASKS[:1], modifiers.FOR_TASKS[:4], ANSWER, Tense.PAST),
 )
 
 
 def where_is_what(rng: Random) -> Sentence:
     """ "Wo ist der Schlüssel, den du gefunden hast?"."""
-    verb, things = rng.choice(_HAD)
+    verb, things = rng.choice(HAD)
     noun = rng.choice(things)
     thing = noun_phrase(THE, noun)
     pronoun = german.relative_pronoun(thing.gender, ACC)
-    had = Clause(people.other(rng), verb, tense=Tense.PAST, time=rng.choice((None, *lex.RECENT_TIMES)))
+    had = Clause(people.other(rng), verb, tense=Tense.PAST, time=rng.choice((None, *modifiers.RECENT_TIMES)))
     are = "are" if thing.agreement == "they" else "is"
     german_words = f"wo ist {thing.german[NOM]}, {clauses.subordinate(had, pronoun)}"
     english_words = f"where {are} {thing.english} that {clauses.statement(had)}"
     return finish(german_words, english_words, (f"{verb.word}+{noun.german}",), "?")
 
 
-_HAD: tuple[tuple[Action, Sequence[Noun]], ...] = (
-    (_BUY, lex.GIFTS),
+HAD: tuple[tuple[Action, Sequence[Noun]], ...] = (
+    (BUY, lex.GIFTS),
     (action("mit|bringen bringt mitgebracht = bring"), lex.GIFTS),
     (action("finden findet gefunden = find"), lex.BELONGINGS),
 )
@@ -106,17 +106,17 @@ _HAD: tuple[tuple[Action, Sequence[Noun]], ...] = (
 
 def to_whom(rng: Random) -> Sentence:
     """The dative: "Das ist die Frau, der ich geholfen habe."."""
-    noun, verb = rng.choice(_PEOPLE), rng.choice(_DATIVE_VERBS)
+    noun, verb = rng.choice(PEOPLE), rng.choice(DATIVE_VERBS)
     person = noun_phrase(THE, noun)
-    done = Clause(people.lead(rng), verb, tense=Tense.PAST, time=rng.choice((None, *lex.RECENT_TIMES)))
-    opening, english_opening, case, mark = rng.choice(_KNOWING)
+    done = Clause(people.lead(rng), verb, tense=Tense.PAST, time=rng.choice((None, *modifiers.RECENT_TIMES)))
+    opening, english_opening, case, mark = rng.choice(KNOWING)
     pronoun = german.relative_pronoun(person.gender, DAT)
     german_words = f"{opening} {person.german[case]}, {clauses.subordinate(done, pronoun)}"
     english_words = f"{english_opening} {person.english} who {clauses.statement(done)}"
     return finish(german_words, english_words, (f"{verb.word}+{noun.german}", *done.combinations[:1]), mark)
 
 
-_DATIVE_VERBS = (
+DATIVE_VERBS = (
     action("helfen hilft geholfen = help"),
     action("danken dankt gedankt = thank"),
     action("antworten antwortet geantwortet = answer"),
@@ -126,18 +126,18 @@ _DATIVE_VERBS = (
 
 def with_whom(rng: Random) -> Sentence:
     """After a preposition, which English leaves at the end."""
-    preposition, case, verb, english_end = rng.choice(_PREPOSITIONAL)
-    noun = rng.choice(_PEOPLE)
+    preposition, case, verb, english_end = rng.choice(PREPOSITIONAL)
+    noun = rng.choice(PEOPLE)
     person = noun_phrase(THE, noun)
     pronoun = f"{preposition} {german.relative_pronoun(person.gender, case)}"
     done = Clause(people.lead(rng), verb, (Piece(PLACE, "", english_end),), Tense.PAST)
-    opening, english_opening, outer_case, mark = rng.choice(_KNOWING)
+    opening, english_opening, outer_case, mark = rng.choice(KNOWING)
     german_words = f"{opening} {person.german[outer_case]}, {clauses.subordinate(done, pronoun)}"
     english_words = f"{english_opening} {person.english} who {clauses.statement(done)}"
     return finish(german_words, english_words, (f"{verb.word}+{noun.german}", *done.combinations[:1]), mark)
 
 
-_PREPOSITIONAL = (
+PREPOSITIONAL = (
     ("mit", DAT, action("sprechen spricht gesprochen = speak"), "to"),
     ("mit", DAT, action("tanzen tanzt getanzt = dance"), "with"),
     ("auf", ACC, action("warten wartet gewartet = wait"), "for"),
@@ -163,7 +163,7 @@ def that_is_late(rng: Random) -> Sentence:
 
 def where_one_lives(rng: Random) -> Sentence:
     """ "Das Haus, in dem ich wohne, ist alt."."""
-    noun, quality = rng.choice(lex.HOMES[:3]), rng.choice(lex.FOR_HOMES)
+    noun, quality = rng.choice(lex.HOMES[:3]), rng.choice(modifiers.FOR_HOMES)
     home = noun_phrase(THE, noun)
     living = Clause(people.subject(rng), action("wohnen wohnt gewohnt = live"), (Piece(PLACE, "", "in"),))
     pronoun = f"in {german.relative_pronoun(home.gender, DAT)}"
@@ -174,9 +174,12 @@ def where_one_lives(rng: Random) -> Sentence:
 
 def best_ever(rng: Random) -> Sentence:
     """ "Das ist der spannendste Film, den ich je gesehen habe."."""
-    noun, quality = rng.choice(lex.STORIES), rng.choice([story for story in lex.FOR_STORIES if story.german != "neu"])
+    noun, quality = (
+        rng.choice(lex.STORIES),
+        rng.choice([story for story in modifiers.FOR_STORIES if story.german != "neu"]),
+    )
     seen = noun.german in ("Film", "Serie", "Theaterstück")
-    verb = action("sehen sieht gesehen = see") if seen else _READ
+    verb = action("sehen sieht gesehen = see") if seen else READ
     story = described(THE, noun, (quality.german_superlative, quality.english_superlative))
     subject = people.subject(rng)
     done = Clause(subject, verb, tense=Tense.PERFECT, adverb=("je", "ever"))
@@ -186,13 +189,13 @@ def best_ever(rng: Random) -> Sentence:
     return finish(german_words, english_words, (f"{quality.german}+{noun.german}", *done.combinations[:1]))
 
 
-def _relative(antecedent: Phrase) -> Phrase:
+def relative_pronoun(antecedent: Phrase) -> Phrase:
     """The relative pronoun as a subject: "der", "die", "das" – "who"."""
     nominative, accusative, dative = (german.relative_pronoun(antecedent.gender, case) for case in (NOM, ACC, DAT))
     return replace(antecedent, german=(nominative, accusative, dative, ""), english="who", words=(), is_pronoun=True)
 
 
-def _words(noun: Noun, clause: Clause) -> tuple[str, ...]:
+def content_words(noun: Noun, clause: Clause) -> tuple[str, ...]:
     return (f"{noun.german}+{clause.action.word}", *clause.combinations)
 
 

@@ -6,8 +6,7 @@ Each pattern is a function from a random generator to a `Sentence`; `PATTERNS` g
 from dataclasses import replace
 from random import Random
 
-from nmt.data.phrasebook import clauses, events, people
-from nmt.data.phrasebook import lexicon as lex
+from nmt.data.phrasebook import clauses, events, modifiers, people
 from nmt.data.phrasebook.clauses import COULD
 from nmt.data.phrasebook.phrases import WE, YOU_SIE, Phrase
 from nmt.data.phrasebook.sentence import Pattern, Sentence, asked, finish
@@ -29,13 +28,13 @@ def please_by_name(rng: Random) -> Sentence:
 def command(rng: Random) -> Sentence:
     """To friends and children, without "bitte"."""
     order = events.doing(rng, "i", people.familiar)
-    called, english_called = _name(rng, order.subject)
+    called, english_called = draw_name(rng, order.subject)
     return finish(called + clauses.command(order), english_called + clauses.infinitive(order), order.combinations, "!")
 
 
 def do_not(rng: Random) -> Sentence:
     order = replace(events.doing(rng, "x", people.familiar), negated=True)
-    called, english_called = _name(rng, order.subject)
+    called, english_called = draw_name(rng, order.subject)
     english_words = f"{english_called}don't {clauses.infinitive(order)}"
     return finish(called + clauses.command(order), english_words, order.combinations, "!")
 
@@ -47,12 +46,12 @@ def please_do_not(rng: Random) -> Sentence:
 
 def could_you(rng: Random) -> Sentence:
     request = replace(events.doing(rng, "i", people.you), modal=COULD, adverb=("bitte", "please"))
-    return asked(request, called=_name(rng, request.subject))
+    return asked(request, called=draw_name(rng, request.subject))
 
 
 def let_us(rng: Random) -> Sentence:
     idea = events.doing(rng, "z", events.always(WE))
-    idea = replace(idea, time=rng.choice(lex.SOON_TIMES) if rng.random() < 0.5 else None)
+    idea = replace(idea, time=rng.choice(modifiers.SOON_TIMES) if rng.random() < 0.5 else None)
     return finish(
         f"lass uns {clauses.bare_infinitive(idea)}", f"let's {clauses.infinitive(idea)}", idea.combinations, "!"
     )
@@ -61,12 +60,12 @@ def let_us(rng: Random) -> Sentence:
 def shall_we(rng: Random) -> Sentence:
     """A suggestion with wollen: "Wollen wir heute ins Kino gehen?"."""
     idea = events.doing(rng, "z", events.always(WE))
-    idea = replace(idea, time=rng.choice(lex.SOON_TIMES) if rng.random() < 0.7 else None)
+    idea = replace(idea, time=rng.choice(modifiers.SOON_TIMES) if rng.random() < 0.7 else None)
     german_words = f"wollen wir {clauses.bare_infinitive(idea)}"
     return finish(german_words, f"shall we {clauses.infinitive(idea)}", idea.combinations, "?")
 
 
-def _name(rng: Random, pronoun: Phrase) -> tuple[str, str]:
+def draw_name(rng: Random, pronoun: Phrase) -> tuple[str, str]:
     """A name that shows in English too which "you" is meant; strangers may go without."""
     return people.called(rng, pronoun) if pronoun is YOU_SIE else people.called_by_name(rng, pronoun)
 

@@ -26,7 +26,7 @@ Pattern = Callable[[Random], Sentence]
 
 def finish(german: str, english: str, combinations: tuple[str, ...] = (), mark: str = ".") -> Sentence:
     """Gives both sides their capital letter and their final mark."""
-    return Sentence(_capitalised(german) + mark, _capitalised(english) + mark, combinations)
+    return Sentence(capitalised(german) + mark, capitalised(english) + mark, combinations)
 
 
 def stated(clause: Clause, rng: Random | None = None) -> Sentence:
@@ -42,5 +42,5 @@ def asked(clause: Clause, opening: tuple[str, str] = ("", ""), called: tuple[str
     return finish(german, called[1] + clauses.question(clause, opening[1]), clause.combinations, "?")
 
 
-def _capitalised(words: str) -> str:
+def capitalised(words: str) -> str:
     return words[0].upper() + words[1:]

@@ -6,8 +6,7 @@ Each pattern is a function from a random generator to a `Sentence`; `PATTERNS` g
 from dataclasses import replace
 from random import Random
 
-from nmt.data.phrasebook import clauses, english, events, german, people
-from nmt.data.phrasebook import lexicon as lex
+from nmt.data.phrasebook import clauses, english, events, german, modifiers, people
 from nmt.data.phrasebook.clauses import CAN, LIKE_TO, MAY, MUST, SHOULD, WANT, Tense
 from nmt.data.phrasebook.phrases import Phrase
 from nmt.data.phrasebook.sentence import Pattern, Sentence, finish, stated
@@ -45,7 +44,7 @@ def no_plan(rng: Random) -> Sentence:
 
 def at_an_hour(rng: Random) -> Sentence:
     """A plan with weekday or "morgen" and an hour, which German and English order differently."""
-    (hour, english_hour), (day, english_day) = rng.choice(_HOURS), rng.choice(_DAYS)
+    (hour, english_hour), (day, english_day) = rng.choice(HOURS), rng.choice(DAYS)
     found = events.plan(rng, also="h")
     if found.action.word == "bleiben":
         return at_an_hour(rng)
@@ -125,10 +124,10 @@ def cannot(rng: Random) -> Sentence:
 
 
 def is_allowed_to(rng: Random) -> Sentence:
-    return stated(replace(events.wished(rng, MAY, "l", _someone_young), negated=rng.random() < 0.5))
+    return stated(replace(events.wished(rng, MAY, "l", someone_young), negated=rng.random() < 0.5))
 
 
-def _someone_young(rng: Random, age: people.Age) -> Phrase:
+def someone_young(rng: Random, age: people.Age) -> Phrase:
     return people.subject(rng, "young")
 
 
@@ -147,26 +146,26 @@ def wanted_to(rng: Random) -> Sentence:
 
 def likes_to(rng: Random) -> Sentence:
     """German says it with an adverb, English with a verb: "Er trinkt gern Tee." – "He likes to drink tea."."""
-    return _with_liking(rng, "gern", "like to")
+    return with_liking(rng, "gern", "like to")
 
 
 def does_not_like_to(rng: Random) -> Sentence:
-    return _with_liking(rng, "nicht gern", "like to", negated=True)
+    return with_liking(rng, "nicht gern", "like to", negated=True)
 
 
 def prefers_to(rng: Random) -> Sentence:
-    return _with_liking(rng, "lieber", "prefer to")
+    return with_liking(rng, "lieber", "prefer to")
 
 
-def _with_liking(rng: Random, adverb: str, verb: str, negated: bool = False) -> Sentence:
+def with_liking(rng: Random, adverb: str, verb: str, negated: bool = False) -> Sentence:
     found = events.doing(rng, "l")
     in_german = replace(found, adverb=(adverb, ""))
     in_english = replace(found, action=Action(found.action.verb, f"{verb} {found.action.english}"), negated=negated)
     return finish(clauses.straight(in_german), clauses.statement(in_english), found.combinations)
 
 
-_HOURS = tuple((german.number(hour) if hour > 1 else "ein", english.number(hour)) for hour in range(1, 13))
-_DAYS = (("morgen", "tomorrow"), *((f"am {day}", f"on {name}") for day, name in lex.WEEKDAYS))
+HOURS = tuple((german.number(hour) if hour > 1 else "ein", english.number(hour)) for hour in range(1, 13))
+DAYS = (("morgen", "tomorrow"), *((f"am {day}", f"on {name}") for day, name in modifiers.WEEKDAYS))
 
 PATTERNS: tuple[tuple[int, Pattern], ...] = (
     (12, every_day),

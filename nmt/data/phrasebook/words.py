@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nmt.data.phrasebook import english, german
 from nmt.data.phrasebook.german import Forms, Gender, Verb
 
-_GENDERS: dict[str, Gender] = {"der": "m", "die": "f", "das": "n"}
+GENDERS: dict[str, Gender] = {"der": "m", "die": "f", "das": "n"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def noun(line: str) -> Noun:
 
     "der* Junge, Jungen = boy" is a weak noun, "die Hose, Hosen = ~trousers" a pair, "pl Eltern = parents" a plural.
     """
-    left, right = _sides(line)
+    left, right = sides(line)
     article, _, names = left.partition(" ")
     singular, _, plural = (name.strip() for name in names.partition(","))
     meaning, _, meanings = (name.strip() for name in right.partition(","))
@@ -76,14 +76,14 @@ def noun(line: str) -> Noun:
     meaning = meaning.removeprefix("~")
     if article == "pl":
         return Noun(singular, "p", singular, meaning, meaning)
-    gender = _GENDERS[article.removesuffix("*")]
+    gender = GENDERS[article.removesuffix("*")]
     meanings = meaning if pair else meanings or english.plural(meaning)
     return Noun(singular, gender, plural, meaning, meanings, weak=article.endswith("*"), pair=pair)
 
 
 def adjective(line: str) -> Adjective:
     """Reads "schön = beautiful", or "alt älter ältest = old" where the degrees are irregular."""
-    left, right = _sides(line)
+    left, right = sides(line)
     positive, *degrees = left.split()
     higher, highest = degrees or [german.comparative(positive), german.superlative(positive)]
     return Adjective(positive, higher, highest, right, english.comparative(right), english.superlative(right))
@@ -94,7 +94,7 @@ def action(line: str) -> Action:
 
     | ends the prefix, + marks a perfect with sein, sich or sich_dat a reflexive verb, and _ a space within a word.
     """
-    left, right = _sides(line)
+    left, right = sides(line)
     *reflexive, infinitive, third, participle = (form.replace("_", " ") for form in left.split())
     prefix, _, stem = infinitive.rpartition("|")
     case = german.REFLEXIVE_MARKS[" ".join(reflexive)]
@@ -103,29 +103,29 @@ def action(line: str) -> Action:
 
 
 def nouns(table: str) -> tuple[Noun, ...]:
-    return tuple(noun(line) for line in _lines(table))
+    return tuple(noun(line) for line in table_lines(table))
 
 
 def adjectives(table: str) -> tuple[Adjective, ...]:
-    return tuple(adjective(line) for line in _lines(table))
+    return tuple(adjective(line) for line in table_lines(table))
 
 
 def places(table: str) -> tuple[Place, ...]:
     """Reads "in in at: das Kino, Kinos = cinema": the prepositions of place and direction, the English one of place."""
-    entries = (line.split(":") for line in _lines(table))
+    entries = (line.split(":") for line in table_lines(table))
     return tuple(Place(noun(name), *prepositions.split()) for prepositions, name in entries)
 
 
 def pairs(table: str) -> tuple[tuple[str, str], ...]:
     """Reads lines "German = English" that need no grammar."""
-    return tuple(_sides(line) for line in _lines(table))
+    return tuple(sides(line) for line in table_lines(table))
 
 
-def _lines(table: str) -> Iterator[str]:
+def table_lines(table: str) -> Iterator[str]:
     """The entries of a table: one a line, or several with semicolons between."""
     return (line for line in table.replace("\n", ";").split(";") if line.strip())
 
 
-def _sides(line: str) -> tuple[str, str]:
+def sides(line: str) -> tuple[str, str]:
     left, right = line.split("=")
     return left.strip(), right.strip()

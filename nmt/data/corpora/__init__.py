@@ -1,0 +1,75 @@
+"""Parallel text of every kind: `data.corpus` flows in; train, val and test pairs with their ledgers flow out.
+
+A corpus is the built-in phrasebook, a data set of the Hugging Face hub, a folder, a file, or two files with a common
+prefix. To add a kind, add its reader to `load_corpus`. Rules of reading:
+
+- Only LF ends a line. A byte-order mark at the start of a file is removed. Each text is tidied (see `tidy`).
+- A pair with a blank side is dropped from every split: it can be neither learned from nor scored.
+- A pair with invalid UTF-8 is dropped from training text; in val and test text it is repaired with U+FFFD and kept.
+- A malformed row of TSV or JSONL is dropped.
+- Files of unequal length are an error, and so is a gzip file that was cut short. A plain file comes before its .gz.
+- Missing val or test text is held out of the training pairs.
+- Dropped pairs and repaired sentences are counted by cause.
+"""
+
+from pathlib import Path
+
+from nmt.config import DataConfig
+from nmt.data.corpora.corpus import Corpus, Split, assemble, clean_train, require_german_and_english
+from nmt.data.corpora.files import load_sentences, path_name, read_path
+from nmt.data.corpora.hub import hub_name, local_folder, parse_hub, read_hub, read_multi30k
+
+__all__ = ["Corpus", "clean_train", "corpus_name", "corpus_path", "load_corpus", "load_sentences"]
+
+
+def load_corpus(config: DataConfig) -> Corpus:
+    """Read the corpus that `config.corpus` names; ValueError if it can't be read."""
+    readers = {"auto": read_auto, "phrasebook": read_phrasebook, "multi30k": read_multi30k}
+    try:
+        if config.corpus in readers:
+            return readers[config.corpus](config)
+        if config.corpus.startswith("hub:"):
+            return read_hub(config)
+        return read_path(Path(config.corpus).expanduser(), config)
+    except ConnectionError as error:
+        advice = f"set data.corpus to a folder with train.{config.source}, train.{config.target} …, or to phrasebook"
+        raise ValueError(f"{config.corpus} can't be loaded ({error}): {advice}, which is built in") from error
+
+
+def read_auto(config: DataConfig) -> Corpus:
+    """Multi30k from the hub or, if it can't be loaded, the phrasebook, with a note that says so."""
+    try:
+        return read_multi30k(config)
+    except (ConnectionError, ValueError) as error:
+        corpus = read_phrasebook(config)
+        corpus.notes.append(f"Multi30k can't be loaded ({error}), so the built-in phrasebook is used.")
+        return corpus
+
+
+def read_phrasebook(config: DataConfig) -> Corpus:
+    from nmt.data.phrasebook import phrasebook
+
+    require_german_and_english(config)
+    book = phrasebook()
+    splits = {name: Split(training=name == "train") for name in ("train", "val", "test")}
+    for name, split in splits.items():
+        for line, (german, english) in enumerate(getattr(book, name), start=1):
+            source, target = (german, english) if config.source == "de" else (english, german)
+            split.add(source, target, line)
+    return assemble("phrasebook", splits)
+
+
+def corpus_name(config: DataConfig) -> str | None:
+    """The name that the corpus will have, known without loading it; None for auto, which is decided by loading."""
+    if config.corpus.startswith("hub:"):
+        return hub_name(config)
+    if path := corpus_path(config):
+        return path_name(path)
+    return None if config.corpus == "auto" else config.corpus
+
+
+def corpus_path(config: DataConfig) -> Path | None:
+    """The folder, the file or the common prefix that the corpus is read from; None if it is not in local files."""
+    if config.corpus in ("auto", "phrasebook", "multi30k"):
+        return None
+    return local_folder(parse_hub(config)[0]) if config.corpus.startswith("hub:") else Path(config.corpus).expanduser()

@@ -1,0 +1,117 @@
+"""A corpus in memory, assembled from the splits that a reader has read.
+
+Val or test text that is missing is held out of the training pairs: one pair for each of 5% of the different source
+sentences, at most 1,000, chosen by the smallest hashes. So the chosen sentences are the same on every machine and in
+any order of lines, and mostly stay the same when the corpus grows.
+"""
+
+import heapq
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from nmt.config import DataConfig
+from nmt.data.cleaning import Ledger, Pair, clean, require_pairs
+from nmt.fields import require
+from nmt.text.normalise import INVALID, tidy
+
+VAL_NAMES = ("val", "valid", "validation", "dev")
+HELD_OUT, HELD_OUT_SHARE = 1000, 20  # held out for a missing split: at most 1,000 pairs, and 1 source sentence in 20
+
+
+class Split:
+    """The pairs of one split, tidied and counted as they are read."""
+
+    def __init__(self, training: bool) -> None:
+        self.training = training
+        self.pairs: list[Pair] = []
+        self.ledger = Ledger()
+
+    def add(self, source: object, target: object, line: int) -> None:
+        """Keep a pair, or drop it and count why. A side may also be missing or no text, as in JSON."""
+        if not (isinstance(source, str) and isinstance(target, str)):
+            self.drop("no text in one or both languages", line)
+            return
+        (source, causes), (target, more) = tidy(source), tidy(target)
+        if self.training and (INVALID in causes or INVALID in more):
+            self.drop("invalid UTF-8", line)
+        elif not source or not target:
+            self.drop("a side is blank", line)
+        else:
+            self.ledger.read += 1
+            self.pairs.append((source, target))
+            for cause in (*causes, *more):
+                self.ledger.repair(cause, line)
+
+    def drop(self, cause: str, line: int) -> None:
+        self.ledger.read += 1
+        self.ledger.drop(cause, line=line)
+
+
+@dataclass
+class Corpus:
+    """Parallel text in memory. Pairs are (source, target)."""
+
+    name: str
+    train: list[Pair]
+    val: list[Pair]
+    tests: dict[str, list[Pair]]
+    ledgers: dict[str, Ledger]
+    """How many pairs of train, val and each test were read, repaired and dropped."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences that the user should see."""
+
+
+def clean_train(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]:
+    """The training pairs that `clean` keeps, and the ledger of reading and cleaning; ValueError if none is left."""
+    held_out = {source for pairs in (corpus.val, *corpus.tests.values()) for source, _ in pairs}
+    train, cleaning = clean(corpus.train, config, held_out)
+    ledger = corpus.ledgers["train"].then(cleaning)
+    require_pairs(train, ledger)
+    return train, ledger
+
+
+def assemble(name: str, splits: dict[str, Split]) -> Corpus:
+    """The corpus of a split named train, and of val and test* if there are any: else they are held out of train."""
+    require_usable(name, "train", splits["train"])
+    missing = [key for key in ("val", "test") if not any(split.startswith(key) for split in splits)]
+    held_out = hold_out(splits["train"], missing, name) if missing else {}
+    held = "of its training pairs are held out for it."
+    notes = [f"{name} has no {key} text: {len(split.pairs):,} {held}" for key, split in held_out.items()]
+    splits = splits | held_out
+    splits = {"train": splits["train"], "val": splits["val"], **splits}  # the order of tables
+    for key, split in splits.items():
+        require_usable(name, key, split)
+    pairs = {key: split.pairs for key, split in splits.items()}
+    ledgers = {key: split.ledger for key, split in splits.items()}
+    return Corpus(name, pairs.pop("train"), pairs.pop("val"), pairs, ledgers, notes)
+
+
+def require_usable(name: str, key: str, split: Split) -> None:
+    counts = f"{split.ledger.read:,} read, dropped: {split.ledger.causes() or 'none'}"
+    require(bool(split.pairs), f"the corpus {name} has no usable {key} pair: {counts}")
+
+
+def require_german_and_english(config: DataConfig) -> None:
+    problem = f"has German (de) and English (en) only, not {config.source} and {config.target}: set another corpus"
+    require({config.source, config.target} == {"de", "en"}, f"data.corpus is {config.corpus}, which {problem}")
+
+
+def hold_out(train: Split, missing: list[str], name: str) -> dict[str, Split]:
+    """Move pairs of train into a new split for each missing one."""
+    first: dict[str, int] = {}
+    for n, (source, _) in enumerate(train.pairs):
+        first.setdefault(source, n)
+    size = min(HELD_OUT, max(1, len(first) // HELD_OUT_SHARE))
+    few = f"the corpus {name} has {len(first)} different source sentences and no {' or '.join(missing)} text"
+    require(len(first) > len(missing) * size, f"{few}: too few to hold some out; give it more, or files for them")
+    number = size * len(missing)
+    chosen = heapq.nsmallest(number, first, key=lambda text: blake2b(text.encode(), digest_size=8).digest())
+    held_out: dict[str, Split] = {}
+    for k, key in enumerate(missing):
+        split = held_out[key] = Split(training=False)
+        split.pairs = [train.pairs[n] for n in sorted(first[source] for source in chosen[k :: len(missing)])]
+        split.ledger.read = size
+        train.ledger.drop(f"held out for {key}", size)
+    taken = {first[source] for source in chosen}
+    train.pairs = [pair for n, pair in enumerate(train.pairs) if n not in taken]
+    return held_out

@@ -1,0 +1,42 @@
+"""Which run a command line means: its settings, with the recipe of its corpus, and its name. Decided here alone."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nmt.cli import make_config, say
+from nmt.config import Config
+from nmt.data.corpora import Corpus, corpus_name, load_corpus
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+
+
+@dataclass(frozen=True)
+class ResolvedRun:
+    """A run with a name, and a corpus that is no longer `auto`."""
+
+    config: Config
+    corpus: Corpus | None
+    """The corpus, if it was read to decide what `auto` means; else it is read when it is needed."""
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.config.runs) / self.config.name
+
+
+def resolve(parser: Any, given: Any) -> ResolvedRun:
+    """Decide the settings, the corpus and the name of a run; without --config, `recipes/CORPUS.yaml` is used.
+
+    `parser`: of `nmt.cli.make_run_parser`; `given`: the command line, parsed by it without defaults. Raises ValueError
+    if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
+    """
+    recipe = Path(given.config) if given.get("config") else None
+    data = make_config(parser, given, recipe).data
+    corpus = load_corpus(data) if data.corpus == "auto" else None
+    name = corpus.name if corpus else str(corpus_name(data))
+    if recipe is None and (RECIPES / f"{name}.yaml").is_file():
+        recipe = RECIPES / f"{name}.yaml"
+        say(f"Recipe: {recipe.name}")
+    config = make_config(parser, given, recipe)
+    data = replace(config.data, corpus=name) if corpus else config.data
+    return ResolvedRun(replace(config, data=data, name=config.name or f"{data.source}-{data.target}-{name}"), corpus)

@@ -1,0 +1,120 @@
+"""Output text byte by byte: the bytes that each piece of a vocabulary adds, and the characters that bytes make up.
+
+Shapes: V vocabulary, N prefixes of pieces that have the same length.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.text.scripts import LETTERS_END, is_letter
+from nmt.vocabulary import FIRST_PIECE
+
+Ints = NDArray[np.intp]
+
+BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
+
+# The last character of a text: its kind, if it is finished; otherwise its first bytes, or, if it certainly isn't a
+# letter, OTHER and one more OTHER for each byte that is missing: such states are merged.
+SPACE, OTHER, LETTER = b" ", b".", b"a"
+FINISHED = (SPACE, OTHER, LETTER)
+
+
+@cache
+def read_byte(char: bytes, byte: int) -> tuple[bytes, bool | None] | None:
+    """Read one byte after a text whose last character is `char` (see FINISHED).
+
+    Returns the new last character, and whether it separates words because it isn't a letter (None: its next byte will
+    tell); or None if the bytes aren't UTF-8.
+    """
+    if char in FINISHED:
+        if byte < 0x80:
+            letter = is_letter(chr(byte))
+            return SPACE if byte == 0x20 else LETTER if letter else OTHER, not letter
+        char = b""
+    elif byte & 0xC0 != 0x80:
+        return None
+    elif char[:1] == OTHER:
+        return char[1:], True
+    prefix = char + bytes([byte])
+    codes = code_points(prefix)
+    if not codes:
+        return None
+    missing = missing_bytes(prefix)
+    letters = any(is_letter(chr(code)) for code in codes[: max(0, LETTERS_END - codes.start)])
+    if missing == 0:
+        return (LETTER, False) if letters else (OTHER, True)
+    certain = not letters and len(codes) == 64**missing
+    return OTHER * (1 + missing) if certain else prefix, None if letters else True
+
+
+def missing_bytes(char: bytes) -> int:
+    """The number of bytes that the last character of a text (see FINISHED) lacks."""
+    if char[:1] in FINISHED:
+        return len(char) - 1
+    return (2 if char[0] < 0xE0 else 3 if char[0] < 0xF0 else 4) - len(char)
+
+
+def code_points(prefix: bytes) -> range:
+    """The characters, perhaps with surrogates among them, whose UTF-8 begins with these bytes; none: not UTF-8."""
+    if not 0xC2 <= prefix[0] <= 0xF4:
+        return range(0)
+    missing = missing_bytes(prefix)
+    width = len(prefix) + missing
+    code = prefix[0] & (0x7F >> width)
+    for byte in prefix[1:]:
+        code = code << 6 | byte & 0x3F
+    size = 64**missing
+    codes = range(max(code * size, (0x80, 0x800, 0x10000)[width - 2]), min((code + 1) * size, 0x110000))
+    return range(0) if codes and codes[0] >= 0xD800 and codes[-1] <= 0xDFFF else codes
+
+
+class Surfaces:
+    """The bytes that each piece of a vocabulary adds to the text. Made once for a tokenizer; never changes.
+
+    Attributes:
+        known: the bytes of all pieces that add any.
+        controls: ids of pieces that add no bytes and are never allowed: unk, bos, eos, pad, and empty pieces.
+        separating_V: True for pieces whose first character isn't a letter.
+        completing: whether each byte that continues a character is a piece.
+        columns: the trie of all pieces, level by level: for the prefixes of length 1, 2 and so on, the index of their
+            parent in the level above, and their last byte.
+        nodes_V: the node of each piece in the trie; nodes are numbered level by level, and the root is 0.
+    """
+
+    def __init__(self, pieces: Sequence[str]) -> None:
+        """`pieces`: in the order of their ids, as SentencePiece writes them: ▁ is a space, <0xC3> a byte."""
+        surfaces = [b"" if i < FIRST_PIECE else surface(piece) for i, piece in enumerate(pieces)]
+        self.longest = max(map(len, surfaces), default=0)
+        self.controls = np.flatnonzero([not added for added in surfaces])
+        texts = [added.decode(errors="ignore") for added in surfaces]
+        self.separating_V = np.array([text != "" and not is_letter(text[0]) for text in texts])
+        self.known = frozenset(surfaces) - {b""}
+        self.single_bytes = sorted(added for added in self.known if len(added) == 1)
+        self.completing = self.known.issuperset(bytes([byte]) for byte in range(0x80, 0xC0))
+        self.columns = list[tuple[Ints, Ints]]()
+        nodes, above = {b"": 0}, {b"": 0}
+        for length in range(1, self.longest + 1):
+            prefixes = sorted({added[:length] for added in surfaces if len(added) >= length})
+            parents, last_bytes = [above[prefix[:-1]] for prefix in prefixes], [prefix[-1] for prefix in prefixes]
+            self.columns.append((np.array(parents), np.array(last_bytes)))
+            above = {prefix: i for i, prefix in enumerate(prefixes)}
+            nodes |= {prefix: len(nodes) + i for prefix, i in above.items()}
+        self.nodes_V = np.array([nodes[added] for added in surfaces])
+
+    def pieces_needed(self, text: bytes) -> list[float]:
+        """The fewest pieces that spell text[i:], for each i from 0 to its length; inf if no pieces do."""
+        needed = [math.inf] * len(text) + [0.0]
+        for start in range(len(text) - 1, -1, -1):
+            ends = range(start + 1, min(start + self.longest, len(text)) + 1)
+            needed[start] = min((1 + needed[end] for end in ends if text[start:end] in self.known), default=math.inf)
+        return needed
+
+
+def surface(piece: str) -> bytes:
+    byte = BYTE_PIECE.fullmatch(piece)
+    return bytes([int(byte[1], 16)]) if byte else piece.replace("▁", " ").encode()

@@ -1,0 +1,85 @@
+"""Fields of settings: their bounds and marks as annotations, and dataclasses checked and made from JSON."""
+
+import math
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounds of a finite number: from `least` to `most`; a bound that is `open` is not itself allowed."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    open: Literal["", "least", "most"] = ""
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.least if self.open == "least" else value >= self.least
+        below = value < self.most if self.open == "most" else value <= self.most
+        return math.isfinite(value) and above and below
+
+    def __repr__(self) -> str:
+        low = f"above {self.least:g}" if self.open == "least" else f"at least {self.least:g}"
+        high = f"below {self.most:g}" if self.open == "most" else f"at most {self.most:g}"
+        return low if self.most == math.inf else f"{low} and {high}"
+
+
+MAY_CHANGE = "may change on resume"
+"""Marks a field that may differ when a run is resumed: it alters nothing that earlier steps have learned."""
+
+Count = Annotated[int, Range(0)]
+Size = Annotated[int, Range(1)]
+Probability = Annotated[float, Range(0, 1, open="most")]
+NotNegative = Annotated[float, Range(0)]
+Positive = Annotated[float, Range(0, open="least")]
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise ValueError(message), which every command prints as one line, unless the condition holds."""
+    if not condition:
+        raise ValueError(message)
+
+
+@cache
+def annotations(kind: type) -> dict[str, tuple[Any, ...]]:
+    """For each field of a dataclass its type, and after it what else its annotation says (`Range`, MAY_CHANGE)."""
+    hints = get_type_hints(kind, include_extras=True)
+    whole = {f.name: hints[f.name] for f in fields(kind)}
+    return {name: get_args(hint) if get_origin(hint) is Annotated else (hint,) for name, hint in whole.items()}
+
+
+def check_bounds(section: str, settings: Any) -> None:
+    """Raise ValueError for the first number of a dataclass that is outside of its `Range`, or not finite."""
+    kind: Any = type(settings)
+    for name, (_, *extras) in annotations(kind).items():
+        value = getattr(settings, name)
+        for bounds in extras:
+            if isinstance(bounds, Range) and not isinstance(value, str) and value is not None:
+                require(value in bounds, f"{section}.{name} is {value}: it must be {bounds}")
+
+
+def from_json(kind: type[Settings], values: Any) -> Settings:
+    """Make a dataclass from a JSON object. Raises ValueError for a value of another type, TypeError for other names."""
+    require(isinstance(values, dict), f"{values!r} is not an object with settings")
+    hints = get_type_hints(kind)
+    for name, value in values.items():
+        require(name not in hints or has_type(value, hints[name]), f"{name} is {value!r}, a value of the wrong type")
+    return kind(**values)
+
+
+def has_type(value: object, hint: Any) -> bool:
+    """Whether a value has the type that a field's annotation names."""
+    arguments = get_args(hint)
+    if get_origin(hint) is Literal:
+        return value in arguments
+    if get_origin(hint) is dict:
+        key, item = arguments
+        return isinstance(value, dict) and all(has_type(k, key) and has_type(v, item) for k, v in value.items())
+    if arguments:
+        return any(has_type(value, alternative) for alternative in arguments)
+    if hint in (int, float):
+        return isinstance(value, (int, hint)) and not isinstance(value, bool)
+    return isinstance(value, hint)

@@ -1,0 +1,61 @@
+"""Layers as decoding uses them: called directly, with 8-bit weights, or with only some of their outputs.
+
+Shapes: X any leading sizes, I inputs and O outputs of a linear layer.
+"""
+
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import LayerNorm, Linear
+from torch.nn.functional import linear
+
+# Products of fewer multiplications than this are faster in float32: quantising their input takes longer.
+SMALL = 300_000
+
+
+def apply(layer: Any, x: Tensor) -> Tensor:
+    """`layer(x)` without `nn.Module.__call__` and `__getattr__`, which take longer than the arithmetic of one row."""
+    parameters: dict[str, Any] = layer._parameters
+    if type(layer) is Linear:
+        return linear(x, parameters["weight"], parameters["bias"])
+    if type(layer) is LayerNorm:
+        return torch.layer_norm(x, layer.normalized_shape, parameters["weight"], parameters["bias"], layer.eps)
+    return layer.forward(x)
+
+
+class Int8Linear(nn.Module):
+    """A linear layer that multiplies 8-bit integers (Jacob et al. 2018, section 2.2). The weights have a scale for each
+    output, the input has one for each call.
+
+    A CPU without VNNI adds two products in 16 bits: there the weights have 7 bits, so that no sum overflows. (Inputs of
+    7 bits would err twice as much: a divergence from float32 of 0.0011 nats against 0.0005, on a Multi30k model.)
+    """
+
+    def __init__(self, linear: Linear) -> None:
+        super().__init__()
+        self.linear, self.in_features, self.out_features = linear, linear.in_features, linear.out_features
+        weight_OI = linear.weight.detach().float()
+        largest = 127 if torch.cpu.get_capabilities().get("avx512_vnni", False) else 63
+        scales_O = weight_OI.abs().amax(1).clamp(min=1e-8) / largest
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch moves this call elsewhere in its next release
+            zeros_O = torch.zeros_like(scales_O, dtype=torch.int64)
+            quantised = torch.quantize_per_channel(weight_OI, scales_O, zeros_O, 0, torch.qint8)
+        self.packed = torch.ops.quantized.linear_prepack(quantised, linear.bias)
+
+    def forward(self, x_XI: Tensor) -> Tensor:
+        if x_XI.numel() * self.out_features < SMALL:
+            return self.linear(x_XI)
+        return torch.ops.quantized.linear_dynamic(x_XI, self.packed)
+
+
+def some_outputs(layer: nn.Module, outputs: Tensor) -> nn.Module:
+    """A layer that computes only these outputs (int64) of the given layer."""
+    whole = layer.linear if isinstance(layer, Int8Linear) else layer
+    assert isinstance(whole, Linear)
+    smaller = Linear(whole.in_features, outputs.size(0), bias=whole.bias is not None, device="meta")
+    for name, parameter in whole.named_parameters():
+        setattr(smaller, name, nn.Parameter(parameter.detach()[outputs]))
+    return Int8Linear(smaller) if isinstance(layer, Int8Linear) else smaller

@@ -1,0 +1,65 @@
+"""Constraints compiled for a search: phrases flow in; ids of a prefix, and an automaton over pieces, flow out."""
+
+from functools import cached_property
+
+from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.hypothesis import CompiledConstraints, longest_output
+from nmt.decode.phrases import Automaton
+from nmt.decode.surfaces import Surfaces
+from nmt.fields import require
+from nmt.text.normalise import tidy
+from nmt.translation.request import Constraints
+from nmt.vocabulary import UNK
+
+# Most pieces that constraints may need: all outputs of a batch get longer by as many.
+MAX_PIECES = 500
+
+
+class ConstraintCompiler:
+    """Compiles the constraints of translations into one vocabulary."""
+
+    def __init__(self, tokenizer: Tokenizer, max_positions: int | None) -> None:
+        self.tokenizer, self.max_positions = tokenizer, max_positions
+
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        return Surfaces(self.tokenizer.target_pieces(range(self.tokenizer.tgt_vocab_size)))
+
+    def compile(self, constraints: Constraints, n_source: int, search: SearchConfig) -> CompiledConstraints:
+        """Compile the constraints of a source of `n_source` pieces; ValueError, for the user, if they can't be met."""
+        require(not search.samples, "prefixes and phrases need beam search: they don't go with search.samples")
+        prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
+        require(UNK not in prefix, "the prefix has characters that no pieces of the vocabulary spell")
+        phrases = self.automaton(constraints)
+        compiled = CompiledConstraints(prefix, phrases)
+        n = compiled.n_pieces
+        require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
+        if phrases:
+            state = phrases.start
+            for piece in prefix:
+                state = int(phrases.row(state)[piece])
+                require(state >= 0, "the prefix contains, or leads to, what must_not forbids")
+        longest_output(n_source, search, self.max_positions, compiled)
+        return compiled
+
+    def automaton(self, constraints: Constraints) -> Automaton | None:
+        if not constraints.must and not constraints.must_not:
+            return None
+        return Automaton(self.surfaces, [term.targets for term in constraints.must], constraints.must_not)
+
+    def problem(self, constraints: Constraints, search: SearchConfig) -> str:
+        """The reason, for the user, if constraints can't be met; empty if they can."""
+        try:
+            if constraints:
+                self.compile(constraints, 0, search)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def are_met(self, constraints: Constraints, text: str) -> bool:
+        """Whether a whole translation (joined from spans, with its items put back) meets the constraints."""
+        automaton = self.automaton(constraints)
+        if automaton and not automaton.accepts(text.encode("utf-8", "replace")):
+            return False
+        return " ".join(text.split()).startswith(" ".join(tidy(constraints.prefix)[0].split()))

@@ -1,0 +1,96 @@
+"""Search for translations of spans: in batches of similar length, in parallel on a CPU; constraints widen the beam."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+import torch
+
+from nmt.config import MAX_HYPOTHESES, SearchConfig
+from nmt.decode.beam import search as beam_search
+from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
+from nmt.decode.parallel import map_batches
+from nmt.decode.sampling import sample
+from nmt.decode.shortlist import Shortlist
+from nmt.model.contract import Decoder
+from nmt.translation.constraints import ConstraintCompiler
+from nmt.translation.request import NO_CONSTRAINTS
+from nmt.translation.spans import Span, make_batches, pad
+
+# A beam with constraints is wider, in steps and by at most this, to hold phrases that are half written.
+WIDENING_STEP, MAX_WIDENING = 4, 40
+# Most hypotheses, or samples, of a batch: memory stays bounded.
+MAX_ROWS = 4096
+
+
+class SpanSearch:
+    """Searches spans with one decoder."""
+
+    def __init__(
+        self, decoder: Decoder, device: torch.device, compiler: ConstraintCompiler, shortlist: Shortlist | None
+    ) -> None:
+        self.decoder, self.device, self.compiler, self.shortlist = decoder, device, compiler, shortlist
+
+    def find(self, spans: Iterable[Span], search: SearchConfig) -> dict[Span, list[Hypothesis]]:
+        """Hypotheses of each span, at most `search.n_best`, best first; samples in their own order.
+
+        If no hypothesis meets the constraints of a span, it is searched again without the terms that it must contain,
+        and then without any constraint: so there always is a hypothesis. ValueError if constraints can never be met.
+        """
+        found = self.find_once(spans, search)
+        for loosen in (lambda old: replace(old, must=()), lambda _: NO_CONSTRAINTS):
+            failed = [span for span, hypotheses in found.items() if not hypotheses]
+            loosened = {span: replace(span, constraints=loosen(span.constraints)) for span in failed}
+            again = self.find_once(loosened.values(), search)
+            found |= {span: again[loosened[span]] for span in failed}
+        return found
+
+    def find_once(self, spans: Iterable[Span], search: SearchConfig) -> dict[Span, list[Hypothesis]]:
+        """As `find`, but with an empty list if no hypothesis meets the constraints."""
+        distinct = dict.fromkeys(spans)  # not a set, so that batches are the same in every process
+        compiled = {s: self.compiler.compile(s.constraints, len(s), search) for s in distinct if s.constraints}
+        # Only spans with the same settings share batches: so a span's constraints change nothing for the others.
+        groups: dict[SearchConfig, list[Span]] = {}
+        for span in distinct:
+            settings = constrained_search(search, compiled[span]) if span in compiled else search
+            groups.setdefault(settings, []).append(span)
+        work = [(s, batch) for s, group in groups.items() for batch in make_batches(group, batch_size(s), len)]
+        results = map_batches(partial(self.find_batch, compiled), work, self.device)
+        found: dict[Span, list[Hypothesis]] = {}
+        for (_, batch), result in zip(work, results, strict=True):
+            found.update(zip(batch, result, strict=True))
+        return found
+
+    def find_batch(
+        self, compiled: dict[Span, CompiledConstraints], work: tuple[SearchConfig, list[Span]]
+    ) -> list[list[Hypothesis]]:
+        search, batch = work
+        src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
+        if search.samples:
+            return sample(self.decoder, src_BS, src_mask_BS, search)
+        if not search.shortlist:
+            constraints = [compiled.get(span, CompiledConstraints()) for span in batch]
+            return beam_search(self.decoder, src_BS, src_mask_BS, search, constraints)
+        if self.shortlist is None:
+            raise ValueError(f"search.shortlist is {search.shortlist}, but this model has no shortlist.safetensors")
+        pieces_L = self.shortlist.pieces(src_BS, search.shortlist, own=self.compiler.tokenizer.joint)
+        found = beam_search(self.decoder.restricted(pieces_L.to(self.device)), src_BS, src_mask_BS, search)
+        pieces = pieces_L.tolist()
+        return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in found]
+
+
+def constrained_search(search: SearchConfig, constraints: CompiledConstraints) -> SearchConfig:
+    """Settings for a span with constraints: all pieces, and a beam that holds phrases at every stage of writing."""
+    search = replace(search, shortlist=0)
+    if constraints.phrases is None:
+        return search
+    distance = constraints.phrases.distance(constraints.phrases.start)
+    widening = min(math.ceil(distance / WIDENING_STEP) * WIDENING_STEP, MAX_WIDENING)
+    width = min(MAX_HYPOTHESES, search.beam_size + widening)
+    return replace(search, beam_size=width, batch_size=max(1, search.batch_size * search.beam_size // width))
+
+
+def batch_size(search: SearchConfig) -> int:
+    """Sentences of a batch: fewer if each has many hypotheses or samples."""
+    return min(search.batch_size, max(1, MAX_ROWS // (search.samples or search.beam_size)))

@@ -1,0 +1,70 @@
+"""Lines in and out of a command as bytes: files or the standard streams; a new file replaces an older one when done."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import IO
+
+from nmt.files import partial_path, whole_file
+
+
+def open_input(name: str) -> IO[bytes]:
+    """Open a file, or (-) standard input, without a buffer: reading returns what is there and doesn't wait for more."""
+    if name != "-":
+        return open(name, "rb", buffering=0)
+    try:
+        # A parent may have left it non-blocking: an empty read would then look like the end.
+        os.set_blocking(0, True)
+        return open(0, "rb", buffering=0, closefd=False)
+    except OSError as error:
+        raise ValueError(f"standard input can't be read ({error.strerror}): name a FILE, or pipe text in") from error
+
+
+def open_output(name: str | None, inputs: Sequence[IO[bytes]]) -> AbstractContextManager[IO[bytes]]:
+    """Open a file, which replaces an older one when all is written, or (None) standard output.
+
+    ValueError if the output can't be written to, or is also an input.
+    """
+    if name is None:
+        try:  # by its number: Python's own object would try to flush into a closed pipe once more at exit
+            return open(1, "wb", closefd=False)
+        except OSError as error:
+            raise ValueError(f"standard output can't be written to ({error.strerror}): take --output FILE") from error
+    if Path(name).exists() and not Path(name).is_file():  # a pipe or a device, which can't be replaced
+        return open(name, "wb")
+    path = Path(name).resolve()
+    for file in (path, partial_path(path)):
+        if file.exists() and any(os.path.samestat(file.stat(), os.fstat(source.fileno())) for source in inputs):
+            raise ValueError(f"--output {name} would overwrite {file}, which is also an input: name another file")
+    if path.exists():
+        path.open("r+b").close()  # OSError if the user may not write to it: a rename would not ask
+    return replace_when_done(path)
+
+
+@contextmanager
+def replace_when_done(path: Path) -> Iterator[IO[bytes]]:
+    """A new file that replaces `path`; if writing fails, the user is told where the lines translated so far are."""
+    with whole_file(path) as file:
+        try:
+            yield file
+        except BaseException:
+            if file.tell():
+                print(f"{path} is unchanged; the lines translated so far are in {file.name}", file=sys.stderr)
+            else:
+                partial_path(path).unlink()
+            raise
+
+
+def read_chunks(file: IO[bytes], size: int) -> Iterator[list[bytes]]:
+    """The lines that each read completes, without their LF; a last line without LF counts as a line."""
+    unfinished: list[bytes] = []
+    while block := file.read(size):
+        first, *others = block.split(b"\n")
+        unfinished.append(first)
+        if others:
+            yield [b"".join(unfinished), *others[:-1]]
+            unfinished = [others[-1]]
+    if last := b"".join(unfinished):
+        yield [last]

@@ -1,0 +1,46 @@
+"""What older versions of nmt wrote, under today's names. Every file that is saved has a `format` number.
+
+Format 1 (nmt 0.1.0) had no number, and `decoding` where `search` and the facts of a model stand now.
+"""
+
+from typing import Any
+
+from nmt.fields import require
+
+FORMAT = 2
+REMOVED = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
+
+
+def take_format(values: dict[str, Any], origin: object) -> int:
+    """Remove the format number from what a file holds, and return it. Raises ValueError if it is a newer one."""
+    number = values.pop("format", 1)
+    newer = f"{origin} has format {number!r}, of a newer nmt: this one reads formats 1 to {FORMAT}"
+    require(number in range(1, FORMAT + 1), newer)
+    return int(number)
+
+
+def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a recipe or a run. Raises ValueError for a setting that is gone, and was used."""
+    training = dict(settings.get("training") or {})
+    used = training.pop("subword_sampling", 0)
+    require(not used, f"training.subword_sampling is {used}: it was removed, for it did not pay; take nmt 0.1.0 for it")
+    settings = settings | ({"training": training} if training else {})
+    if not isinstance(settings.get("decoding"), dict):
+        return settings
+    search = upgrade_decoding(settings.pop("decoding"))
+    if search.get("split_above") == 200:  # the default, which training replaces by a measured length
+        del search["split_above"]
+    return {**settings, "search": search | settings.get("search", {})}
+
+
+def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:
+    """The config.json of a model folder of format 1."""
+    decoding = info.pop("decoding")
+    search = upgrade_decoding(decoding)
+    facts = {"longest_source": search.pop("split_above"), "least_confidence": decoding["least_confidence"]}
+    return {**info, "search": search, "facts": facts}
+
+
+def upgrade_decoding(decoding: dict[str, Any]) -> dict[str, Any]:
+    search = {name: value for name, value in decoding.items() if name not in REMOVED}
+    return search | {"mbr": "chrf"} if search.get("mbr") == "bleu" else search

@@ -1,0 +1,62 @@
+"""A corpus is assembled from its splits: missing ones are held out of the training text, the same ones every time."""
+
+from pathlib import Path
+
+import pytest
+
+from nmt.config import DataConfig
+from nmt.data.corpora import Corpus, load_corpus
+
+
+def pairs_of(name: str, count: int = 3) -> list[tuple[str, str]]:
+    return [(f"{name} Satz {n}", f"{name} sentence {n}") for n in range(count)]
+
+
+def write(folder: Path, split: str, pairs: list[tuple[str, str]]) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / f"{split}.tsv").write_text("".join(f"{german}\t{english}\n" for german, english in pairs))
+
+
+def load(folder: Path) -> Corpus:
+    return load_corpus(DataConfig(corpus=str(folder)))
+
+
+def test_val_and_test_are_held_out_without_overlap_and_it_is_said(tmp_path: Path) -> None:
+    pairs = [*pairs_of("wort", 200), *((german, f"{english}, again") for german, english in pairs_of("wort", 50))]
+    write(tmp_path / "mine", "train", pairs)
+    corpus = load(tmp_path / "mine")
+    val, test = corpus.val, corpus.tests["test"]
+    assert len(val) == len(test) == 10  # 5% of 200 different source sentences
+    sources = [source for source, _ in val + test]
+    assert len(set(sources)) == 20
+    assert sorted(corpus.train + val + test) == sorted(pairs)
+    assert corpus.ledgers["train"].dropped == {"held out for val": 10, "held out for test": 10}
+    assert corpus.ledgers["train"].kept == len(corpus.train)
+    assert corpus.notes == [
+        "mine has no val text: 10 of its training pairs are held out for it.",
+        "mine has no test text: 10 of its training pairs are held out for it.",
+    ]
+
+
+def test_only_the_missing_split_is_held_out(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        write(tmp_path, split, pairs_of(split))
+    corpus = load(tmp_path)
+    assert len(corpus.val) == 1
+    assert len(corpus.train) == 2
+    assert corpus.tests["test"] == pairs_of("test")
+
+
+def test_held_out_sentences_do_not_depend_on_the_order_of_lines_nor_on_a_few_more(tmp_path: Path) -> None:
+    pairs = pairs_of("satz", 400)
+    write(tmp_path / "a", "train", pairs)
+    write(tmp_path / "b", "train", [*reversed(pairs), *pairs_of("mehr", 4)])
+    a, b = load(tmp_path / "a"), load(tmp_path / "b")
+    assert set(a.val) != set(pairs[:20])
+    assert len(set(a.val + a.tests["test"]) & set(b.val + b.tests["test"])) >= 36
+
+
+def test_too_small_a_corpus_is_told_that_it_is(tmp_path: Path) -> None:
+    write(tmp_path, "train", [("eins", "one"), ("eins", "one!"), ("zwei", "two")])
+    with pytest.raises(ValueError, match="2 different source sentences and no val or test text: too few"):
+        load(tmp_path)

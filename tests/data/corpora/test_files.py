@@ -1,0 +1,253 @@
+"""Files become a corpus: every format, every rule of reading, and errors that name the file."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nmt.config import DataConfig
+from nmt.data.corpora import Corpus, load_corpus
+
+REAL_TEXT = Path(__file__).parents[4] / "shared" / "data"
+
+
+def pairs_of(name: str, count: int = 3) -> list[tuple[str, str]]:
+    return [(f"{name} Satz {n}", f"{name} sentence {n}") for n in range(count)]
+
+
+def write_pairs(prefix: Path, pairs: list[tuple[str, str]]) -> None:
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    for language, side in (("de", 0), ("en", 1)):
+        Path(f"{prefix}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A corpus of plain files with two test sets."""
+    for name in ("train", "val", "test", "test_2018"):
+        write_pairs(tmp_path / "mine" / name, pairs_of(name))
+    return tmp_path / "mine"
+
+
+def load(path: Path | str, source: str = "de", target: str = "en") -> Corpus:
+    return load_corpus(DataConfig(corpus=str(path), source=source, target=target))
+
+
+# Where corpora lie
+
+
+def test_a_folder_has_its_splits_every_test_and_its_own_name(folder: Path) -> None:
+    corpus = load(folder)
+    assert (corpus.name, corpus.train, corpus.val) == ("mine", pairs_of("train"), pairs_of("val"))
+    assert corpus.tests == {"test": pairs_of("test"), "test_2018": pairs_of("test_2018")}
+    assert {split: ledger.kept for split, ledger in corpus.ledgers.items()} == dict.fromkeys(
+        ("train", "val", "test", "test_2018"), 3
+    )
+    assert corpus.notes == []
+
+
+def test_the_direction_can_be_turned_round(folder: Path) -> None:
+    assert load(folder, "en", "de").val == [(english, german) for german, english in pairs_of("val")]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "tsv", "jsonl", "translation"])
+def test_every_format_holds_the_same_pairs(folder: Path, kind: str, packed: bool) -> None:
+    plain = load(folder)
+    for path in list(folder.glob("*.de")):
+        name, pairs = path.stem, pairs_of(path.stem)
+        rows = {
+            "plain": {f"{name}.de": [german for german, _ in pairs], f"{name}.en": [english for _, english in pairs]},
+            "tsv": {f"{name}.tsv": [f"{german}\t{english}\t0.9" for german, english in pairs]},
+            "jsonl": {f"{name}.jsonl": [json.dumps({"id": 1, "de": de, "en": en}) for de, en in pairs]},
+            "translation": {f"{name}.jsonl": [json.dumps({"translation": {"en": en, "de": de}}) for de, en in pairs]},
+        }[kind]
+        path.unlink()
+        path.with_suffix(".en").unlink()
+        for file, lines in rows.items():
+            content = "".join(f"{line}\n" for line in lines).encode()
+            (folder / (f"{file}.gz" if packed else file)).write_bytes(gzip.compress(content) if packed else content)
+    assert load(folder) == plain
+
+
+def test_a_header_of_language_names_orders_the_columns_of_tsv(tmp_path: Path) -> None:
+    rows = ["id\ten\tde", *(f"{n}\tsentence {n}\tSatz {n}" for n in range(40))]
+    (tmp_path / "pairs.tsv").write_text("\n".join(rows), encoding="utf-8")
+    corpus = load(tmp_path / "pairs.tsv")
+    assert ("Satz 7", "sentence 7") in corpus.train + corpus.val + corpus.tests["test"]
+    assert corpus.ledgers["train"].read == 40
+    assert corpus.name == "pairs"
+
+
+@pytest.mark.parametrize("given_as", ["news.tsv.gz", "news.jsonl", "news"])
+def test_a_file_and_a_common_prefix_are_corpora_too(tmp_path: Path, given_as: str) -> None:
+    pairs = pairs_of("news", 40)
+    write_pairs(tmp_path / "news", pairs)
+    (tmp_path / "news.tsv.gz").write_bytes(gzip.compress("".join(f"{de}\t{en}\n" for de, en in pairs).encode()))
+    (tmp_path / "news.jsonl").write_text("".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs))
+    corpus = load(tmp_path / given_as)
+    assert corpus.name == "news"
+    assert sorted(corpus.train + corpus.val + corpus.tests["test"]) == sorted(pairs)
+
+
+# Errors
+
+
+def test_a_missing_side_is_named_with_what_is_there(folder: Path) -> None:
+    (folder / "val.en").unlink()
+    with pytest.raises(ValueError, match=r"val\.en is missing.*holds test\.de, test\.en"):
+        load(folder)
+
+
+def test_a_folder_without_training_text_lists_its_files(folder: Path) -> None:
+    (folder / "train.de").unlink()
+    (folder / "train.en").unlink()
+    with pytest.raises(ValueError, match=r"neither train\.de and train\.en nor .*holds test\.de"):
+        load(folder)
+
+
+@pytest.mark.parametrize("path", ["nowhere", "no/where", "phrasebok"])
+def test_what_is_not_there_is_answered_with_what_could_be(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ValueError, match=r"no such folder or file; data\.corpus must be phrasebook, multi30k"):
+        load(tmp_path / path)
+
+
+def test_one_plain_file_is_no_corpus(folder: Path) -> None:
+    with pytest.raises(ValueError, match=r"one plain file: give the prefix"):
+        load(folder / "train.de")
+
+
+def test_unequal_files_are_refused_with_both_counts(folder: Path) -> None:
+    (folder / "train.en").write_text("one\ntwo\nthree\nfour\nfive\n")
+    with pytest.raises(ValueError, match=r"train\.de has 3 lines, .*train\.en has 5"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "broken", [gzip.compress(b"eins\n" * 999)[:-9], b"eins\nzwei\n", gzip.compress(b"x" * 99)[:-8] + b"\0" * 8]
+)
+def test_damaged_gzip_is_named(folder: Path, broken: bytes) -> None:
+    (folder / "train.de").unlink()
+    (folder / "train.de.gz").write_bytes(broken)
+    with pytest.raises(ValueError, match=r"train\.de\.gz is cut short or not a gzip file"):
+        load(folder)
+
+
+def test_utf16_is_refused_with_advice(folder: Path) -> None:
+    (folder / "train.de").write_text("eins\nzwei\ndrei\n", encoding="utf-16")
+    with pytest.raises(ValueError, match="is UTF-16: convert it"):
+        load(folder)
+
+
+@pytest.mark.parametrize("split", ["train", "val", "test_2018"])
+def test_a_split_without_a_usable_pair_is_refused(folder: Path, split: str) -> None:
+    write_pairs(folder / split, [("", "nothing"), ("nichts", " ")])
+    with pytest.raises(ValueError, match=f"no usable {split} pair: 2 read, dropped: 2 a side is blank"):
+        load(folder)
+
+
+# Rules of reading
+
+
+def test_lines_end_at_lf_only(folder: Path) -> None:
+    (folder / "train.de").write_bytes("eins\x85zwei\u2028drei\x0bvier\r\nfünf\rsechs\nsieben".encode())
+    corpus = load(folder)
+    assert [source for source, _ in corpus.train] == ["eins zwei drei vier", "fünf sechs", "sieben"]
+    assert corpus.ledgers["train"].repaired == {
+        "carriage return at the end removed": 1,
+        "tabs and separators made spaces": 2,
+    }
+    assert corpus.ledgers["train"].first == {
+        "carriage return at the end removed": 1,
+        "tabs and separators made spaces": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("train.tsv", "de\ten\nEins\tOne\n"), ("train.jsonl", '{"de": "Eins", "en": "One"}\n')]
+)
+def test_a_byte_order_mark_goes_and_is_counted(folder: Path, name: str, content: str) -> None:
+    (folder / "train.de").unlink()
+    (folder / "train.en").unlink()
+    (folder / name).write_bytes(b"\xef\xbb\xbf" + content.encode())
+    corpus = load(folder)
+    assert corpus.train == [("Eins", "One")]
+    assert corpus.ledgers["train"].repaired == {"byte-order mark removed": 1}
+
+
+def test_invalid_utf8_drops_a_training_pair_and_is_repaired_elsewhere(folder: Path) -> None:
+    for split in ("train", "val"):
+        (folder / f"{split}.de").write_bytes(b"eins\nf\xfcnf\ndrei\n")
+    corpus = load(folder)
+    assert [source for source, _ in corpus.train] == ["eins", "drei"]
+    assert corpus.ledgers["train"].dropped == {"invalid UTF-8": 1}
+    assert corpus.ledgers["train"].first == {"invalid UTF-8": 2}
+    assert [source for source, _ in corpus.val] == ["eins", "f\ufffdnf", "drei"]
+    assert corpus.ledgers["val"].repaired == {"invalid UTF-8 made U+FFFD": 1}
+
+
+def test_blank_sides_are_dropped_and_counted_in_every_split(folder: Path) -> None:
+    for split in ("train", "val", "test"):
+        write_pairs(folder / split, [("eins", "one"), ("", "two"), ("drei", "\u3000")])
+    corpus = load(folder)
+    assert corpus.train == corpus.val == corpus.tests["test"] == [("eins", "one")]
+    for split in ("train", "val", "test"):
+        assert corpus.ledgers[split].dropped == {"a side is blank": 2}
+
+
+def test_malformed_rows_are_counted_by_cause_with_their_first_line(folder: Path) -> None:
+    for path in (*folder.glob("train.*"), *folder.glob("val.*")):
+        path.unlink()
+    (folder / "train.tsv").write_text("eins\tone\nzwei\n\ndrei\tthree\n")
+    deep = "[" * 100_000
+    (folder / "val.jsonl").write_text(
+        '{"de": "eins", "en": "one"}\n{"de": "zwei"}\nnull\n{"de": 3, "en": "three"}\n'
+        f'{{"de": "vier", "en":\n{deep}\n{{"translation": "fünf"}}\n'
+    )
+    corpus = load(folder)
+    assert corpus.train == [("eins", "one"), ("drei", "three")]
+    assert corpus.ledgers["train"].dropped == {"too few columns": 2}
+    assert corpus.ledgers["train"].first == {"too few columns": 2}
+    assert corpus.val == [("eins", "one")]
+    assert corpus.ledgers["val"].dropped == {"no text in one or both languages": 4, "not JSON": 2}
+    assert corpus.ledgers["val"].first == {"no text in one or both languages": 2, "not JSON": 5}
+
+
+odd_bytes = [b"a\tb", b"\n", b"\r", b"\xff", b"\xc3\xa4", b'{"de": "\\ud800", "en": "x"}', b"\x00", b"\xef\xbb\xbf"]
+any_bytes = st.binary(max_size=200) | st.lists(st.sampled_from(odd_bytes), max_size=20).map(b"".join)
+
+
+@given(content=any_bytes, name=st.sampled_from(["train.tsv", "train.jsonl"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_no_bytes_crash_reading_and_every_line_is_accounted_for(tmp_path: Path, content: bytes, name: str) -> None:
+    """A file with any content yields its usable pairs, or a ValueError that says why there are none."""
+    for split in ("val", "test"):
+        write_pairs(tmp_path / split, pairs_of(split))
+    for path in tmp_path.glob("train.*"):
+        path.unlink()
+    (tmp_path / name).write_bytes(content)
+    try:
+        corpus = load(tmp_path)
+    except ValueError as error:
+        assert "no usable train pair" in str(error) or "is UTF-16" in str(error)  # noqa: PT017
+        return
+    ledger = corpus.ledgers["train"]
+    assert ledger.read == content.count(b"\n") + (not content.endswith(b"\n"))
+    assert ledger.kept == len(corpus.train)
+
+
+@pytest.mark.parametrize("name", ["valid", "validation", "dev"])
+def test_other_names_of_the_validation_text_are_known(folder: Path, name: str) -> None:
+    for path in list(folder.glob("val.*")):
+        path.rename(folder / f"{name}{path.suffix}")
+    assert load(folder).val == pairs_of("val")
+
+
+@pytest.mark.skipif(not REAL_TEXT.is_dir(), reason="needs the text of ../shared/data")
+def test_real_captions_are_read_whole() -> None:
+    corpus = load(REAL_TEXT / "multi30k")
+    assert [len(corpus.train), len(corpus.val), len(corpus.tests["test_2016_flickr"])] == [29_000, 1_014, 1_000]
+    assert not any(ledger.dropped for ledger in corpus.ledgers.values())

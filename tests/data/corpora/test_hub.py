@@ -1,0 +1,178 @@
+"""The hub: a data set is read by columns, and whether the hub can be used is decided in bounded time."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import parse_qs, unquote, urlparse
+
+import pytest
+
+from nmt.config import DataConfig
+from nmt.data.corpora import Corpus, hub, load_corpus
+
+
+def pairs_of(name: str, count: int = 3) -> list[tuple[str, str]]:
+    return [(f"{name} Satz {n}", f"{name} sentence {n}") for n in range(count)]
+
+
+def load(path: Path | str, source: str = "de", target: str = "en") -> Corpus:
+    return load_corpus(DataConfig(corpus=str(path), source=source, target=target))
+
+
+@pytest.mark.parametrize("column", ["own", "translation"])
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_a_local_data_set_is_read_by_columns(tmp_path: Path, column: str, form: str) -> None:
+    from datasets import Dataset
+
+    for split in ("train", "validation", "test"):
+        rows = [{"de": de, "en": en, "fr": None} for de, en in [*pairs_of(split), ("Ohne Übersetzung", None)]]
+        dataset = Dataset.from_list([{"id": 1, **row} if column == "own" else {"translation": row} for row in rows])
+        path = tmp_path / "talks" / f"{split}.{form}"
+        path.parent.mkdir(exist_ok=True)
+        dataset.to_parquet(path) if form == "parquet" else dataset.to_json(path)
+    corpus = load(f"hub:{tmp_path / 'talks'}")
+    assert (corpus.name, corpus.train, corpus.val) == ("talks", pairs_of("train"), pairs_of("validation"))
+    assert corpus.tests == {"test": pairs_of("test")}
+    assert corpus.ledgers["train"].dropped == {"no text in one or both languages": 1}
+    assert corpus.ledgers["train"].first == {"no text in one or both languages": 4}
+    with pytest.raises(ValueError, match=r"no columns for de and cs.* it has "):
+        load(f"hub:{tmp_path / 'talks'}", "de", "cs")
+
+
+def test_a_data_set_without_a_training_split_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "test.jsonl").write_text('{"de": "eins", "en": "one"}\n')
+    with pytest.raises(ValueError, match="no split named train; it has test"):
+        load(f"hub:{tmp_path}")
+
+
+def test_a_data_set_that_cannot_be_loaded_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text("not JSON")
+    with pytest.raises(ValueError, match=r"can't be loaded: \w+"):
+        load(f"hub:{tmp_path}")
+
+
+def test_a_data_set_needs_a_name() -> None:
+    with pytest.raises(ValueError, match="lacks the data set's name"):
+        load("hub:")
+
+
+class StandIn(BaseHTTPRequestHandler):
+    """As much of the hub's protocol as its client needs to download the files of one data set."""
+
+    commit = "0" * 40
+    dataset = f"/api/datasets/{hub.MULTI30K}"
+    files = {
+        f"{split}.jsonl": "".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs_of(split)).encode()
+        for split in ("train", "val", "test")
+    }
+
+    def do_GET(self) -> None:
+        path = unquote(urlparse(self.path).path)
+        if path in (self.dataset, f"{self.dataset}/revision/{self.commit}"):
+            self.reply(200, json.dumps({"id": hub.MULTI30K, "sha": self.commit, "siblings": []}).encode())
+        elif path == f"{self.dataset}/tree/{self.commit}":
+            self.reply(200, json.dumps([self.entry(name) for name in self.files]).encode())
+        elif "/resolve/" in path and (name := path.rpartition("/")[2]) in self.files:
+            self.reply(200, self.files[name], {"etag": self.entry(name)["oid"]})
+        else:
+            self.reply(404, b"{}", {"x-error-code": "EntryNotFound"})
+
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        query = self.rfile.read(int(self.headers["content-length"])).decode()
+        names = parse_qs(query).get("paths", [])
+        self.reply(200, json.dumps([self.entry(name) for name in names if name in self.files]).encode())
+
+    def entry(self, name: str) -> dict[str, object]:
+        content = self.files[name]
+        return {"type": "file", "path": name, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+
+    def reply(self, status: int, body: bytes, headers: dict[str, object] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"x-repo-commit": self.commit, "content-length": len(body), **(headers or {})}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Keep the tests' output clean."""
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadingHTTPServer]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), StandIn)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def load_in_a_new_process(home: Path, endpoint: str) -> tuple[str, list[list[str]], list[str], list[str]]:
+    """`auto` with a hub of our own: its client reads the environment only when it is imported."""
+    code = """if True:
+        import json
+        from types import SimpleNamespace
+        from nmt.config import DataConfig
+        from nmt.data import corpora, phrasebook
+        book = SimpleNamespace(train=[("eins", "one")], val=[("zwei", "two")], test=[("drei", "three")])
+        phrasebook.phrasebook = lambda: book
+        c = corpora.load_corpus(DataConfig())
+        print(json.dumps([c.name, c.train, list(c.tests), c.notes]))"""
+    environment = os.environ | {"HF_HOME": str(home), "HF_ENDPOINT": endpoint, "NO_PROXY": "127.0.0.1"}
+    environment.pop("HF_HUB_OFFLINE", None)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    name, train, tests, notes = json.loads(done.stdout.splitlines()[-1])
+    return name, train, tests, notes
+
+
+def test_auto_takes_multi30k_from_the_hub_and_then_its_own_copy(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+    endpoint = f"http://127.0.0.1:{server.server_port}"
+    train = [list(pair) for pair in pairs_of("train")]
+    assert load_in_a_new_process(tmp_path, endpoint) == ("multi30k", train, ["test_2016_flickr"], [])
+    server.shutdown()
+    server.server_close()
+    assert load_in_a_new_process(tmp_path, endpoint) == ("multi30k", train, ["test_2016_flickr"], [])
+
+
+def test_auto_takes_the_phrasebook_and_says_so_when_the_hub_is_not_there(tmp_path: Path) -> None:
+    name, train, tests, notes = load_in_a_new_process(tmp_path, "http://127.0.0.1:9")
+    assert (name, train, tests) == ("phrasebook", [["eins", "one"]], ["test"])
+    assert len(notes) == 1
+    assert notes[0].startswith("Multi30k can't be loaded (the hub can't be used: ")
+    assert notes[0].endswith("so the built-in phrasebook is used.")
+
+
+@pytest.fixture
+def hanging_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "ask_hub", lambda name: time.sleep(30))
+    monkeypatch.setattr(hub, "PROBE_SECONDS", 0.2)
+
+
+@pytest.mark.usefixtures("hanging_hub", "small_phrasebook")
+def test_a_hub_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    start = time.monotonic()
+    assert load("auto").name == "phrasebook"
+    with pytest.raises(ValueError, match=r"multi30k can't be loaded \(the hub didn't answer .*or to phrasebook"):
+        load("multi30k")
+    with pytest.raises(
+        ValueError, match=r"hub:wmt/wmt14:de-en can't be loaded \(the hub didn't answer within 0\.2 sec"
+    ):
+        load("hub:wmt/wmt14:de-en")
+    assert time.monotonic() - start < 10
+
+
+def test_the_decision_about_the_hub_leaves_time_for_imports() -> None:
+    assert hub.PROBE_SECONDS <= 10  # of the 15 seconds in which auto is decided

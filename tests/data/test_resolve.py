@@ -1,0 +1,62 @@
+"""One answer to which run is meant, for every command: its recipe, its corpus, its name."""
+
+from pathlib import Path
+
+import pytest
+
+from nmt import prepare, train
+from nmt.cli import make_run_parser, parse
+from nmt.data import resolve as module
+from nmt.data.corpora import Corpus
+from nmt.data.resolve import ResolvedRun, resolve
+
+SMALL = "--model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 --model.decoder_layers 1"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A corpus with a recipe of its own."""
+    monkeypatch.setattr(module, "RECIPES", tmp_path / "recipes")
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / "mine.yaml").write_text("tokenizer: {vocab_size: 300}\ntraining: {max_steps: 2}\n")
+    (tmp_path / "mine").mkdir()
+    for split, start, n in (("train", 0, 40), ("val", 40, 4), ("test", 44, 4)):
+        for language in ("de", "en"):
+            lines = [f"{language} sentence {'abcdefghij'[i % 10]} {i}\n" for i in range(start, start + n)]
+            (tmp_path / "mine" / f"{split}.{language}").write_text("".join(lines))
+    return tmp_path / "mine"
+
+
+def resolved(*argv: str) -> ResolvedRun:
+    parser = make_run_parser("nmt.train", "")
+    return resolve(parser, parse(parser, argv, defaults=False))
+
+
+def test_a_corpus_has_its_own_recipe_unless_another_is_named(corpus: Path, tmp_path: Path) -> None:
+    run = resolved("--data.corpus", str(corpus), "--training.max_steps", "3")
+    assert (run.config.tokenizer.vocab_size, run.config.training.max_steps) == (300, 3)
+    assert run.config.name == "de-en-mine"
+    (tmp_path / "other.yaml").write_text("training: {seed: 5}\n")
+    run = resolved("--data.corpus", str(corpus), "--config", str(tmp_path / "other.yaml"), "--name", "x")
+    assert (run.config.tokenizer.vocab_size, run.config.training.seed) == (8000, 5)
+    assert run.folder == Path("runs/x")
+
+
+def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Corpus("mine", [("a", "b")], [("c", "d")], {"test": [("e", "f")]}, {}, ["why it was taken"])
+    monkeypatch.setattr(module, "load_corpus", lambda config: read)
+    run = resolved()
+    assert run.corpus is read
+    assert (run.config.data.corpus, run.config.name, run.config.tokenizer.vocab_size) == ("mine", "de-en-mine", 300)
+
+
+def test_a_run_can_be_prepared_and_then_trained(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["--data.corpus", str(corpus), "--runs", str(tmp_path / "runs"), *SMALL.split()]
+    assert prepare.main(argv) == 0
+    assert f"Ready: {tmp_path / 'runs' / 'de-en-mine'}" in capsys.readouterr().err.replace("\n", "")
+    assert train.main(argv) == 0
+    said = capsys.readouterr().err
+    assert "is prepared already" in said
+    assert (tmp_path / "runs" / "de-en-mine" / "report.json").is_file()

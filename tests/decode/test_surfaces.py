@@ -1,0 +1,66 @@
+"""Characters read byte by byte are those that Python decodes, and the pieces of a text are counted."""
+
+import math
+
+import pytest
+
+from nmt.decode.surfaces import FINISHED, LETTER, OTHER, Surfaces, read_byte
+from nmt.text.scripts import is_letter
+
+SPECIAL = ["<unk>", "<s>", "</s>", "<pad>"]
+
+
+def read_bytes(text: bytes) -> bytes | None:
+    """What the reader knows of the last character; None if the text is refused."""
+    char = OTHER
+    for byte in text:
+        result = read_byte(char, byte)
+        if result is None:
+            return None
+        char = result[0]
+    return char
+
+
+def test_a_character_read_byte_by_byte_is_what_it_is_as_a_whole() -> None:
+    for code in (*range(0x21, 0x3100), *range(0xAC00, 0xD800, 99), *range(0xE000, 0x110000, 199), 0xFE0F, 0xE0100):
+        assert read_bytes(chr(code).encode()) == (LETTER if is_letter(chr(code)) else OTHER), hex(code)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"",
+        *(bytes([lead]) for lead in range(0xC0, 0x100)),
+        b"\xe0\xa0",
+        b"\xed\x9f",
+        b"\xf0\x90",
+        b"\xf1\x80",
+        b"\xf4\x8f",
+        b"\xf0\x90\x80",
+        b"\xf4\x8f\xbf",
+    ],
+)
+def test_the_bytes_that_no_character_has_are_refused(first: bytes) -> None:
+    if read_bytes(first) is None:
+        return
+    for byte in range(256):
+        text, char = bytes([*first, byte]), read_bytes(bytes([*first, byte]))
+        try:
+            text.decode()
+            assert char in FINISHED
+        except UnicodeDecodeError as error:
+            unfinished = error.reason == "unexpected end of data" and error.start == 0
+            assert (char is not None) == unfinished
+            assert char not in FINISHED
+
+
+def test_the_fewest_pieces_of_each_rest_of_a_text_are_counted() -> None:
+    surfaces = Surfaces([*SPECIAL, "▁New", "▁", "N", "e", "w", "<0xC3>", "<0xBC>"])
+    assert surfaces.pieces_needed(b" New") == [1, 3, 2, 1, 0]
+    assert surfaces.pieces_needed("üx".encode()) == [math.inf, math.inf, math.inf, 0]
+
+
+def test_pieces_are_known_by_what_they_begin_with() -> None:
+    surfaces = Surfaces([*SPECIAL, "▁a", "a", ".a", "日", "<0x2E>", "<0xC3>", ""])
+    assert surfaces.separating_V.tolist() == [False] * 4 + [True, False, True, True, True, False, False]
+    assert surfaces.controls.tolist() == [0, 1, 2, 3, 10]

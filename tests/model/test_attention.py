@@ -1,0 +1,70 @@
+"""Attention: its two forms agree, masks hide what they should, rotations keep distances."""
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from nmt.model.attention import attention, causal_mask, explicit_attention, padding_mask
+from nmt.model.positions import RotaryPositions
+
+seeds = st.integers(0, 2**16)
+lengths_lists = st.lists(st.integers(1, 6), min_size=1, max_size=4)
+
+
+def real_positions(lengths: list[int]) -> Tensor:
+    return torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+
+
+@given(st.integers(1, 8), lengths_lists)
+def test_masks_hide_all_padding_and_all_of_the_future_and_nothing_else(length: int, lengths: list[int]) -> None:
+    hidden = padding_mask(real_positions(lengths))
+    assert hidden.shape == (len(lengths), 1, 1, max(lengths))
+    assert ((hidden[:, 0, 0] == 0) == real_positions(lengths)).all()
+    causal = causal_mask(length, torch.device("cpu"))[0, 0]
+    for query, key in itertools.product(range(length), repeat=2):
+        assert (causal[query, key] == 0) == (key <= query)
+
+
+def library_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """`attention` by PyTorch's own kernel, which short sequences would not use."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nmt.model.attention.SHORT", 0)
+        values = attention(q.requires_grad_(), k, v, mask, 0.0)
+    assert "ScaledDotProduct" in str(values.grad_fn)
+    return values
+
+
+@given(seeds, st.sampled_from([1, 2, 4]), lengths_lists)
+def test_both_forms_of_attention_agree_and_weights_are_a_distribution(
+    seed: int, kv_heads: int, lengths: list[int]
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    q = torch.randn(len(lengths), 4, 5, 8, generator=generator)
+    k, v = (torch.randn(len(lengths), kv_heads, max(lengths), 8, generator=generator) for _ in range(2))
+    mask = padding_mask(real_positions(lengths))
+    values, weights = explicit_attention(q, k, v, mask, 0.0)
+    torch.testing.assert_close(values, library_attention(q, k, v, mask), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(len(lengths), 4, 5))
+    for row, length in zip(weights, lengths, strict=True):
+        assert (row[..., length:] == 0).all()
+
+
+@given(seeds, st.integers(1, 9))
+def test_both_forms_of_causal_attention_agree(seed: int, length: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    q, k, v = (torch.randn(3, 2, length, 8, generator=generator) for _ in range(3))
+    expected, _ = explicit_attention(q, k, v, causal_mask(length, torch.device("cpu")), 0.0)
+    assert torch.equal(attention(q, k, v, None, 0.0), expected)
+    torch.testing.assert_close(expected, library_attention(q, k, v, None), atol=1e-5, rtol=1e-4)
+
+
+def test_rotary_attention_depends_on_distance_only() -> None:
+    rotary = RotaryPositions(4)
+    q, k = torch.randn(2, 1, 1, 1, 4)
+    at = [float((rotary(q, i, i + 1) * rotary(k, i + 3, i + 4)).sum()) for i in (0, 5, 260)]
+    assert at == pytest.approx([at[0]] * 3, abs=1e-4)
+    assert abs(at[0] - float((q * k).sum())) > 1e-3

@@ -1,0 +1,32 @@
+"""Evaluating is translating and scoring; test sets are read with as many references as sources."""
+
+from pathlib import Path
+
+import pytest
+
+from nmt.scoring.evaluation import evaluate, read_test_sets
+from nmt.scoring.metrics import score
+from nmt.translation.translator import Translator
+from tests.tiny import PAIRS
+
+SOURCES, REFERENCES = map(list, zip(*PAIRS, strict=True))
+
+
+def test_evaluating_is_translating_and_scoring(translator: Translator) -> None:
+    result = evaluate(translator, SOURCES, REFERENCES, REFERENCES[::-1], metrics=("bleu", "ter"))
+    assert result.translations == translator.translate(SOURCES)
+    assert result.scores == score(result.translations, REFERENCES, REFERENCES[::-1], metrics=("bleu", "ter"))
+    assert result.seconds > 0
+    with pytest.raises(ValueError, match="3 translations but 1 references"):
+        evaluate(translator, SOURCES, REFERENCES[:1])
+
+
+def test_test_sets_are_those_of_the_run_or_the_files_given(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for name in ("test_b", "test_a", "train"):
+        (tmp_path / "data" / f"{name}.src").write_text("ein\n")
+        (tmp_path / "data" / f"{name}.tgt").write_text("a\n")
+    found = read_test_sets(tmp_path / "model", None, [])
+    assert list(found.items()) == [("test_a", [["ein"], ["a"]]), ("test_b", [["ein"], ["a"]])]
+    source, target = str(tmp_path / "data" / "train.src"), str(tmp_path / "data" / "train.tgt")
+    assert read_test_sets(tmp_path / "model", source, [target, target]) == {"train": [["ein"], ["a"], ["a"]]}

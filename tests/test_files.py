@@ -1,0 +1,170 @@
+"""Files are whole or as they were, lines end at LF, and only what this package made is deleted."""
+
+import gzip
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nmt.files import (
+    iterate_lines,
+    locked,
+    mark,
+    partial_path,
+    read_lines,
+    remove_ours,
+    require_plain_name,
+    whole_file,
+    whole_folder,
+    write_lines,
+    write_text,
+)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a\nb", ["a", "b"]),
+        (b"a\r\n\n", ["a\r", ""]),
+        ("a\x0bb\x0cc\x1cd\x85e\u2028f\n".encode(), ["a\x0bb\x0cc\x1cd\x85e\u2028f"]),
+        (b"\xff\xe2\x82\n", ["\ufffd\ufffd"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["text", "text.gz"])
+def test_only_lf_ends_a_line_and_other_bytes_than_utf8_are_replaced(
+    tmp_path: Path, name: str, content: bytes, lines: list[str]
+) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert read_lines(tmp_path / name) == lines
+
+
+def test_invalid_utf8_can_be_kept_or_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"a\nZ\xfcrich\n")
+    assert list(iterate_lines(tmp_path / "text", "surrogateescape")) == ["a", "Z\udcfcrich"]
+    with pytest.raises(ValueError, match="can't decode byte 0xfc"):
+        list(iterate_lines(tmp_path / "text", "strict"))
+
+
+def test_a_damaged_gz_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "text.gz").write_bytes(gzip.compress(b"a\n" * 999)[:-9])
+    with pytest.raises(ValueError, match=r"text\.gz is cut short or not a gzip file .*: copy it again"):
+        read_lines(tmp_path / "text.gz")
+
+
+def test_a_file_that_can_not_be_written_to_the_end_is_as_it_was(tmp_path: Path) -> None:
+    def lines() -> Iterator[str]:
+        yield "new"
+        raise KeyboardInterrupt
+
+    path = tmp_path / "sub" / "file"
+    write_text(path, "old\r\n")
+    with pytest.raises(KeyboardInterrupt):
+        write_lines(path, lines())
+    assert path.read_bytes() == b"old\r\n"
+    assert partial_path(path).read_bytes() == b"new\n"
+    write_lines(path, ["new", "", "ä"])
+    assert path.read_bytes() == "new\n\nä\n".encode()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
+    write_text(tmp_path / "file", "old")
+    (tmp_path / "file").chmod(0o640)
+    write_text(tmp_path / "file", "new")
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+
+
+def test_what_a_link_at_the_temporary_name_points_to_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "file.partial").symlink_to(tmp_path / "mine")
+    with whole_file(tmp_path / "file") as file:
+        file.write(b"new")
+    assert tree(tmp_path) == {"mine": b"mine", "file": b"new"}
+
+
+# What may be deleted
+
+
+def test_a_marked_folder_is_deleted_and_so_is_an_empty_one_or_none(tmp_path: Path) -> None:
+    mark(tmp_path / "marked")
+    (tmp_path / "marked" / "sub").mkdir()
+    (tmp_path / "marked" / "sub" / "file").write_text("ours")
+    (tmp_path / "marked" / "link").symlink_to(tmp_path)
+    (tmp_path / "empty").mkdir()
+    for name in ("marked", "empty", "none"):
+        remove_ours(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "link to a folder", "broken link"])
+def test_what_is_not_ours_is_refused_and_untouched(tmp_path: Path, kind: str) -> None:
+    mark(tmp_path / "elsewhere")
+    path = tmp_path / "data"
+    if kind == "folder":
+        path.mkdir()
+        (path / "file").write_text("mine")
+    elif kind == "file":
+        path.write_text("mine")
+    else:
+        path.symlink_to(tmp_path / ("elsewhere" if kind == "link to a folder" else "nowhere"))
+    before = tree(tmp_path)
+    with pytest.raises(ValueError, match=r"data is in the way, .* move it elsewhere"):
+        remove_ours(path)
+    assert tree(tmp_path) == before
+    assert os.path.lexists(path)
+
+
+def test_an_interrupted_deletion_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    mark(tmp_path / "marked")
+    (tmp_path / "marked" / "file").touch()
+    (tmp_path / "marked" / "sub").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            remove_ours(tmp_path / "marked")
+    remove_ours(tmp_path / "marked")
+    assert not (tmp_path / "marked").exists()
+
+
+def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis").write_text("mine")
+    with (
+        pytest.raises(ValueError, match=r"model is in the way, .* move it elsewhere"),
+        whole_folder(tmp_path / "model"),
+    ):
+        pass
+    assert tree(tmp_path) == {"model/thesis": b"mine"}
+
+
+def test_a_lock_changes_no_file_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / ".lock").write_text("mine")
+    with locked(tmp_path), pytest.raises(ValueError, match="in use by another process"), locked(tmp_path):
+        pass
+    assert (tmp_path / ".lock").read_text() == "mine"
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "a..b", ".hidden", "step-00000040", "de en", "ä"])
+def test_a_plain_name_passes(name: str) -> None:
+    require_plain_name(name, "--name")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc/passwd", "a\\b", "x/", "C:\\x"])
+def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"^--name is '.*': it must be a plain name") as error:
+        require_plain_name(name, "--name")
+    assert repr(name) in str(error.value)

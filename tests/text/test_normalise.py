@@ -1,0 +1,62 @@
+"""Promises of the rules that every line goes through."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.text.normalise import INVALID, tidy
+
+# What files hold at worst: letters in composed and other forms, blanks, separators, controls, marks, surrogates, emoji.
+odd_characters = "aZé e\u0301\u030a \t\r\n\x00\x0b\x1c\x7f\x85\xa0\u2028\u2029\ufeff\ufffd\ud83d\udc80日😀"
+odd_text = st.text(st.sampled_from(odd_characters))
+
+BLANKS, SPACED = "blanks at the ends removed", "tabs and separators made spaces"
+CONTROLS, RETURN, COMPOSED = "control characters removed", "carriage return at the end removed", "composed to NFC"
+
+
+@pytest.mark.parametrize(
+    ("raw", "tidied", "causes"),
+    [
+        ("Ein Mann.", "Ein Mann.", []),
+        ("  zwei  Blanks", "zwei  Blanks", [BLANKS]),
+        ("blank ", "blank", [BLANKS]),
+        ("\u3000全角\u3000", "全角", [BLANKS]),
+        ("Windows\r", "Windows", [RETURN]),
+        ("a\rb", "a b", [SPACED]),
+        ("a\tb\u2028c\x85d\x0be", "a b c d e", [SPACED]),
+        ("N\x00U\x07L\x7f\x80", "NUL", [CONTROLS]),
+        ("u\u0308ber", "über", [COMPOSED]),
+        ("u\x00\u0308ber", "über", [CONTROLS, COMPOSED]),
+        ("Z\udcfcrich", "Z\ufffdrich", [INVALID]),
+        ("\t\r", "", [RETURN, SPACED, BLANKS]),
+    ],
+)
+def test_text_rules(raw: str, tidied: str, causes: list[str]) -> None:
+    text, found = tidy(raw)
+    assert (text, list(found)) == (tidied, causes)
+
+
+@given(st.text() | odd_text)
+def test_tidy_text_is_one_line_of_nfc_without_controls_and_tidying_it_again_changes_nothing(raw: str) -> None:
+    text, _ = tidy(raw)
+    assert not {"Cc", "Cs", "Zl", "Zp"} & {unicodedata.category(character) for character in text}
+    assert unicodedata.is_normalized("NFC", text)
+    assert len(text.splitlines()) <= 1
+    assert text == text.strip()
+    text.encode()
+    again, causes = tidy(text)
+    assert again == text
+    assert not causes
+
+
+@given(st.text() | odd_text)
+def test_a_text_is_changed_if_and_only_if_a_cause_is_named(raw: str) -> None:
+    text, causes = tidy(raw)
+    assert (text != raw) == bool(causes)
+    assert len(set(causes)) == len(causes)
+
+
+def test_invalid_utf8_is_named() -> None:
+    assert INVALID in tidy(b"Z\xfcrich".decode("utf-8", "surrogateescape"))[1]

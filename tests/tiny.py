@@ -1,0 +1,41 @@
+"""What many tests share: a few pairs, a tokenizer of them, and a tiny random model; conftest.py has fixtures."""
+
+from pathlib import Path
+
+import torch
+
+from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
+from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.model.build import build_model
+from nmt.model.contract import Model
+from nmt.translation.model_folder import Facts, ModelInfo, save_model
+
+TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32, tied_embeddings="none")
+SHORT = SearchConfig(beam_size=2, max_length_ratio=0.3, batch_size=4, guard=False)
+PAIRS = [
+    ("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
+    ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
+    ("Wo ist der Bahnhof? Er ist dort drüben!", "Where is the station? It is over there!"),
+]
+
+
+def make_tokenizer(folder: Path, pairs: list[tuple[str, str]] = PAIRS, vocab_size: int = 360) -> Tokenizer:
+    return train_tokenizer(pairs * 5, TokenizerConfig(vocab_size=vocab_size), folder, "de", "en")
+
+
+def make_model(tokenizer: Tokenizer, seed: int = 1, config: ModelConfig = TINY) -> Model:
+    torch.manual_seed(seed)
+    return build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+
+
+def save_tiny(
+    folder: Path,
+    model: Model,
+    tokenizer: Tokenizer,
+    search: SearchConfig = SHORT,
+    languages: tuple[str, str] = ("de", "en"),
+) -> Path:
+    """Write a model folder."""
+    info = ModelInfo(*languages, "three pairs", model.config, search, Facts())
+    save_model(folder, dict(model.named_parameters()), tokenizer, info, "A test.\n")
+    return folder

@@ -1,0 +1,86 @@
+"""A tiny task for the tests of training: sentences of four words, to be written backwards."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from nmt.config import Config, ModelConfig, TrainingConfig
+from nmt.training.data import TrainingData
+from nmt.training.loop import Trainer, make_trainer
+from nmt.training.monitor import Monitor
+from nmt.training.validation import Validator
+
+WORDS = ["ab", "cd", "ef", "gh", "ij", "kl"]
+TINY = ModelConfig(
+    d_model=32,
+    n_heads=2,
+    encoder_layers=1,
+    decoder_layers=1,
+    d_ff=64,
+    norm_position="pre",
+    dropout=0.1,
+    attention_dropout=0.1,
+    activation_dropout=0.1,
+)
+NO_DROPOUT = replace(TINY, dropout=0.0, attention_dropout=0.0, activation_dropout=0.0)
+SHORT = TrainingConfig(
+    max_steps=12,
+    batch_tokens=120,
+    learning_rate=3e-3,
+    warmup_steps=4,
+    log_every=4,
+    validate_every=4,
+    threads=1,
+    device="cpu",
+    precision="fp32",
+)
+
+
+def corpus(n: int, seed: int) -> list[tuple[str, str]]:
+    """Sentences of four words, and the same backwards."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randint(len(WORDS), (n, 4), generator=generator).tolist()
+    return [(" ".join(WORDS[i] for i in row), " ".join(WORDS[i] for i in reversed(row))) for row in rows]
+
+
+class ScriptedValidator(Validator):
+    """A validator that doesn't measure: its values of training.best_metric are given, one for each validation."""
+
+    def __init__(self, validator: Validator, values: Iterable[float]) -> None:
+        vars(self).update(vars(validator))
+        self.values = iter(values)
+
+    def measure(self) -> tuple[dict[str, float], list[str]]:
+        return {f"validation/{self.config.best_metric}": next(self.values)}, []
+
+
+def new_trainer(
+    data: TrainingData,
+    folder: Path,
+    model: ModelConfig = TINY,
+    validations: Iterable[float] | None = None,
+    **changes: object,
+) -> Trainer:
+    """A trainer with SHORT's settings, changed as given; `validations` takes the place of measurements."""
+    settings = replace(SHORT, **changes)  # type: ignore[arg-type]
+    trainer = make_trainer(Config(model=model, training=settings), data, folder)
+    if validations is not None:
+        trainer.validator = ScriptedValidator(trainer.validator, validations)
+    return trainer
+
+
+def run(trainer: Trainer) -> Trainer:
+    with Monitor(trainer.folder, trainer.progress.step, trainer.config.max_steps) as monitor:
+        trainer.train(monitor)
+    return trainer
+
+
+def records(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def losses(folder: Path) -> list[float]:
+    return [r[key] for r in records(folder) for key in ("train/loss", "validation/loss") if key in r]

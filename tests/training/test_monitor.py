@@ -1,0 +1,60 @@
+"""The records of a run: every step in one of them, the same figures in both files, and none of an attempt cut off."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from nmt.training.data import TrainingData
+from nmt.training.monitor import drop_records_after
+from tests.training.reversal import new_trainer, records, run
+
+
+def test_every_step_is_logged_once_whenever_validation_is(data: TrainingData, tmp_path: Path) -> None:
+    run(new_trainer(data, tmp_path / "often", log_every=1))
+    run(new_trainer(data, tmp_path / "rarely", log_every=5, validate_every=3))
+    norms = [
+        {int(r["step"]): r["train/gradient_norm"] for r in records(tmp_path / part) if "train/loss" in r}
+        for part in ("often", "rarely")
+    ]
+    assert list(norms[1]) == [3, 5, 6, 9, 10, 12]
+    for first, last in itertools.pairwise([0, *norms[1]]):
+        mean = sum(norms[0][step] for step in range(first + 1, last + 1)) / (last - first)
+        assert norms[1][last] == pytest.approx(mean)
+
+
+def test_event_files_hold_the_same_scalars_as_metrics(data: TrainingData, tmp_path: Path) -> None:
+    run(new_trainer(data, tmp_path))
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    written: dict[str, list[tuple[int, float]]] = {}
+    for record in records(tmp_path):
+        for tag, value in record.items():
+            if tag != "step":
+                written.setdefault(tag, []).append((int(record["step"]), value))
+    assert {
+        "train/loss",
+        "train/nll",
+        "train/perplexity",
+        "train/learning_rate",
+        "train/gradient_norm",
+        "speed/target_tokens_per_second",
+        "speed/padding_efficiency",
+        "validation/loss",
+        "validation/bleu",
+        "validation/chrf",
+    } <= written.keys()
+    for tag, values in written.items():
+        read = [(e.step, e.value) for e in events.Scalars(tag)]
+        assert [step for step, _ in read] == [step for step, _ in values]
+        assert [v for _, v in read] == pytest.approx([v for _, v in values], rel=1e-5)
+
+
+def test_records_of_later_steps_and_damaged_lines_are_removed(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    kept = ['{"step": 1, "train/loss": 2.5}', '{"step": 2, "train/loss": 2.25}']
+    damaged = ["[1]", '{"loss": 2.0}', '{"step": "1"}', '{"step": 2, "tra']
+    file.write_text("\n".join([kept[0], *damaged, '{"step": 3, "train/loss": 2.0}', kept[1], "{"]))
+    drop_records_after(file, 2)
+    assert file.read_text() == "".join(f"{line}\n" for line in kept)

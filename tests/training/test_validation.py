@@ -1,0 +1,49 @@
+"""Validation: its figures, and what becomes of a run in which it fails."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from nmt.data.batches import make_batch
+from nmt.scoring.metrics import score
+from nmt.training.data import TrainingData
+from nmt.training.loss import Learner
+from tests.training.reversal import new_trainer, records, run
+
+
+def test_losses_are_means_over_all_target_tokens_and_scores_those_of_the_translations(
+    data: TrainingData, tmp_path: Path
+) -> None:
+    trainer = new_trainer(data, tmp_path, validation_sentences=5)
+    figures, translations = trainer.validator.measure()
+    batch = make_batch(data.validation, torch.arange(20))
+    loss = Learner(trainer.model, trainer.config, trainer.numerics).eval()(batch)
+    nll = float(loss.nll) / batch.target_tokens
+    assert figures["validation/loss"] == pytest.approx(float(loss.smoothed.detach()) / batch.target_tokens)
+    assert figures["validation/nll"] == pytest.approx(nll)
+    assert figures["validation/perplexity"] == pytest.approx(math.exp(nll))
+    references = [reference for _, reference in data.validation_text[:5]]
+    assert len(translations) == 5
+    for metric in score(translations, references):
+        assert figures[f"validation/{metric.name.lower()}"] == metric.value
+
+
+def test_a_validation_that_fails_costs_no_step_and_is_made_up_for(data: TrainingData, tmp_path: Path) -> None:
+    def fail() -> Iterator[float]:
+        raise OSError("disk full")
+        yield
+
+    run(new_trainer(data, tmp_path / "whole"))
+    with pytest.raises(OSError, match="disk full"):
+        run(new_trainer(data, tmp_path / "parts", validations=fail()))
+    resumed = new_trainer(data, tmp_path / "parts")
+    assert resumed.progress.step == 4
+    run(resumed)
+    measured = [
+        [{tag: value for tag, value in record.items() if "validation" in tag} for record in records(tmp_path / part)]
+        for part in ("whole", "parts")
+    ]
+    assert [figures for figures in measured[0] if figures] == [figures for figures in measured[1] if figures]

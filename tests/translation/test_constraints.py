@@ -1,0 +1,88 @@
+"""Constraints are met where they can be, concern their own line only, and never cost a line its translation."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nmt.config import SearchConfig
+from nmt.decode.beam import search as beam_search
+from nmt.translation.request import Constraints, Request, Term
+from nmt.translation.spans import cut_line
+from nmt.translation.translator import Translator
+from tests.tiny import PAIRS, SHORT
+
+
+def test_a_term_is_for_the_span_that_has_its_source_as_a_word(translator: Translator) -> None:
+    term = Term(("dog",), "HUND")
+    request = Request(
+        "Die Hundehütte und der Tisch sind grün. Der HUND trinkt Kaffee und sitzt.", Constraints(must=(term,))
+    )
+    (ids,) = translator.tokenizer.encode_source([request.text])
+    spans = cut_line(ids, request.constraints, translator.tokenizer, limit=200, split_above=10, halved=False)
+    assert [span.constraints.must for span in spans] == [(), (term,)]
+    (text,) = translator.translate([request], replace(SHORT, split_above=10))
+    assert re.search(r"(?<![a-z])dog(?![a-z])", text)
+
+
+def test_forbidden_phrases_go_with_a_prefix(translator: Translator) -> None:
+    request = Request("Hund", Constraints("The", must_not=("dog",)))
+    (found,) = translator.translate_n_best([request], replace(SHORT, beam_size=4, n_best=4))
+    assert all(best.text.startswith("The") and not re.search(r"\bdog\b", best.text) for best in found)
+
+
+def test_the_constraints_of_one_line_change_nothing_for_another(translator: Translator) -> None:
+    lines = [
+        Request(PAIRS[0][0], Constraints(must=(Term(("men",)),))),
+        Request(PAIRS[1][0], Constraints(must=(Term(("tall green meadow",)),))),
+        Request("Hund", Constraints(must_not=("dog",))),
+        Request("Wiese"),
+    ]
+    assert translator.translate(lines) == [translator.translate([line])[0] for line in lines]
+
+
+def test_the_widest_beams_and_the_most_samples_go_with_phrases_and_the_guard(translator: Translator) -> None:
+    wide = replace(SHORT, guard=True, beam_size=200, max_length=3)
+    assert "dog" in translator.translate([Request("Hund", Constraints(must=(Term(("dog",)),)))], wide)[0]
+    many = SearchConfig(samples=201, n_best=201, max_length=2, beam_size=1)  # the guard's beam can't be as wide
+    assert 1 <= len(translator.translate_n_best(["Hund"], many)[0]) <= 201
+
+
+def test_prefixes_are_compared_whatever_their_blanks(translator: Translator) -> None:
+    assert translator.compiler.are_met(Constraints("A\u00a0 dog"), "A\u00a0dog runs")
+
+
+def test_a_long_line_meets_its_constraints_too(translator: Translator) -> None:
+    (text,) = translator.translate([Request("Hund. " * 100, Constraints("The", (Term(("dog",)),)))])
+    assert text.startswith("The")
+    assert re.search(r"(?<![a-z])dog(?![a-z])", text)
+
+
+def test_a_whole_translation_meets_its_constraints_or_not(translator: Translator) -> None:
+    constraints = Constraints("A", (Term(("dog",)),), ("cat",))
+    assert translator.compiler.are_met(constraints, "A dog.")
+    for text in ("The dog.", "A hound.", "A dog and a cat", "A dogged one", ""):
+        assert not translator.compiler.are_met(constraints, text)
+
+
+@pytest.mark.parametrize("guard", [False, True])
+def test_a_line_whose_constraints_leave_no_hypothesis_is_translated_and_flagged(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, guard: bool
+) -> None:
+    def corner(decoder: Any, src_BS: Any, mask_BS: Any, search: SearchConfig, constraints: Any = ()) -> Any:
+        """A search that never meets what must occur."""
+        results = beam_search(decoder, src_BS, mask_BS, search, constraints)
+        if not constraints:
+            return results
+        unmet = [c.phrases is not None and not c.phrases.may_end(c.phrases.start) for c in constraints]
+        return [[] if failed else result for failed, result in zip(unmet, results, strict=True)]
+
+    plain = translator.translate([Request("Hund", Constraints("The", must_not=("men",)))])
+    monkeypatch.setattr("nmt.translation.span_search.beam_search", corner)
+    lines = [Request("Hund", Constraints("The", (Term(("dog",)),), ("men",))), Request("Wiese")]
+    (best, *_), (other, *_) = translator.translate_n_best(lines, replace(SHORT, guard=guard))
+    assert "constraints" in best.flags
+    assert guard or best.text == plain[0]
+    assert other.text
+    assert "constraints" not in other.flags

@@ -1,0 +1,41 @@
+"""Given translations get the scores that a search would give them."""
+
+import json
+
+import pytest
+import torch
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.translation.jobs import Scoring
+from nmt.translation.translator import Translator
+from tests.tiny import PAIRS, SHORT, make_model
+
+
+def test_given_translations_get_the_score_that_they_were_found_with(translator: Translator) -> None:
+    lines = [source for source, _ in PAIRS]
+    found = [best for best, *_ in translator.translate_n_best(lines)]
+    scored = translator.scorer().score([(line, best.text) for line, best in zip(lines, found, strict=True)])
+    for best, forced in zip(found, scored, strict=True):
+        assert forced is not None
+        if translator.tokenizer.encode_target([best.text])[0] == best.parts[0].hypothesis.ids:
+            assert forced.score == pytest.approx(best.score, abs=1e-4)
+            assert forced.token_log_probs == pytest.approx(best.token_log_probs, abs=1e-4)
+    data = "".join(f"{line}\t{best.text}\n" for line, best in zip(lines, found, strict=True)).encode().splitlines()
+    assert Scoring(translator, SHORT, "text").answer(data).decode().split() == [f"{s.score:.4f}" for s in scored if s]
+    rows = [json.loads(line) for line in Scoring(translator, SHORT, "jsonl").answer(data).decode().splitlines()]
+    assert [row["translation"] for row in rows] == [best.text for best in found]
+    job = Scoring(translator, SHORT, "tsv")
+    assert job.answer([b"", b"Hund", b"Hund\tdog\r"]).decode().count("\n") == 3
+    assert any("no tab" in line for line in job.report(verbose=False))
+
+
+def test_an_ensemble_scores_by_its_mean_probability(tokenizer: Tokenizer) -> None:
+    models = [make_model(tokenizer, seed) for seed in (1, 2)]
+    both = Translator(models, tokenizer, SHORT).scorer().score(PAIRS)
+    apart = [Translator(model, tokenizer, SHORT).scorer().score(PAIRS) for model in models]
+    for together, first, second in zip(both, *apart, strict=True):
+        assert together is not None
+        assert first is not None
+        assert second is not None
+        expected = (torch.tensor(first.token_log_probs).exp() + torch.tensor(second.token_log_probs).exp()) / 2
+        assert together.token_log_probs == pytest.approx(expected.log().tolist(), abs=1e-4)

@@ -1,0 +1,109 @@
+"""What looks wrong is translated again in other ways; what still looks wrong is flagged."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nmt.config import SearchConfig
+from nmt.decode.hypothesis import Hypothesis
+from nmt.text.suspicions import Flag
+from nmt.translation.model_folder import Facts
+from nmt.translation.repair import gravity
+from nmt.translation.request import NO_CONSTRAINTS, Part, Request, Translation
+from nmt.translation.spans import cut_line
+from nmt.translation.translator import Translator
+from tests.tiny import SHORT
+
+
+class Scripted(Translator):
+    """Finds what it is told to: the first answers at first, then those of each further attempt."""
+
+    def __init__(self, translator: Translator, *attempts: list[str], facts: Facts | None = None) -> None:
+        super().__init__(translator.model, translator.tokenizer, replace(SHORT, guard=True), facts=facts)
+        self.attempts, self.asked = list(attempts), list[tuple[list[Request], SearchConfig]]()
+
+    def attempt(
+        self, requests: Sequence[Request], search: SearchConfig, rerank: Any = None, *, halved: bool = False
+    ) -> list[list[Translation]]:
+        self.asked.append((list(requests), search))
+        part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
+        return [[Translation(text, -1.0, (part,))] for text in self.attempts.pop(0)]
+
+
+LOOP = "the the the the the the the the the the the the the the the the"
+
+
+def test_what_looks_wrong_is_tried_again_and_the_better_one_is_taken_and_marked(translator: Translator) -> None:
+    scripted = Scripted(translator, ["A good one.", LOOP], ["A dog runs."])
+    (good,), (repaired,) = scripted.translate_n_best(["Ein guter.", "Ein Hund läuft."])
+    assert (good.text, good.flags, good.fallback) == ("A good one.", (), "")
+    assert (repaired.text, repaired.flags, repaired.fallback) == ("A dog runs.", (), "no repeats")
+    _, (requests, search) = scripted.asked
+    assert [request.text for request in requests] == ["Ein Hund läuft."]
+    assert search.no_repeat_ngram > 0
+
+
+def test_what_looks_wrong_after_all_attempts_is_flagged_and_the_first_one_kept(translator: Translator) -> None:
+    scripted = Scripted(translator, [LOOP], ["x " + LOOP], ["y " + LOOP])
+    ((best,),) = scripted.translate_n_best(["Ein Hund läuft."])
+    assert (best.text, best.fallback) == (LOOP, "")
+    assert "loop" in best.flags
+    assert len(scripted.asked) == 3
+
+
+def test_the_second_look_is_at_spans_half_as_long_and_repeats_no_more_than_before(translator: Translator) -> None:
+    scripted = Scripted(translator, [LOOP], [LOOP], [LOOP])
+    scripted.translate_n_best(["Ein Hund läuft."], replace(scripted.search, no_repeat_ngram=2))
+    assert [search.no_repeat_ngram for _, search in scripted.asked] == [2, 2, 2]
+    (ids,) = translator.tokenizer.encode_source(["ein Hund und noch ein Hund " * 4])
+    whole, halves = (
+        cut_line(ids, NO_CONSTRAINTS, translator.tokenizer, limit=200, split_above=200, halved=halved)
+        for halved in (False, True)
+    )
+    assert [span.ids for span in whole] == [tuple(ids)]
+    assert max(map(len, halves)) <= len(ids) // 2
+    assert [i for span in halves for i in span.ids] == ids
+
+
+def test_capitals_are_translated_as_small_letters_and_figures_copied(translator: Translator) -> None:
+    scripted = Scripted(translator, [LOOP, "A team", "Good."], [LOOP], ["A dog."])
+    shouted, figures, good = scripted.translate_n_best(["EIN HUND {x}.", "12:30!", "GUT."])
+    assert (shouted[0].text, shouted[0].fallback) == ("A DOG {x}.", "lower case")
+    assert [requests[0].text for requests, _ in scripted.asked[1:]] == ["EIN HUND.", "ein hund."]
+    assert (figures[0].text, figures[0].fallback, figures[0].flags) == ("12:30!", "copy", ())
+    assert (good[0].text, good[0].fallback) == ("Good.", "")
+
+
+def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator: Translator) -> None:
+    scripted = Scripted(translator, [LOOP, "Fine."], ["A dog runs."], facts=Facts(least_confidence=0.7))
+    (looped,), (fine,) = scripted.translate_n_best(["Ein Hund läuft.", "Schön."])
+    assert (looped.text, looped.flags, looped.fallback) == ("A dog runs.", ("unsure",), "no repeats")
+    assert (fine.text, fine.flags, fine.fallback) == ("Fine.", ("unsure",), "")
+
+
+def test_what_is_wrong_to_the_eye_is_worse_than_being_unsure(translator: Translator) -> None:
+    falling: list[list[Flag]] = [["loop", "copy"], ["items", "unsure"], ["items"], ["unsure"], []]
+    assert sorted(falling, key=gravity) == falling[::-1]
+    scripted = Scripted(translator, [LOOP], [LOOP], [LOOP])
+    scripted.translate_n_best(["NATO"])
+    assert [requests[0].text for requests, _ in scripted.asked] == ["NATO"] * 3, "one word may be a name"
+
+
+def test_lost_items_are_lifted_out_and_put_back(translator: Translator) -> None:
+    scripted = Scripted(translator, ["Hello!"], ["Hello!"])
+    ((best,),) = scripted.translate_n_best(["Hallo {name}!"])
+    assert (best.text, best.flags, best.fallback) == ("Hello {name}!", (), "items")
+    assert scripted.asked[1][0][0].text == "Hallo!"
+    assert best.links is not None
+    assert translator.aligner.align(best) == list(best.links)
+    assert (1, 1) in best.links
+
+
+@pytest.mark.parametrize("item", ["{name}", "%s", "https://example.org/a?b=1", "a.b@example.org", "<b>", "😀"])
+def test_placeholders_addresses_tags_and_emoji_survive(translator: Translator, item: str) -> None:
+    for line in (f"Der Hund {item} läuft.", f"{item} Der Hund", f"{item}"):
+        ((best,),) = translator.translate_n_best([line], replace(SHORT, guard=True))
+        assert item in best.text
+        assert "items" not in best.flags

@@ -1,0 +1,71 @@
+"""Long lines are cut into spans that fit, at the best places; batches are bounded."""
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.translation.request import NO_CONSTRAINTS
+from nmt.translation.spans import Span, cut_line, cut_points, make_batches
+from nmt.translation.translator import Translator
+
+pieces_of_text = st.lists(
+    min_size=1,
+    max_size=80,
+    elements=st.sampled_from(
+        ["▁Der", "▁Hund", "e", "n", ".", "!", '"', "。", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]
+    ),
+)
+
+
+def test_a_long_line_without_sentences_or_spaces_is_translated_too(
+    translator: Translator, tokenizer: Tokenizer
+) -> None:
+    for line in ("Hund " * 10_000, "Hund" * 3_000, "😀" * 500):
+        (ids,) = tokenizer.encode_source([line.strip()])
+        cut = cut_line(ids, NO_CONSTRAINTS, tokenizer, limit=200, split_above=200, halved=False)
+        spans = [span.ids for span in cut]
+        assert [i for span in spans for i in span] == ids
+        assert max(map(len, spans)) <= 200
+        assert translator.translate([line])[0]
+
+
+@settings(max_examples=300, derandomize=True)
+@given(pieces=pieces_of_text, limit=st.integers(1, 30), split_above=st.integers(1, 40))
+def test_cuts_cover_a_source_in_spans_that_fit(pieces: list[str], limit: int, split_above: int) -> None:
+    ends = cut_points(pieces, limit, split_above)
+    assert ends[-1] == len(pieces)
+    assert all(0 < end - start <= limit for start, end in zip([0, *ends], ends, strict=False))
+    assert len(pieces) > min(limit, split_above) or len(ends) == 1
+
+
+def test_cuts_are_made_after_sentences_then_before_words_then_between_characters() -> None:
+    def spans(text: str, limit: int) -> list[str]:
+        pieces = text.split("|")
+        ends = cut_points(pieces, limit, limit)
+        return ["".join(pieces[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+
+    assert spans('▁a|b|c|.|"|▁d|e|f|g|!|▁h', 5) == ['▁abc."', "▁defg!", "▁h"]
+    assert spans("▁a|b|c|d|▁e|f|▁g|h", 5) == ["▁abcd", "▁ef▁gh"]
+    assert spans("a|b|<0xE2>|<0x82>|<0xAC>|c", 4) == ["ab", "<0xE2><0x82><0xAC>c"]
+    assert spans("▁z|.|▁B|." + "|▁x" * 14, 16) == ["▁z.▁B." + "▁x" * 12, "▁x" * 2]
+    assert spans("|".join("日本語日本語日本語日。日本"), 12) == ["日本語日本語日本語日。", "日本"]
+    assert spans("▁D|as|▁endet|.|▁E|r|▁geht|.|▁E|r|▁kommt|.", 11) == ["▁Das▁endet.", "▁Er▁geht.", "▁Er▁kommt."]
+    assert spans("▁D|as|▁ist|▁Prof|.|▁A|.|▁vgl|.|▁S", 9) == ["▁Das▁ist▁Prof.▁A.▁vgl.", "▁S"]
+    assert spans("▁D|as|▁ist|▁Prof|.|▁A|▁vgl|.|▁S|.", 9) == ["▁Das▁ist▁Prof.▁A▁vgl.", "▁S."]
+    assert spans("▁D|as|▁endet|.|▁oder|▁nicht|?|▁J|a|▁!", 9) == ["▁Das▁endet.▁oder▁nicht?", "▁Ja▁!"]
+    assert spans("▁N|ein|!|▁D|as|▁endet|.", 6) == ["▁Nein!▁Das", "▁endet."]
+
+
+@settings(max_examples=200, derandomize=True)
+@given(lengths=st.lists(st.integers(1, 200), max_size=50), batch_size=st.integers(1, 9))
+def test_batches_hold_every_span_once_and_are_bounded_in_sentences_and_pieces(
+    lengths: list[int], batch_size: int
+) -> None:
+    spans = [Span((i, *[0] * (length - 1))) for i, length in enumerate(lengths)]
+    batches = list(make_batches(spans, batch_size, len))
+    assert dict.fromkeys(spans, 1) == Counter(span for batch in batches for span in batch)
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * len(batch[0].ids) <= batch_size * 64
+        assert len(batch) <= batch_size
