@@ -1,9 +1,9 @@
-"""Command: a corpus and models in; a corpus out that also has the models' translations of its sentences, to train on.
+"""Command: back-translation and distillation. A corpus and models flow in; a corpus with added pairs flows out.
 
     python -m nmt.augment --data.corpus my-corpus --forward runs/A --backward runs/B --output my-corpus-more
 
-Models of both directions must not have been trained on the validation and test text. A corpus without files for these
-has them held out by source sentence, and so differently in each direction: give the corpus such files first.
+No model may have been trained on the validation and test text. If a corpus has no files for them, sentences are held
+out by their source side, so each direction holds out others: make val and test files before you train the models.
 """
 
 import sys
@@ -29,11 +29,11 @@ OPTIONS = {
 
 
 def make_augment_parser() -> Any:
-    parser = make_parser("nmt.augment", "Add models' translations of its sentences to a corpus.")
+    parser = make_parser("nmt.augment", "Back-translation and distillation: add models' translations to a corpus.")
     parser.add_class_arguments(DataConfig, "data")
     for option, (metavar, text) in OPTIONS.items():
         parser.add_argument(option, action="append", default=[], metavar=metavar, help=f"{text} Repeatable.")
-    parser.add_argument("--output", default=SUPPRESS, metavar="DIR", help="The folder to make, for data.corpus.")
+    parser.add_argument("--output", default=SUPPRESS, metavar="DIR", help="The corpus folder to make.")
     add_device_options(parser, precision="auto")
     add_search_options(parser, *SEARCH, "guard", "batch_size")
     return parser
@@ -50,7 +50,7 @@ def command(options: Any) -> int:
     require("output" in options, "--output DIR is missing: it names the folder that will hold the larger corpus")
     output = Path(options.output).expanduser()
     require_new(output)
-    models = load_models(options)  # all before any work, so that a wrong one doesn't end hours of it
+    models = load_models(options)  # all models first: a wrong one is reported before hours of work
     names = {False: options.more_source, True: options.more_target}
     more = {backward: [Path(name).expanduser() for name in files] for backward, files in names.items()}
     console().print(ledger_table(augment(options.data, models, more, output)))
@@ -58,7 +58,7 @@ def command(options: Any) -> int:
 
 
 def load_models(options: Any) -> "list[Model]":
-    """The models of both directions; ValueError if one is no model for its direction, or a text has no model."""
+    """Load the models. Raises ValueError if one has another direction, or a file of more text has no model."""
     from nmt.translation.augmentation import Model, require_languages
     from nmt.translation.translator import Translator, find_model
 

@@ -1,7 +1,7 @@
-"""From settings files and command lines to settings, strictly; exit codes; and what is printed where.
+"""Command lines and settings files (YAML) flow in, checked settings flow out; also exit codes and messages on stderr.
 
-Later wins: the defaults of `nmt.config`, then `--config FILE`, then the command line. All commands speak one dialect: a
-setting is `--section.field VALUE`, the section may be left out where one setting has that name, and - may stand for _.
+Precedence, from low to high: the defaults of `nmt.config`, `--config FILE`, the command line. All commands use the same
+syntax: `--section.field VALUE`. The section may be omitted if only one setting has that name; - may replace _.
 """
 
 import difflib
@@ -38,14 +38,15 @@ def make_run_parser(prog: str, description: str) -> Any:
     parser = make_parser(prog, f"{description} Without --config, recipes/CORPUS.yaml is used if there is one.")
     parser.add_argument("--config", metavar="FILE", help="A recipe: YAML with what differs from the defaults.")
     parser.add_class_arguments(Config, None)
-    for action in parser._actions:  # help and errors show the plain type; `check_bounds` tells the bounds
+    for action in parser._actions:  # show the plain type; the errors of `check_bounds` give the bounds
         if action.dest in setting_types():
-            action._typehint = setting_types()[action.dest][0]
+            action._typehint, *marks = setting_types()[action.dest]
+            action.help += " It may change on resume." if MAY_CHANGE in marks else ""
     return parser
 
 
 def parse(parser: Any, argv: Sequence[str] | None, *, defaults: bool = True) -> Any:
-    """Parse a command line; without `defaults`, only what it says is in the result.
+    """Parse a command line; without `defaults`, the result has only the options that were given.
 
     Raises:
         ValueError: an option is unknown (the nearest name is given), of the wrong type, or out of range.
@@ -59,7 +60,7 @@ def parse(parser: Any, argv: Sequence[str] | None, *, defaults: bool = True) -> 
 
 
 def spell_options(argv: Sequence[str], options: Sequence[str]) -> list[str]:
-    """The command line with every option as its parser spells it: --max-steps becomes --training.max_steps."""
+    """The command line with the full name of every option: --max-steps becomes --training.max_steps."""
     spellings: dict[str, set[str]] = {}
     for option in options:
         name = option.lstrip("-").replace("-", "_")
@@ -79,7 +80,7 @@ def spell_options(argv: Sequence[str], options: Sequence[str]) -> list[str]:
 
 
 def make_config(parser: Any, given: Any, recipe: Path | None = None) -> Config:
-    """The `Config` of what a command line gives (parsed without defaults), over what a recipe says.
+    """Merge a recipe and a command line (`given`, parsed without defaults; it has precedence) into a `Config`.
 
     Raises:
         ValueError: the recipe can't be read, or a setting is unknown, of the wrong type, or out of range.
@@ -98,20 +99,19 @@ def make_config(parser: Any, given: Any, recipe: Path | None = None) -> Config:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The settings that a YAML file holds, under today's names."""
+    """Read the settings in a YAML file, under their current names. Raises ValueError if the file is not valid."""
     import yaml
 
     require(path.is_file(), f"{path}: there is no such file")
     try:
         settings = yaml.safe_load(path.read_text(encoding="utf8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     settings = {} if settings is None else settings
     require(isinstance(settings, dict), f"{path} holds no settings: write them as section: {{field: value}}")
     for name in sections():
-        require(
-            isinstance(settings.get(name, {}), dict), f"{path}: {name} is a section: write {name}: {{field: value}}"
-        )
+        is_section = isinstance(settings.get(name, {}), dict)
+        require(is_section, f"{path}: {name} is a section: write {name}: {{field: value}}")
     take_format(settings, path)
     return upgrade_settings(settings)
 
@@ -138,16 +138,17 @@ def short_help() -> dict[str, str]:
 
 
 def add_search_options(parser: Any, *names: str) -> None:
-    """Options for these fields of `SearchConfig`, all by default; those not given keep the model's own value."""
+    """Add options for these fields of `SearchConfig` (none named: all). Without an option the model's value is used."""
     for f in fields(SearchConfig):
         if not names or f.name in names:
             option, hint, text = f"--{f.name.replace('_', '-')}", annotations(SearchConfig)[f.name][0], short_help()
-            kind = {"choices": choices} if (choices := get_args(hint)) else {"type": hint, "metavar": "N"}
+            metavar = "BOOL" if hint is bool else "N"
+            kind = {"choices": choices} if (choices := get_args(hint)) else {"type": hint, "metavar": metavar}
             parser.add_argument(option, default=SUPPRESS, help=text[f.name], **kind)
 
 
 def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
-    """Options for the device to translate on, and its precision."""
+    """Add --device and --precision, for translating."""
     parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N.")
     parser.add_argument(
         "--precision",
@@ -159,12 +160,12 @@ def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
 
 
 def override_search(search: SearchConfig, options: Any) -> SearchConfig:
-    """The model's own search settings, with those that the command line gives in their place."""
+    """The model's search settings; options on the command line replace them."""
     return replace(search, **{f.name: options[f.name] for f in fields(SearchConfig) if f.name in options})
 
 
 def sections() -> dict[str, type]:
-    """The parts of `Config` that are settings themselves, by name."""
+    """The dataclass of each section of `Config`: data, tokenizer, model, training, search."""
     return {f.name: f.type for f in fields(Config) if isinstance(f.type, type) and is_dataclass(f.type)}
 
 
@@ -186,7 +187,7 @@ def flatten(config: Config) -> dict[str, Any]:
 
 
 def describe_changes(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """What differs between two flat sets of settings, for the user; empty if nothing does."""
+    """The differences between two flat sets of settings, as text for the user; empty if there are none."""
     return "; ".join(
         f"{name} was {before.get(name)!r}, is {now[name]!r}" for name in now if before.get(name) != now[name]
     )
@@ -220,20 +221,20 @@ def explain_error(message: str, names: list[str]) -> str:
 
 @cache
 def console() -> "Console":
-    """Where the user is told things: stderr."""
+    """The console for messages to the user, on stderr."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
 
 
 def say(line: str) -> None:
-    """Tell the user a line on stderr; of several processes only the first does."""
+    """Print a message to the user on stderr; of several processes, only rank 0 prints."""
     if RANK == 0:
         console().print(line, markup=False, soft_wrap=True)
 
 
 def run_command(name: str, command: Callable[[], int]) -> int:
-    """Run a command's body; a user's mistake becomes one line on stderr and exit status 2, Ctrl-C 130."""
+    """Run a command; return its exit status. ValueError and OSError become one line on stderr and 2, Ctrl-C 130."""
     try:
         return command()
     except OSError as error:

@@ -1,8 +1,9 @@
-"""The settings of a run: one frozen dataclass a stage, checked when made.
+"""The settings of a run: one frozen dataclass for each stage. Values are checked when a dataclass is made.
 
-A recipe (YAML) and the command line say only what differs from the defaults here; `nmt.cli` reads both. A field's
-docstring is its help: the first sentence where help is short, all of it in `nmt.train --help`. Its bounds, and whether
-it may change when a run is resumed, stand in its annotation. Nothing here imports torch, so that help is instant.
+A recipe (YAML) and the command line give only the settings that differ from the defaults here; `nmt.cli` reads both.
+The docstring of a field is its help: all of it in `nmt.train --help`, the first sentence in `nmt.translate --help`. The
+annotation of a field has its bounds, and MAY_CHANGE if the value may change when a run is resumed. Nothing here imports
+torch, so that --help is fast.
 """
 
 import re
@@ -16,7 +17,7 @@ from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 Precision = Literal["auto", "fp32", "bf16"]
 DecodingPrecision = Literal["auto", "fp32", "bf16", "int8"]
 
-MAX_HYPOTHESES = 200  # of a sentence, in a beam
+MAX_HYPOTHESES = 200  # largest beam size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +67,10 @@ class TokenizerConfig:
     """Segmentation algorithm: unigram (Kudo 2018) or bpe (Sennrich et al. 2016)."""
 
     vocab_size: int = 8000
-    """Pieces of each model; reduced, with a note, if the corpus supports fewer."""
+    """Number of pieces of each model; reduced, with a note, if the text is too small for so many."""
 
     joint: bool = True
-    """One model for both languages, or one for each."""
+    """true: one model for both languages; false: one model for each language."""
 
     character_coverage: Annotated[float, Range(0, 1, open="least")] = 1.0
     """Share of the corpus's characters that get a piece of their own; 0.9995 suits Chinese and Japanese."""
@@ -135,14 +136,14 @@ class ModelConfig:
     rotate queries and keys (Su et al. 2021; self-attention only)."""
 
     max_positions: Size = 1024
-    """Rows of the learned position table, and so its longest sentence in pieces; other positions have no limit."""
+    """Rows of the table of learned positions: the longest sequence, with BOS or EOS. Other positions have no limit."""
 
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Activation of the feed-forward layer; swiglu (Shazeer 2020) has a third matrix."""
 
     tied_embeddings: Literal["three-way", "decoder", "none"] = "three-way"
-    """Which of source embedding, target embedding and output layer are one matrix. All three (needs a joint tokenizer),
-    the last two, or none (Press and Wolf 2017)."""
+    """Which matrices are shared (Press and Wolf 2017). three-way: source embedding, target embedding and output layer
+    (needs a joint tokenizer); decoder: target embedding and output layer."""
 
     dropout: Probability = 0.1
     """Dropout of embeddings, and of each sublayer's output before the residual sum."""
@@ -189,11 +190,11 @@ class TrainingConfig:
     """Optimizer steps; 0 trains nothing. The cosine schedule ends here."""
 
     batch_tokens: Annotated[int | Literal["auto"], Range(1)] = 4096
-    """Most target (and most source) positions of a batch, padding counted. auto: doubled while that fits in memory,
-    makes training faster and leaves 100 batches in an epoch."""
+    """Maximum number of positions on each side of a batch, padding included. auto: the size is doubled as long as a
+    batch fits in memory, training gets faster and an epoch has at least 100 batches."""
 
     accumulate: Size = 1
-    """Batches whose gradients are added before a step, weighted by their real pieces; processes share them."""
+    """Batches of an optimizer step, shared by the processes; the loss is the mean over all their target pieces."""
 
     shard: Annotated[bool, MAY_CHANGE] = False
     """With several processes: shard parameters, gradients and optimizer state over them (FSDP2). For a model that one
@@ -241,23 +242,23 @@ class TrainingConfig:
 
     word_dropout: Probability = 0.0
     """Probability with which each input piece of encoder and decoder is replaced by unk in training. It makes the
-    decoder look at the source; for small corpora. With r_drop each pass hides other pieces."""
+    decoder use the source more; for small corpora. With r_drop the two passes replace different pieces."""
 
     r_drop: NotNegative = 0.0
-    """Weight of R-Drop; above 0, each batch passes through the model twice. The loss then also penalises how far the
-    two dropouts disagree (alpha of Wu et al. 2021; 5 is usual). Nearly doubles the time of a step; for small corpora
-    and long runs."""
+    """Weight of R-Drop; above 0, each batch passes through the model twice. The loss then also has the
+    divergence between the two passes (alpha of Wu et al. 2021; 5 is usual). Nearly doubles the time of a step; for
+    small corpora and long runs."""
 
     device: Annotated[str, MAY_CHANGE] = "auto"
     """Device to train on: auto (a GPU if there is one), cpu, cuda or cuda:N."""
 
     precision: Precision = "auto"
-    """Numbers of matrix products: fp32, or bf16 autocast. auto: bf16 where the device has instructions for it, else
-    fp32."""
+    """Number format of matrix products: fp32, or bf16 autocast. auto: bf16 if the device has instructions for
+    it, else fp32."""
 
     compile: Annotated[bool, MAY_CHANGE] = False
-    """Compile the blocks of the model (torch.compile), for GPUs. It fuses what lies between matrix products. On a CPU
-    it takes minutes, needs a C++ compiler, and gains nothing for small models."""
+    """Compile the blocks of the model (torch.compile), for GPUs. It fuses the operations between matrix products. On a
+    CPU it takes minutes, needs a C++ compiler, and gains nothing for small models."""
 
     threads: Annotated[Count, MAY_CHANGE] = 0
     """CPU threads; 0: all cores."""
@@ -269,7 +270,7 @@ class TrainingConfig:
     """Steps between validations (loss, BLEU, chrF) and checkpoints."""
 
     validation_sentences: Annotated[Count, MAY_CHANGE] = 0
-    """Validation sentences that are translated (greedily) for BLEU; 0: all. The loss is always of all."""
+    """Validation sentences that are translated (greedily) for BLEU; 0: all. The loss is computed on all sentences."""
 
     keep_checkpoints: Annotated[Size, MAY_CHANGE] = 3
     """Newest checkpoints that are kept for resuming and averaging, besides the best."""
@@ -282,15 +283,15 @@ class TrainingConfig:
     schedule, if it isn't known how long a corpus takes; a cosine schedule is best at its end, so don't stop it."""
 
     stop_at: Annotated[NotNegative, MAY_CHANGE] = 0.0
-    """Value of best_metric at which training ends before max_steps; 0: none. To measure how long a quality takes."""
+    """Value of best_metric at which training ends before max_steps; 0: none. To measure the time to a quality."""
 
     ema: Probability = 0.0
-    """Decay of an exponential moving average of the weights; 0: no average. The average is then what is validated and
-    kept. 0.999 does for a schedule that doesn't end near zero what the end of a cosine does by itself."""
+    """Decay of an exponential moving average of the weights; 0: no average. Then the averaged weights are
+    validated and delivered. 0.999 suits schedules whose learning rate doesn't end near zero; cosine needs none."""
 
     average: Annotated[Size, MAY_CHANGE] = 1
-    """Checkpoints whose weights are averaged into the model folder; 1: the best alone. The average is taken if it
-    validates better than the best. 5 to 10 suit long runs whose learning rate doesn't end near zero."""
+    """Number of checkpoints whose weights are averaged; 1: only the best checkpoint is used. The model folder gets the
+    average if it validates better than the best checkpoint. 5 to 10 suit long runs without a cosine schedule."""
 
     average_of: Annotated[Literal["last", "best"], MAY_CHANGE] = "last"
     """Which checkpoints are averaged if average is above 1."""
@@ -305,7 +306,8 @@ class TrainingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
-    """How a translation is searched for, or sampled; for commands, validation and servers alike."""
+    """Settings of beam search and sampling. To add a search option, add a field here: the commands that translate then
+    have an option for it. Apply it in `nmt.decode` (beam search: a `Rule` in rules.py; sampling: sampling.py)."""
 
     beam_size: Annotated[int, Range(1, MAX_HYPOTHESES)] = 5
     """Hypotheses kept at each step; 1 is greedy search."""
@@ -315,30 +317,30 @@ class SearchConfig:
     translations."""
 
     length_norm: Literal["average", "gnmt"] = "average"
-    """The length that length_penalty is the exponent of. average: pieces, with EOS; gnmt: (5 + pieces) / 6 (Wu et al.
-    2016, equation 14)."""
+    """Length that is raised to length_penalty: average (pieces, with EOS) or gnmt ((5 + pieces) / 6, Wu et al. 2016,
+    equation 14)."""
 
     coverage_penalty: Annotated[float, Range(0, 1000)] = 0.0
     """Weight of the coverage penalty, against source words left out; 0: none, 0.2 is usual. Beta of Wu et al. 2016,
-    equation 14, from the mean of all cross-attention; it counts when hypotheses are ranked."""
+    equation 14, with the mean of all cross-attention heads; it is part of the score of a finished hypothesis."""
 
     min_length: Annotated[int, Range(0, 1000)] = 0
-    """Fewest pieces of a translation."""
+    """Minimum number of pieces of a translation, without EOS."""
 
     max_length: Count = 0
-    """Most pieces of a translation; 0: max_length_ratio alone is the limit."""
+    """Maximum number of pieces of a translation, without EOS; 0: only max_length_ratio limits the length."""
 
     max_length_ratio: Annotated[float, Range(0.01, 100)] = 2.0
-    """Longest translation, as a multiple of the source's pieces, plus 10."""
+    """Maximum number of pieces of a translation: this ratio times the number of source pieces, plus 10."""
 
     no_repeat_ngram: Count = 0
     """Length of n-grams of pieces that may not occur twice in a translation; 0: none. 3 or more stops loops."""
 
     repetition_penalty: Annotated[float, Range(1, 100)] = 1.0
-    """Factor of the log-probability of a piece that was written before (Keskar et al. 2019); 1: none."""
+    """Factor of the log-probability of pieces that the hypothesis already has (Keskar et al. 2019); 1: none."""
 
     samples: Annotated[int, Range(0, 1000)] = 0
-    """Translations of each sentence that are sampled at random, instead of beam search; 0: beam search. Penalties and
+    """Number of translations to sample for each sentence, instead of beam search; 0: beam search. Penalties and
     constraints are for beam search only."""
 
     temperature: Annotated[float, Range(0.001, 1000)] = 1.0
@@ -348,32 +350,32 @@ class SearchConfig:
     """Sample from the K most probable pieces; 0: from all."""
 
     top_p: Annotated[float, Range(0, 1, open="least")] = 1.0
-    """Sample from the fewest pieces whose probabilities sum to this (nucleus sampling, Holtzman et al. 2020)."""
+    """Sample from the most probable pieces that together have this probability (nucleus, Holtzman et al. 2020)."""
 
     min_p: Probability = 0.0
-    """Sample from pieces with at least this share of the most probable piece's probability (Nguyen et al. 2024)."""
+    """Sample from pieces with at least this fraction of the highest probability (min-p, Nguyen et al. 2024)."""
 
     seed: int = 1
     """Seed of random sampling. A sentence's samples depend on the seed and on the sentence, not on the batch."""
 
     mbr: Literal["none", "chrf"] = "none"
-    """Minimum Bayes risk: choose the sample, or the hypothesis of the beam, that is most like all others (chrF), rather
-    than the most probable (Kumar and Byrne 2004)."""
+    """Minimum Bayes risk: choose the candidate (sample or beam hypothesis) with the highest mean chrF against all
+    candidates, instead of the most probable one (Kumar and Byrne 2004)."""
 
     split_above: Count = 0
-    """Pieces of a line above which it is translated sentence by sentence; 0: the longest source of the training text.
-    Models lose sentences of lines that are longer than any that they have seen."""
+    """Lines with more pieces are translated sentence by sentence; 0: the length of the longest training source.
+    Models skip sentences in lines that are longer than all their training sentences."""
 
     span_pieces: Size = 200
-    """Longest source, in pieces, that is given to the model; a longer sentence is cut at spaces."""
+    """Maximum number of source pieces that the model reads at once; a longer sentence is cut at spaces."""
 
     shortlist: Annotated[int, Range(0, 16)] = 0
-    """Write only pieces that the source's pieces usually become, the N likeliest of each, and frequent pieces; 0: all
-    pieces. 8 makes search faster by a fifth to a third and costs 0 to 0.3 BLEU on Multi30k; a line's translation then
+    """Limit the vocabulary to the N most probable translations of each source piece, and frequent pieces; 0: no
+    limit. 8 makes search faster by a fifth to a third and costs 0 to 0.3 BLEU on Multi30k; a line's translation then
     depends a little on its batch. Not used for samples, nor for lines with constraints."""
 
     guard: bool = True
-    """Translate again, in other ways, what looks wrong (loops, copies, lost tags …), and flag what still does."""
+    """Retry translations that look wrong (loops, copies, lost tags …) with other settings; flag what stays wrong."""
 
     n_best: Size = 1
     """Translations returned for each line, best first; at most beam_size, or samples."""
@@ -388,14 +390,13 @@ class SearchConfig:
             f"search.min_length is {self.min_length}: it can't be above search.max_length, {self.max_length}",
         )
         kind, choices = ("samples", self.samples) if self.samples else ("beam_size", self.beam_size)
-        require(
-            self.n_best <= choices, f"search.n_best is {self.n_best}: it must be from 1 to search.{kind}, {choices}"
-        )
+        problem = f"search.n_best is {self.n_best}: it must be from 1 to search.{kind}, {choices}"
+        require(self.n_best <= choices, problem)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """A whole run: what `recipes/*.yaml` overrides and `runs/<name>/config.yaml` records."""
+    """A whole run: recipes override these defaults, and `runs/<name>/config.yaml` records the values."""
 
     name: str = ""
     """Name of the run's folder; empty: SOURCE-TARGET-CORPUS, with the corpus that was really used."""
@@ -413,4 +414,4 @@ class Config:
         if self.name:
             require_plain_name(self.name, "name")
         ties = self.tokenizer.joint or self.model.tied_embeddings != "three-way"
-        require(ties, "model.tied_embeddings is three-way, which needs tokenizer.joint true: else take decoder or none")
+        require(ties, "model.tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none")

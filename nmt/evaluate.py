@@ -35,7 +35,7 @@ def make_evaluate_parser() -> Any:
     for option, (metavar, text) in OPTIONS.items():
         parser.add_argument(option, default=SUPPRESS, metavar=metavar, help=text)
     parser.add_argument("--ter", action="store_true", help="Also TER, which is slow for long lines.")
-    # Scores are for comparing: the same on every machine.
+    # fp32, so that scores are the same on every machine.
     add_device_options(parser, precision="fp32")
     add_search_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size")
     return parser
@@ -61,12 +61,12 @@ def command(options: Any) -> int:
 
 
 def evaluate_file(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluation]":
-    """Score a file of translations."""
+    """Score the translations in the file --hypothesis, by the name of that file."""
     from nmt.scoring.evaluation import Evaluation
     from nmt.scoring.metrics import score
 
-    good = bool(options.reference) and "source" not in options
-    require(good, "--hypothesis is scored against --reference, without --source")
+    fits = bool(options.reference) and "source" not in options
+    require(fits, "--hypothesis is scored against --reference, without --source")
     translations = read_lines(Path(options.hypothesis))
     references = [read_lines(Path(name)) for name in options.reference]
     result = Evaluation(score(translations, *references, metrics=metrics), translations, 0.0)
@@ -74,7 +74,7 @@ def evaluate_file(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluatio
 
 
 def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluation]":
-    """Translate and score the test sets that the options name."""
+    """Translate and score the test sets that the options name: the evaluation of each, by its name."""
     from nmt.scoring.evaluation import evaluate, read_test_sets
     from nmt.translation.translator import Translator, find_model
 

@@ -1,4 +1,4 @@
-"""Fields of settings: their bounds and marks as annotations, and dataclasses checked and made from JSON."""
+"""Fields of settings: bounds and marks in annotations, checks of dataclasses, and dataclasses made from JSON."""
 
 import math
 from dataclasses import dataclass, fields
@@ -28,7 +28,7 @@ class Range:
 
 
 MAY_CHANGE = "may change on resume"
-"""Marks a field that may differ when a run is resumed: it alters nothing that earlier steps have learned."""
+"""Marks a setting that may differ when a run is resumed (see `nmt.cli.fixed_settings`)."""
 
 Count = Annotated[int, Range(0)]
 Size = Annotated[int, Range(1)]
@@ -45,7 +45,7 @@ def require(condition: bool, message: str) -> None:
 
 @cache
 def annotations(kind: type) -> dict[str, tuple[Any, ...]]:
-    """For each field of a dataclass its type, and after it what else its annotation says (`Range`, MAY_CHANGE)."""
+    """For each field of a dataclass: its type, then the marks in its annotation (`Range`, MAY_CHANGE)."""
     hints = get_type_hints(kind, include_extras=True)
     whole = {f.name: hints[f.name] for f in fields(kind)}
     return {name: get_args(hint) if get_origin(hint) is Annotated else (hint,) for name, hint in whole.items()}
@@ -62,7 +62,7 @@ def check_bounds(section: str, settings: Any) -> None:
 
 
 def from_json(kind: type[Settings], values: Any) -> Settings:
-    """Make a dataclass from a JSON object. Raises ValueError for a value of another type, TypeError for other names."""
+    """Make a dataclass from a JSON object. Raises ValueError for a wrong type, TypeError for wrong names."""
     require(isinstance(values, dict), f"{values!r} is not an object with settings")
     hints = get_type_hints(kind)
     for name, value in values.items():

@@ -1,7 +1,7 @@
-"""Files and folders that are whole or absent: written under a temporary name, flushed to the disk, renamed into place.
+"""Atomic writing: files and folders are written under a temporary name, flushed to the disk, then renamed.
 
-A whole folder holds SHA256SUMS, the hashes of its other files, which `sha256sum -c` can check. A folder that holds the
-file .nmt was made by this package, which may delete it; it deletes no other folder.
+A folder of `whole_folder` has SHA256SUMS, the hashes of its other files, for `sha256sum -c`. A folder with the file
+.nmt was made by this package, and may be deleted by it. This package deletes no other folder.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ def flush_to_disk(path: Path) -> None:
 
 
 def partial_path(path: Path) -> Path:
-    """Where a file or a folder is written before it is whole."""
+    """The temporary name of a file or a folder while it is written."""
     return path.with_name(f"{path.name}.partial")
 
 
@@ -49,12 +49,12 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: Path, parts: Iterable[str]) -> None:
-    """Write a whole file in UTF-8, from a string or the parts of one, into a folder that may be new."""
+    """Write a file in UTF-8 atomically, from a string or its parts; the folder is made if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with whole_file(path) as file:
             file.writelines(part.encode() for part in parts)
-    except OSError as error:  # which names no file if the disk is full
+    except OSError as error:  # on a full disk the error has no file name
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
@@ -88,19 +88,19 @@ def require_plain_name(name: str, what: str) -> None:
 
 
 def mark(folder: Path) -> None:
-    """Make a folder that `remove_ours` may delete; it may exist."""
+    """Make a folder (unless it exists) and mark it, so that `remove_ours` may delete it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MARKER).write_text("nmt made this folder, and deletes it when it is not needed.\n")
 
 
 def remove_ours(folder: Path) -> None:
-    """Delete a folder that `mark` made, or an empty one, if it exists. Raises ValueError for another file or folder."""
+    """Delete a folder if it is marked or empty. Raises ValueError for any other folder, and for a file."""
     if not os.path.lexists(folder):
         return
     ours = folder.is_dir() and not folder.is_symlink()
     if not ours or (any(folder.iterdir()) and not (folder / MARKER).is_file()):
         raise ValueError(f"{folder} is in the way, and it may not be nmt's own (it has no {MARKER}): move it elsewhere")
-    for path in sorted(folder.iterdir(), key=lambda path: path.name == MARKER):  # last, so that Ctrl-C leaves it
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == MARKER):  # the marker last, in case of Ctrl-C
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     folder.rmdir()
 
@@ -110,7 +110,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
     """A draft folder to fill with files, which replaces the target at the end of the block, unless the block raises.
     Raises ValueError if the target exists and has no SHA256SUMS: it may be the user's."""
     draft, old = partial_path(target), target.with_name(f"{target.name}.old")
-    if old.exists() and not target.exists():  # a crash struck between the two renames below
+    if old.exists() and not target.exists():  # after a crash between the two renames below
         old.replace(target)
     if target.exists() and not (target / SUMS).is_file():
         raise ValueError(f"{target} is in the way, and it may not be nmt's own (it has no {SUMS}): move it elsewhere")
@@ -124,7 +124,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
         for path in (*(draft / name for name in names), draft / SUMS, draft):
             flush_to_disk(path)
     except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)  # a full disk needs the room
+        shutil.rmtree(draft, ignore_errors=True)  # frees space if the disk is full
         raise
     if target.exists():
         target.replace(old)
@@ -153,7 +153,7 @@ def sha256(path: Path) -> str:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder, made if it is new, until the block or the process ends. Raises ValueError if another has it."""
+    """Lock a folder (made if missing) until the block ends. Raises ValueError if another process has locked it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a") as file:
         try:

@@ -1,4 +1,4 @@
-"""Command: make what training reads from parallel text: clean pairs, a tokenizer, and a ledger of dropped pairs.
+"""Command: prepare a corpus. Parallel text flows in; clean pairs, a tokenizer and a ledger of dropped pairs flow out.
 
 python -m nmt.prepare --data.corpus=phrasebook
 """
@@ -18,7 +18,7 @@ def command(argv: Sequence[str] | None) -> int:
     from nmt.data.prepared import prepare
     from nmt.data.resolve import resolve
 
-    parser = make_run_parser("nmt.prepare", "Make clean pairs, a tokenizer and a ledger of parallel text.")
+    parser = make_run_parser("nmt.prepare", "Prepare a corpus: clean pairs, tokenizer, ledger of dropped pairs.")
     run = resolve(parser, parse(parser, argv, defaults=False))
     prepared = prepare(run.corpus, run.config, run.folder)
     console().print(ledger_table(prepared.ledgers))

@@ -1,4 +1,4 @@
-"""Command: train a translator. A corpus and a recipe flow in; into runs/NAME/ flow data, checkpoints, model and report.
+"""Command: train a translator. A corpus and a recipe flow in; a run folder flows out (see `nmt.training.run`).
 
 python -m nmt.train --data.corpus=phrasebook
 """

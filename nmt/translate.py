@@ -1,4 +1,4 @@
-"""Command: lines in, their translations out, one for one.
+"""Command: lines of text flow in; their translations flow out, one line for each line.
 
     python -m nmt.translate < in.de > out.en
 
@@ -14,29 +14,29 @@ from typing import Any
 from nmt.cli import add_device_options, add_search_options, make_parser, override_search, parse, run_command
 from nmt.translation.streams import open_input, open_output, read_chunks
 
-# Bytes read at once for each of `batch_size`: a dozen batches of ordinary lines, to be sorted by length.
+# Bytes read at once, per sentence of a batch: enough for about 12 batches, which are sorted by length.
 BYTES_AHEAD = 1024
-# How a shell reports a program that the closing of a pipe has ended: 128 + SIGPIPE.
+# Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
 PIPE_CLOSED = 141
 
-FORMATS = """text: a line is a source, its answer a translation. tsv: the first column is the source; columns with
-translation, score and flags are added. jsonl: a line is a string, or an object with "text" (which may have line breaks)
-and perhaps "prefix", "must", "must_not"; translation, score, tokens, flags and more are added."""
+FORMATS = """text: an input line is a source, the output line its translation. tsv: the first column is the source; the
+columns translation, score and flags are added. jsonl: an object with "text" (line breaks are allowed) and optionally
+"prefix", "must", "must_not", or a string; translation, score, confidence, tokens, flags and more are added."""
 PATHS = {
     "--output": ("FILE", "File to write, instead of standard output."),
     "--pictures": ("DIR", "Draw the cross-attention of each line's translation into DIR/LINE.png."),
-    "--glossary": ("FILE", "Lines of source TAB target: how words must be translated (see the README)."),
+    "--glossary": ("FILE", "Glossary: lines of source TAB target, required translations of words (see the README)."),
 }
 REPEATABLE = {
-    "--model": ("DIR", "A model or run folder (default: the newest finished run). Several translate as an ensemble."),
-    "--must": ("PHRASE", "A phrase that translations contain; | separates alternatives, * stands for any ending."),
-    "--must-not": ("PHRASE", "A phrase that no translation contains, written in the same way. Case counts."),
+    "--model": ("DIR", "A model or run folder (default: the newest finished run). Several models form an ensemble."),
+    "--must": ("PHRASE", "A phrase that every translation must contain; | separates alternatives, * is any ending."),
+    "--must-not": ("PHRASE", "A phrase that no translation may contain, in the same syntax. Case-sensitive."),
 }
 SWITCHES = {
-    "--force-decode": "Score given translations. A line is source TAB translation; its answer is the score (text), the "
-    "line and the score (tsv) or all scores (jsonl).",
+    "--force-decode": "Score given translations. An input line is source TAB translation; the output is the score "
+    "(text), the line and the score (tsv), or all scores (jsonl).",
     "--scores": "Write score TAB text. The score is the log-probability divided by length ** length penalty.",
-    "--alignments": "Write text ||| 0-0 1-2 …: pairs of a source word and a target word, counted from 0.",
+    "--alignments": "Write text ||| 0-0 1-2 …: the word alignment, as pairs source-target of word numbers from 0.",
     "--verbose": "Print model, device, precision and speed on stderr.",
 }
 
@@ -46,9 +46,9 @@ def make_translate_parser() -> Any:
     parser = make_parser("nmt.translate", text)
     add = parser.add_argument
     add("files", nargs="*", default=[], metavar="FILE", help="Files to translate; none, or -: standard input.")
-    add("--input", nargs="+", default=[], metavar="FILE", help="The same, after the files named first.")
+    add("--input", nargs="+", default=[], metavar="FILE", help="More files to translate, after the positional ones.")
     add("--format", choices=["text", "tsv", "jsonl"], default="text", help=" ".join(FORMATS.split()))
-    add("--prefix", default="", metavar="TEXT", help="Text that each translation begins with.")
+    add("--prefix", default="", metavar="TEXT", help="Text that every translation begins with.")
     for option, (metavar, text) in PATHS.items():
         add(option, default=SUPPRESS, metavar=metavar, help=text)
     for option, (metavar, text) in REPEATABLE.items():
@@ -74,7 +74,7 @@ def command(options: Any) -> int:
 
 
 def translate_files(options: Any) -> None:
-    """Open the inputs, load the model, and then open the output, so that a wrong option leaves no trace of it."""
+    """Translate all inputs. The output is opened last, so that a wrong option doesn't create or change the file."""
     from nmt.translation.jobs import make_job
     from nmt.translation.translator import Translator, find_model
 

@@ -1,6 +1,6 @@
-"""What older versions of nmt wrote, under today's names. Every file that is saved has a `format` number.
+"""Conversion of settings and model folders in older formats. Every saved file has a `format` number.
 
-Format 1 (nmt 0.1.0) had no number, and `decoding` where `search` and the facts of a model stand now.
+Format 1 had no number, and one section `decoding` instead of `search` and a model's `facts`.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ REMOVED = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of 
 
 
 def take_format(values: dict[str, Any], origin: object) -> int:
-    """Remove the format number from what a file holds, and return it. Raises ValueError if it is a newer one."""
+    """Remove the format number from the values of a file, and return it. Raises ValueError if it is too new."""
     number = values.pop("format", 1)
     newer = f"{origin} has format {number!r}, of a newer nmt: this one reads formats 1 to {FORMAT}"
     require(number in range(1, FORMAT + 1), newer)
@@ -20,10 +20,10 @@ def take_format(values: dict[str, Any], origin: object) -> int:
 
 
 def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a recipe or a run. Raises ValueError for a setting that is gone, and was used."""
+    """Convert the settings of a recipe or a run. Raises ValueError if a removed setting is in use."""
     training = dict(settings.get("training") or {})
     used = training.pop("subword_sampling", 0)
-    require(not used, f"training.subword_sampling is {used}: it was removed, for it did not pay; take nmt 0.1.0 for it")
+    require(not used, f"training.subword_sampling is {used}: it was removed, since it didn't raise BLEU; set it to 0")
     settings = settings | ({"training": training} if training else {})
     if not isinstance(settings.get("decoding"), dict):
         return settings
@@ -34,7 +34,7 @@ def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:
-    """The config.json of a model folder of format 1."""
+    """Convert the config.json of a model folder of format 1."""
     decoding = info.pop("decoding")
     search = upgrade_decoding(decoding)
     facts = {"longest_source": search.pop("split_above"), "least_confidence": decoding["least_confidence"]}

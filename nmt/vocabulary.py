@@ -1,4 +1,4 @@
-"""The ids that mean the same in every vocabulary of this toolkit, and the mark of spaces in pieces."""
+"""The special ids, the same in every vocabulary of this toolkit, and the mark of spaces in pieces."""
 
 UNK, BOS, EOS, PAD = 0, 1, 2, 3
 SPECIAL_PIECES = ("<unk>", "<s>", "</s>", "<pad>")  # by their ids

@@ -150,7 +150,7 @@ def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> No
     [
         ("[1, 2]", "holds no settings"),
         ("training: 3", "training is a section"),
-        ("training: [", "is no YAML"),
+        ("training: [", "is not valid YAML"),
         ("trainin: {max_steps: 3}", "there is no setting trainin.max_steps"),
         ("format: 9", "format 9, of a newer nmt"),
         ("training: {max_steps: x}", "training.max_steps: Expected a whole number"),

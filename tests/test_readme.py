@@ -3,9 +3,9 @@
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -71,11 +71,16 @@ def test_the_readme_shows_all_doors() -> None:
         assert door in shown
 
 
+def commands() -> Iterator[tuple[str, str]]:
+    """The commands, with what precision auto means; those that take it translate under each."""
+    for command in (command for command in COMMANDS if "-m nmt." in command and "torchrun" not in command):
+        for auto in ("fp32", "bf16", "int8") if "-m nmt.translate" in command else ("",):
+            yield command, auto
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("auto", ["fp32", "bf16", "int8"])
-@pytest.mark.parametrize("command", [c for c in COMMANDS if "-m nmt." in c and "torchrun" not in c])
+@pytest.mark.parametrize(("command", "auto"), [*commands()])
 def test_commands_run_whatever_the_precision(command: str, folder: Path, auto: str) -> None:
-    shutil.rmtree(folder / "my-corpus-more", ignore_errors=True)  # which nmt.augment made, and would not replace
     output = shell(command, folder, auto)
     if "nmt.translate" in command and "--output" not in command and ">" not in command:
         lines = 1 if "echo" in command or "pairs.tsv" in command else 2 if "jsonl" in command else 3

@@ -1,7 +1,7 @@
-"""From lists of piece ids to padded batches, and the plan of which pairs are in which batch.
+"""Batches: id sequences flow in; a plan of the batches of an epoch, and padded batches, flow out.
 
-Shapes: N pairs, B batch, S source length, T target length; padding comes last. A plan depends on the lengths, the
-budget, the seed and the epoch alone: to resume, compute it again and continue at the number of a batch.
+Shapes: N pairs, B batch, S source length, T target length; padding comes last. A plan depends only
+on the lengths, `batch_tokens`, the seed and the epoch: to resume, compute it again and continue at a batch number.
 """
 
 import hashlib
@@ -63,7 +63,7 @@ class Pairs:
 
     @property
     def longest(self) -> int:
-        """Number of pieces of the longest sentence on either side."""
+        """Number of pieces of the longest sentence of both sides, without EOS."""
         return max((int(side.lengths_N.max()) for side in (self.source, self.target) if len(side)), default=0)
 
 
@@ -139,7 +139,7 @@ class PlannedBatch:
 
 
 def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
-    """Pad the pairs `index_B` (int64)."""
+    """Make the padded batch of the pairs with these indices (B, int64), on the CPU."""
     src, src_mask = pairs.source.padded(index_B, eos=True)
     tgt_in, tgt_mask = pairs.target.padded(index_B, bos=True)
     tgt_out, _ = pairs.target.padded(index_B, eos=True)
@@ -148,7 +148,7 @@ def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
 
 def hide_pieces(batch: Batch, probability: float) -> Batch:
     """The batch with random input pieces (not EOS, BOS, padding or `tgt_out_BT`) replaced by unk: word dropout (Gal and
-    Ghahramani 2016, section 4.2), except that each occurrence of a word is chosen by itself."""
+    Ghahramani 2016, section 4.2), but sampled for each occurrence of a piece."""
 
     def hidden(ids: Tensor) -> Tensor:
         chosen = (torch.rand(ids.shape) < probability) & (ids != BOS) & (ids != EOS) & (ids != PAD)
@@ -172,7 +172,7 @@ def plan_batches(pairs: Pairs, batch_tokens: int, seed: int, epoch: int) -> Plan
 
 
 def cut(order_N: Tensor, pairs: Pairs, batch_tokens: int) -> Iterator[Tensor]:
-    """Cut a sequence of pairs into runs, each as long as `batch_tokens` allows."""
+    """Cut a sequence of pairs into batches, each as large as `batch_tokens` allows."""
     start, longest = 0, 0
     lengths_N = torch.maximum(pairs.source.lengths_N, pairs.target.lengths_N)[order_N] + 1  # with BOS or EOS
     for i, length in enumerate(lengths_N.tolist()):

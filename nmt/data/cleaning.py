@@ -1,6 +1,7 @@
 """Filters of training pairs: tidied pairs flow in; kept pairs flow out, with a ledger that counts the dropped ones.
 
-To add a filter, add a branch to `clean` that drops a pair for a cause.
+To add a filter, add a setting to `DataConfig` and a branch to `clean` that drops a pair with a cause. Two other filters
+need more than a pair: `nmt.data.prepared.drop_long` (pieces), `nmt.data.corpora.files.load_sentences` (one language).
 """
 
 from collections import Counter
@@ -48,7 +49,7 @@ class Ledger:
         return ", ".join(f"{count:,} {cause}" for cause, count in self.dropped.items())
 
     def then(self, later: "Ledger") -> "Ledger":
-        """The sum of this ledger and that of a later stage, which read the pairs that this one kept."""
+        """The sum of this ledger and the ledger of the next stage, whose input is the pairs that this stage kept."""
         assert later.read == self.kept, f"{self.kept} pairs left one stage, {later.read} reached the next"
         repaired, dropped = self.repaired + later.repaired, self.dropped + later.dropped
         return Ledger(self.read, repaired, dropped, later.first | self.first)
@@ -108,5 +109,5 @@ def clean(pairs: Sequence[Pair], config: DataConfig, held_out: Collection[str]) 
 
 def require_pairs(pairs: Sequence[Pair], ledger: Ledger) -> None:
     """Raise ValueError, with the causes, if no training pair is left."""
-    left = f"no training pair is left of {ledger.read:,}: {ledger.causes()}"
-    require(len(pairs) > 0, f"{left}; see data.max_* and data.drop_*")
+    problem = f"no training pair is left of {ledger.read:,}: {ledger.causes()}"
+    require(len(pairs) > 0, f"{problem}; see data.max_* and data.drop_*")

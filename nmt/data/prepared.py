@@ -1,8 +1,8 @@
-"""Parallel text becomes what training reads: clean pairs, a tokenizer, and a ledger of every pair.
+"""Preparation: a corpus flows in; clean pairs, a tokenizer and a ledger of dropped pairs flow out, in the run folder.
 
-A corpus flows in. Into the run folder flow `data/` (train, val and test text, a sentence a line, and `corpus.json`),
-`tokenizer/` and `ledger.json`. They are made in a draft folder, `.preparing/`, and moved into place, `data/` last: a
-folder with `data/corpus.json` is finished, and a preparation that was interrupted starts again.
+The files are `data/` (SPLIT.src and SPLIT.tgt, a sentence a line, and `corpus.json`), `tokenizer/` and `ledger.json`.
+They are made in a draft folder, `.preparing/`, and moved into place, `data/` last: a run folder with `data/corpus.json`
+is prepared completely. A preparation that was interrupted starts again.
 """
 
 import json
@@ -23,7 +23,7 @@ from nmt.files import MARKER, flush_to_disk, iterate_lines, mark, remove_ours, w
 from nmt.upgrade import FORMAT, take_format
 
 DRAFT = ".preparing"
-CREATED_FIRST = {".lock", DRAFT, "config.yaml.partial"}  # all that a run folder may hold before `is_run` knows it
+CREATED_FIRST = {".lock", DRAFT, "config.yaml.partial"}  # before `is_run` can recognise a new run
 
 
 @dataclass(kw_only=True)
@@ -35,7 +35,7 @@ class Prepared(Corpus):
 
     @classmethod
     def load(cls, folder: Path) -> "Prepared":
-        """Read a finished folder; ValueError if it isn't one."""
+        """Read a run folder; ValueError if it isn't prepared, or was changed since."""
         record = read_record(folder) or {}
         require(bool(record), f"{folder} is not prepared: run python -m nmt.prepare")
         tokenizer = Tokenizer.load(folder / "tokenizer")
@@ -59,22 +59,22 @@ def require_own_run_folder(config: Config, folder: Path) -> None:
         inside = place and (place == run or any(place.is_relative_to(run / part) for part in ("data", "tokenizer")))
         clash = f"{setting} is {path}, but the run in {folder} keeps its own data/ and tokenizer/ there"
         require(not inside, f"{clash}: give the run another name")
-    own = not folder.exists() or {path.name for path in folder.iterdir()} <= CREATED_FIRST or is_run(folder)
-    require(own, f"{folder} is not empty, and it isn't a run folder that nmt made: give the run another name")
+    usable = not folder.exists() or {path.name for path in folder.iterdir()} <= CREATED_FIRST or is_run(folder)
+    require(usable, f"{folder} is not empty, and it isn't a run folder that nmt made: give the run another name")
 
 
 def is_run(folder: Path) -> bool:
-    """Whether nmt made the run folder, as its settings, its draft or its record show."""
+    """Whether nmt made this run folder: its config.yaml, its draft or its data/corpus.json shows it."""
     settings = folder / "config.yaml"
-    ours = settings.is_file() and next(iterate_lines(settings), "").startswith("# Written by nmt")
-    return ours or (folder / DRAFT / MARKER).is_file() or read_record(folder) is not None
+    has_settings = settings.is_file() and next(iterate_lines(settings), "").startswith("# Written by nmt")
+    return has_settings or (folder / DRAFT / MARKER).is_file() or read_record(folder) is not None
 
 
 def prepare(corpus: Corpus | None, config: Config, folder: Path) -> Prepared:
     """Clean the corpus, train the tokenizer on it, and put both into the run folder, unless they are there already.
 
-    `corpus`: None to read it if it is needed. Raises ValueError if the folder is not a run's or was prepared with other
-    settings, the corpus can't be read, no pair is left of it, or the tokenizer can't be trained.
+    `corpus`: None to read it only if needed. Raises ValueError if the folder isn't a run folder or was prepared with
+    other settings, the corpus can't be read, no training pair is left, or the tokenizer can't be trained.
     """
     require_own_run_folder(config, folder)
     if record := read_record(folder):
@@ -119,7 +119,7 @@ def take_tokenizer(config: Config) -> Tokenizer:
 
 
 def drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Ledger) -> list[Pair]:
-    """The pairs with at most `most` pieces on either side; the ledger counts the others."""
+    """The pairs with at most `most` pieces on each side; the ledger counts the dropped pairs."""
     ids = encode_pairs(tokenizer, pairs)
     lengths = torch.maximum(ids.source.lengths_N, ids.target.lengths_N).tolist()
     kept = [pair for pair, length in zip(pairs, lengths, strict=True) if length <= most]
@@ -145,7 +145,7 @@ def write_draft(draft: Path, prepared: Prepared, config: Config) -> None:
 
 
 def data_settings(config: Config) -> dict[str, Any]:
-    """The settings that the prepared data depends on, as they are read back from JSON."""
+    """The settings that the prepared data depends on, with types as JSON gives them back."""
     return json.loads(json.dumps({"data": asdict(config.data), "tokenizer": asdict(config.tokenizer)}))
 
 
@@ -165,9 +165,9 @@ def move_into_place(draft: Path, folder: Path) -> None:
 
 
 def load_finished(settings: dict[str, Any], config: Config, folder: Path) -> Prepared:
-    """Read a finished folder. Raises ValueError if the settings of its preparation, `settings`, are other ones."""
+    """Read a prepared run folder. Raises ValueError if it was prepared with other settings (`settings`)."""
     before, now = flat(settings), flat(data_settings(config))
-    if "auto" in (before["data.corpus"], now["data.corpus"]):  # the folder's name says which corpus auto took
+    if "auto" in (before["data.corpus"], now["data.corpus"]):  # the name of the folder has the corpus that auto took
         before["data.corpus"] = now["data.corpus"]
     if changed := describe_changes(before, now):
         problem = f"{folder} was prepared with other settings: {changed}"

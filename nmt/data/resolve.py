@@ -1,4 +1,4 @@
-"""Which run a command line means: its settings, with the recipe of its corpus, and its name. Decided here alone."""
+"""A command line flows in; a run flows out: its settings (with the recipe of its corpus), corpus and name."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +13,11 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 
 @dataclass(frozen=True)
 class ResolvedRun:
-    """A run with a name, and a corpus that is no longer `auto`."""
+    """A run whose name is known and whose data.corpus is not `auto`."""
 
     config: Config
     corpus: Corpus | None
-    """The corpus, if it was read to decide what `auto` means; else it is read when it is needed."""
+    """The corpus, if data.corpus was `auto`: then it was read to choose one. None: not read yet."""
 
     @property
     def folder(self) -> Path:

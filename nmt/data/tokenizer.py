@@ -1,4 +1,4 @@
-"""Text to ids and back, with SentencePiece: tidied pairs flow in, a folder with one model (joint) or two flows out.
+"""SentencePiece tokenizers: trained on tidied pairs, saved in a folder; from text to ids of pieces, and back.
 
 The ids below 4 are special: unk 0, bos 1, eos 2, pad 3; encoding never adds bos, eos or pad. SentencePiece does not
 normalise, since text is tidied before (see `nmt.text.normalise`). With byte fallback, characters without a piece become
@@ -32,12 +32,12 @@ MAX_BYTES = 1 << 16  # longest training sentence; SentencePiece's default, 4,192
 
 
 class Tokenizer:
-    """The SentencePiece model of each side; with a joint model, `source` and `target` are the same object."""
+    """The SentencePiece models of both sides; a joint model is `source` and `target`, the same object."""
 
     def __init__(self, source: Any, target: Any, notes: Sequence[str] = ()) -> None:
         """`notes`: sentences for the user about how training went."""
         self.source, self.target = source, target
-        self.joint = source is target  # and so both sides have the same ids
+        self.joint = source is target  # then both sides have the same ids
         self.notes = list(notes)
         self.src_vocab_size: int = source.vocab_size()
         self.tgt_vocab_size: int = target.vocab_size()
@@ -63,17 +63,19 @@ class Tokenizer:
 
     def same_as(self, other: "Tokenizer") -> bool:
         """Whether both encode every text to the same ids."""
-        own, others = ([m.serialized_model_proto() for m in (t.source, t.target)] for t in (self, other))
-        return own == others
+        protos = [[m.serialized_model_proto() for m in (t.source, t.target)] for t in (self, other)]
+        return protos[0] == protos[1]
 
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, without bos and eos."""
         return encode(self.source, texts)
 
     def encode_target(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, without bos and eos."""
         return encode(self.target, texts)
 
     def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """The text of any ids: bos, eos and pad are skipped, unk becomes ⁇, and broken UTF-8 becomes U+FFFD."""
+        """The text of each id sequence: bos, eos and pad are skipped, unk becomes ⁇, invalid UTF-8 U+FFFD."""
         return [str(self.target.decode(list(sentence))) for sentence in ids]
 
     def decode_source(self, ids: Sequence[Sequence[int]]) -> list[str]:
@@ -87,7 +89,7 @@ class Tokenizer:
 
 
 def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> Pairs:
-    """Text pairs as ids, encoded in chunks, so that the lists of a large corpus are never all in memory."""
+    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once."""
 
     def encode_side(side: int, model: Any) -> Sequences:
         chunks = ([pair[side] for pair in pairs[start : start + chunk]] for start in range(0, len(pairs), chunk))
@@ -98,7 +100,7 @@ def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: 
 
 def encode(model: Any, texts: Sequence[str]) -> list[list[int]]:
     texts = list(texts)
-    for n in [n for n, text in enumerate(texts) if SURROGATE.search(text)]:  # join pairs, make the others U+FFFD
+    for n in [n for n, text in enumerate(texts) if SURROGATE.search(text)]:  # join surrogate pairs; lone ones: U+FFFD
         texts[n] = texts[n].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     marked = [n for n, text in enumerate(texts) if SPACE in text]
     for n in marked:
@@ -114,7 +116,7 @@ def byte_ids(model: Any, character: str) -> list[int]:
 
 
 def respell(ids: list[int], old: list[int], new: list[int]) -> list[int]:
-    """Replace each run `old` by `new`, which is as long; without byte fallback both are unk, and nothing changes."""
+    """Replace each run `old` by `new`, of equal length. Without byte fallback both are unk: nothing changes."""
     ids = list(ids)
     for start in range(len(ids) - len(old) + 1):
         if ids[start : start + len(old)] == old:
@@ -178,7 +180,7 @@ def train_model(texts: Iterable[str], config: TokenizerConfig, languages: str, n
 
 
 def supported_size(message: str, size: int, languages: str) -> int:
-    """The vocabulary size that SentencePiece's error message asks for; ValueError if it is another error."""
+    """The vocabulary size that an error message of SentencePiece suggests; ValueError if it suggests none."""
     if too_small := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         least = f"the characters of the text in {languages} need at least {too_small[1]}"
         raise ValueError(f"tokenizer.vocab_size is {size}: {least}; raise it, or lower tokenizer.character_coverage")

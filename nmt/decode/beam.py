@@ -1,6 +1,6 @@
 """Greedy and beam search: a model and source ids in; for each sentence its best hypotheses out, as ids with scores.
 
-Shapes: B sentences, N of them still in the batch, K beam size (1 at the first step, where all hypotheses are alike),
+Shapes: B sentences, N of them still in the batch, K beam size (1 at the first step: one hypothesis),
 F hypotheses returned (n_best), S source length, T target length, V target vocabulary, X blocks of Y = 64 pieces.
 
 A beam has K slots. Each step continues every live hypothesis by every piece and keeps the best continuations, one for

@@ -1,7 +1,4 @@
-"""Hypotheses, constraints and the rules of length, for beam search and sampling.
-
-Shapes: N sentences, W rows of each, S source length, V target vocabulary.
-"""
+"""Hypotheses, compiled constraints, length normalisation and length limits, for all kinds of search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

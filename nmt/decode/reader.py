@@ -21,7 +21,7 @@ import numpy as np
 from nmt.decode.surfaces import FINISHED, LETTER, OTHER, SPACE, Ints, Surfaces, missing_bytes, read_byte
 from nmt.text.scripts import Phrase, is_letter
 
-DEAD = 0  # the state that no text leaves
+DEAD = 0  # the error state: no text leads out of it
 UNKNOWN = -1  # in `Reader.table`: a transition that isn't computed yet
 
 

@@ -21,7 +21,7 @@ from nmt.model.linear import apply
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
-    """LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019) over the model width."""
+    """LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019) over the model width; add a norm here."""
     if config.norm == "rms":
         return nn.RMSNorm(config.d_model, eps=1e-6)
     return nn.LayerNorm(config.d_model, bias=config.bias)

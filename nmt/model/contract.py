@@ -1,6 +1,6 @@
 """The methods of every model. Code outside `nmt.model` uses these, and no attribute of a particular family of models.
 
-Shapes: B batch, S source length, T target length, M model width, V target vocabulary, L pieces of a smaller one; in
+Shapes: B batch, S source length, T target length, M model width, V target vocabulary, L size of a restricted one; in
 decoding N sentences, W rows (hypotheses) of each, R rows (N × W); elsewhere N real target positions of a batch.
 """
 

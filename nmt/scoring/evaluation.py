@@ -1,4 +1,4 @@
-"""How good a model is on a test set: sources and references in, translations and their scores out."""
+"""Evaluation: a model, sources and references flow in; translations and their scores flow out."""
 
 import json
 import time
@@ -27,7 +27,7 @@ class Evaluation:
 
 
 def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) -> dict[str, list[list[str]]]:
-    """By name, the sources and the references of the test set in these files, or else of the model folder's run."""
+    """The test set in these files, or else those of the run of a model folder: [sources, *references] by name."""
     hint = "give both, or neither for a run's own test sets"
     require((source is not None) == bool(references), f"--source and --reference belong together: {hint}")
     own = sorted((folder.parent / "data").glob("test*.src"))
@@ -48,7 +48,7 @@ def evaluate(
     metrics: Sequence[Metric] = ("bleu", "chrf"),
     search: SearchConfig | None = None,
 ) -> Evaluation:
-    """Translate and score as many sources as references, with the model's own search settings or others."""
+    """Translate and score a test set; `search`: None for the model's own settings. Raises ValueError as `score`."""
     started = time.perf_counter()
     translations = translator.translate(sources, search)
     seconds = time.perf_counter() - started

@@ -1,7 +1,8 @@
-"""Corpus scores: translations and references in; BLEU, chrF and TER out, each with the signature to repeat it by.
+"""Corpus scores: translations and references flow in; BLEU, chrF and TER flow out, with sacreBLEU signatures.
 
 All are sacreBLEU's (Post 2018): detokenised, cased; BLEU (Papineni et al. 2002) with the 13a tokenisation, chrF2
-(Popović 2015), TER (Snover et al. 2006). Never scores of pieces or of lower-cased text.
+(Popović 2015), TER (Snover et al. 2006). To add a metric, extend `Metric` and `score`, and add an option like --ter to
+`nmt.evaluate`.
 """
 
 from collections.abc import Sequence

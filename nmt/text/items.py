@@ -1,4 +1,4 @@
-"""Items are the parts of a text that a translation must keep: how to find them, and to compare those of two texts.
+"""Items: parts of a text that a translation must keep. A text flows in, its items flow out; two texts are compared.
 
 An item has one of these kinds. Where several kinds match at one place, the first in this list is taken:
 
@@ -90,8 +90,8 @@ class Item:
 
     @property
     def canonical(self) -> str:
-        """What a translation must have in common with its source: the text, but variation selectors of emoji are left
-        out, and numbers are written in one way, by `canonical_number`."""
+        """The form that source and translation must share: the text, without variation selectors of emoji, and with
+        numbers in the form of `canonical_number`."""
         if self.kind == "number":
             return canonical_number(self.text)
         return self.text.replace("\ufe0e", "").replace("\ufe0f", "") if self.kind == "emoji" else self.text

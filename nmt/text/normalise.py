@@ -1,4 +1,4 @@
-"""Normalisation of every line that is read, in training and at translation alike.
+"""Normalisation of every line that is read, the same in training and in translation.
 
 The rules of `tidy`, in order:
 

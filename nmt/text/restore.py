@@ -1,6 +1,6 @@
 """Items (URLs, tags, placeholders …) are removed from a line before translation, and put back into the translation.
 
-For models that were trained without items, of which a single item may spoil the whole translation. Numbers stay, since
+For models that were trained without items: there a single item can spoil the whole translation. Numbers stay, since
 words agree with them. The word alignment says where an item goes: a pair of tags around the translation of the words
 between them; an item that touches the next word before its translation; any other after that of the previous word.
 """

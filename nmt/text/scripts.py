@@ -64,9 +64,8 @@ class Phrase:
     def parse(cls, written: str, any_case: bool = False) -> "Phrase":
         """Raises ValueError if nothing is left to search for, or the phrase has a lone surrogate."""
         text, core = phrase_text(written), written.strip()
-        require(
-            text != "", f"the phrase {written!r} is empty: write a character other than blanks and the * at its ends"
-        )
+        problem = f"the phrase {written!r} is empty: write a character other than blanks and the * at its ends"
+        require(text != "", problem)
         surrogate = any("\ud800" <= character <= "\udfff" for character in text)
         require(not surrogate, f"the phrase {written!r} has half a surrogate pair, which is no text")
         left = not core.startswith("*") and is_letter(text[0])

@@ -23,7 +23,7 @@ Flag = Literal[
 LOOP_WORDS, LOOP_CHARACTERS = 8, 20  # longest phrases that are searched for repetitions
 LENGTH_FACTOR, LENGTH_ALLOWANCE = 2.0, 20  # one text may be twice as long, and 20 more: "Ja" / "Yes, that's right"
 WIDE_CHARACTER = 2.5  # letters that an East Asian character is worth: Han 3 to 4, kana and Hangul 2
-COPIED_WORDS = 4  # fewer words than this may be the same in both languages
+COPIED_WORDS = 4  # a copy of fewer words is not flagged: it may be correct
 LETTERS_OF_WORD = 2  # count as a word in scripts without spaces; a name seldom has more than three such words
 
 WIDE = re.compile(f"[{EAST_ASIAN}]")

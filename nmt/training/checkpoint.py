@@ -1,4 +1,4 @@
-"""Checkpoints: the whole state of a training run in a folder, written so that it is either complete or absent.
+"""Checkpoints: the whole state of a training run, as a folder that is written atomically.
 
 `checkpoints/step-00002000/` holds model.safetensors, ema.safetensors (if the run keeps a moving average),
 optimizer.safetensors (its state), state.json and SHA256SUMS. The files don't depend on the number of processes or on
@@ -25,7 +25,7 @@ from nmt.upgrade import FORMAT, take_format
 
 @dataclass
 class Progress:
-    """Where a run stands: all that a checkpoint holds besides tensors."""
+    """The progress of a run: the contents of a checkpoint besides tensors."""
 
     step: int = 0
     """Optimizer steps taken."""
@@ -38,7 +38,7 @@ class Progress:
     best_value: float | None = None
     """The best value of training.best_metric so far, as `signed` gives it."""
     bad_validations: int = 0
-    """Validations since the best."""
+    """Number of validations since the best one."""
     validated: dict[str, float] = field(default_factory=dict)
     """The value of training.best_metric at each validated step, as `signed` gives it."""
     batch_tokens: int = 0
@@ -57,7 +57,7 @@ class Progress:
 
 
 def signed(metric: str, value: float) -> float:
-    """The value of a metric with the sign that makes larger better, as `Progress` holds it; and back again."""
+    """A metric's value, negated unless higher is better: as `Progress` stores it. Its own inverse."""
     return value if metric in ("bleu", "chrf") else -value
 
 
@@ -121,7 +121,7 @@ def newest_checkpoint(folder: Path) -> Path | None:
 
     Raises:
         ValueError: all checkpoints are damaged.
-        OSError: a checkpoint can't be read, so nobody knows whether it is damaged.
+        OSError: a checkpoint can't be read, so it is unknown whether it is damaged.
     """
     for checkpoint in reversed(list_checkpoints(folder)):
         damage = find_damage(checkpoint)
@@ -137,7 +137,7 @@ def newest_checkpoint(folder: Path) -> Path | None:
 
 
 def find_damage(checkpoint: Path) -> str:
-    """What is wrong with a checkpoint's files, as a sentence for the user; empty if nothing is wrong."""
+    """The damage to the files of a checkpoint, as a sentence for the user; empty if they are undamaged."""
     try:
         check_sums(checkpoint, "model.safetensors", "optimizer.safetensors", "state.json")
     except (FileNotFoundError, ValueError) as error:
@@ -151,8 +151,8 @@ def load_checkpoint(
     """Restore the state of a run. Raises ValueError if the checkpoint doesn't fit the model."""
     for module, file in ((model, "model.safetensors"), (ema, "ema.safetensors")):
         if module:
-            own, tensors = dict(module.named_parameters()), read_tensors(checkpoint / file)
-            sharded = {name: distribute_like(tensor, own.get(name)) for name, tensor in tensors.items()}
+            current, tensors = dict(module.named_parameters()), read_tensors(checkpoint / file)
+            sharded = {name: distribute_like(tensor, current.get(name)) for name, tensor in tensors.items()}
             set_weights(module, sharded, checkpoint)
     parameters = dict(model.named_parameters())
     for name, tensor in read_tensors(checkpoint / "optimizer.safetensors").items():

@@ -1,4 +1,4 @@
-"""The model folder at the end of a run: the chosen weights, and what the search needs to know about the corpus."""
+"""The end of training: the chosen weights flow in; a model folder flows out, with shortlist and `Facts`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ from nmt.training.data import TrainingData
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
 from nmt.translation.translator import Translator
 
-# The threshold of confidence: at most so many validation sentences are translated; this share of them is below it.
+# Threshold of confidence: at most so many validation sentences are translated; this fraction of them is below it.
 CONFIDENCE_SENTENCES, UNSURE_SHARE = 1000, 1 / 200
 
 
 def write_model(
     folder: Path, weights: Mapping[str, Tensor], data: TrainingData, config: Config, corpus: str, device: torch.device
 ) -> None:
-    """`corpus`: its name; `device`: where validation sentences are translated, for the threshold of confidence."""
+    """Write the model folder. `corpus`: its name; `device`: for translating the sentences of `least_confidence`."""
     tokenizer, pairs = data.tokenizer, data.train
     model = build_model(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     set_weights(model, weights, folder)
@@ -44,14 +44,14 @@ def card(info: ModelInfo, parameters: int, pairs: int) -> str:
     return (
         f"# {info.source} → {info.target}, trained on {info.corpus}\n\n"
         f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} sentence pairs of "
-        f"{info.corpus}. It translates single sentences of text like that.\n\n"
+        f"{info.corpus}. It translates single sentences of similar text.\n\n"
         f"    python -m nmt.translate --model FOLDER < input.{info.source}\n\n"
-        f"It has learned from that corpus alone: check the corpus's terms before you share it or rely on it.\n"
+        f"It was trained on that corpus only: check the terms of the corpus before you share the model.\n"
     )
 
 
 def least_confidence(translator: Translator, sources: Sequence[str]) -> float:
-    """The confidence that UNSURE_SHARE of the translations are below."""
+    """The confidence that a fraction UNSURE_SHARE of the translations is below, rounded down to 4 digits."""
     confidences = sorted(best.confidence for best, *_ in translator.translate_n_best(sources))
     lowest = confidences[int(len(confidences) * UNSURE_SHARE)]
     return math.floor(lowest * 9999) / 10_000  # below 1 even if all are sure

@@ -2,11 +2,11 @@
 
     torchrun --nproc-per-node 4 -m nmt.train --training.accumulate 4
 
-An optimizer step has `training.accumulate` batches, whatever the number of processes: each process takes its share of
-them, and the gradients are summed over all processes. So more processes make a run faster, and it learns the same. By
+An optimizer step has `training.accumulate` batches for any number of processes: each process takes its share of them,
+and the gradients are summed over all processes. So more processes make a run faster and don't change its result. By
 default every process holds the whole model (DDP, Li et al. 2020); with `training.shard`, parameters, gradients and
 optimizer state are sharded (FSDP2, after Zhao et al. 2023). Without torchrun there is one process, and the functions
-here return what they are given.
+here return their input.
 """
 
 import contextlib
@@ -199,8 +199,8 @@ def process_group(device: str) -> Iterator[Processes]:
         if not PEER_LOST.search(str(error)):
             raise
         raise ValueError(
-            f"process {rank} of {size} stops because another process has ended: torchrun's report names the first that "
-            f"failed, whose own message says why ({str(error).splitlines()[0]})"
+            f"process {rank} of {size} stops because another process has ended: torchrun's report names "
+            f"the process that failed first; its own message has the cause ({str(error).splitlines()[0]})"
         ) from error
     except KeyboardInterrupt:  # all processes stop together
         dist.destroy_process_group()

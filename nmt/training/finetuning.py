@@ -1,4 +1,4 @@
-"""Fine-tuning: training that starts from the weights of a trained model, some of which may be frozen."""
+"""Fine-tuning: a new model starts from the weights of a trained model; parts of it may be frozen."""
 
 from collections.abc import Collection
 from dataclasses import asdict
@@ -26,7 +26,7 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     settings, old_settings = asdict(model.config), asdict(info.model)
     names = [name for name in settings if settings[name] != old_settings[name] and "dropout" not in name]
     different = "; ".join(f"model.{name} is {settings[name]!r}, there {old_settings[name]!r}" for name in names)
-    require(not names, f"the model in {folder} was trained with other settings, take the same: {different}")
+    require(not names, f"the model in {folder} was trained with other settings, use these: {different}")
     vocabularies, old = model.vocabularies(), dict(old_model.named_parameters())
     source_rows = shared_rows(tokenizer.source, old_tokenizer.source)
     target_rows = shared_rows(tokenizer.target, old_tokenizer.target)
@@ -43,7 +43,7 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
 
 
 def shared_rows(new: Any, old: Any) -> tuple[Tensor, Tensor]:
-    """The ids (int64) of the pieces that two SentencePiece models share: their ids in the new and in the old one."""
+    """The ids (int64) of the pieces that two SentencePiece models share: in the new model, and in the old model."""
     old_ids = {old.id_to_piece(i): i for i in range(old.vocab_size())}
     shared = [(i, old_ids[piece]) for i in range(new.vocab_size()) if (piece := new.id_to_piece(i)) in old_ids]
     rows = torch.tensor(shared, dtype=torch.int64).view(-1, 2)

@@ -1,4 +1,4 @@
-"""The training loop: batches in, a better model out. It validates, saves checkpoints, and can stop at any step."""
+"""The training loop: batches flow in; weights, checkpoints and records flow out. It can stop after any step."""
 
 import contextlib
 import copy
@@ -38,8 +38,8 @@ TrainedBatch = tuple[PlannedBatch, Batch, Loss]
 
 
 def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Processes = SINGLE_PROCESS) -> "Trainer":
-    """A trainer that resumes from the newest undamaged checkpoint in the run folder; without one, it starts with a new
-    model, or with the weights in `training.start_from`. `training.seed` determines all random numbers.
+    """Make a trainer that resumes from the newest undamaged checkpoint in the run folder. Without a checkpoint, it
+    starts with random weights, or with those in `training.start_from`. `training.seed` determines all random numbers.
     """
     training = config.training
     check_settings(config, data, processes)
@@ -69,7 +69,7 @@ def check_settings(config: Config, data: TrainingData, processes: Processes) -> 
     """Raise ValueError if a process would have no batch, or if a sentence is too long for learned positions, which
     validation would notice only hours later."""
     n, size, model = config.training.accumulate, processes.size, config.model
-    advice = "set it yourself, since it changes what a step learns from"
+    advice = "raise it (the batch of a step then gets larger)"
     require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step; {advice}")
     multiple = not config.training.shard or n % size == 0
     require(multiple, f"training.accumulate is {n}: with training.shard it must be a multiple of {size}, the processes")
@@ -87,7 +87,7 @@ def usable_cores() -> int:
 
 
 def choose_batch_tokens(learner: Learner, pairs: Pairs, checkpoint: Path | None, processes: Processes) -> int:
-    """The number for `training.batch_tokens: auto`: the checkpoint's, or else the one that measurements find best."""
+    """The number for `training.batch_tokens: auto`: from the checkpoint, or else by `find_batch_tokens`."""
     if checkpoint:
         return Progress.load(checkpoint).batch_tokens
     best = processes.broadcast(find_batch_tokens(learner, pairs, processes.local_size) if processes.is_main else 0)
@@ -131,7 +131,7 @@ class Trainer:
         """
         batches, window, started = self.batches(), Window(), time.perf_counter() - self.progress.seconds
         with self.catching_signals():
-            if self.validation_is_due():  # it failed or was cut off before the run was resumed
+            if self.validation_is_due():  # it was not completed before the run was resumed
                 self.validate(monitor)
             while not self.finished():
                 stopping = self.processes.all_reduce_any(lambda: self.interrupted)
@@ -143,13 +143,13 @@ class Trainer:
                     self.log(window, monitor)
                     if due:
                         self.validate_and_save(monitor)
-                    window = Window()  # after the validation, whose seconds don't count
+                    window = Window()  # started after the validation, so that its time doesn't count
                 if stopping():  # in all processes after the same step
                     self.save()
                     raise KeyboardInterrupt(f"Stopped after step {self.progress.step:,}; all is saved for --resume.")
 
     def finished(self) -> bool:
-        """Whether the run has all its steps, has run out of patience, or has reached `training.stop_at`."""
+        """Whether max_steps, `training.patience` or `training.stop_at` ends the run now."""
         patience, stop_at, best = self.config.patience, self.config.stop_at, self.progress.best_value
         reached = best is not None and stop_at > 0 and best >= signed(self.config.best_metric, stop_at)
         return self.progress.step >= self.config.max_steps or 0 < patience <= self.progress.bad_validations or reached
@@ -166,13 +166,13 @@ class Trainer:
             self.validate(monitor)
         except Exception:
             if self.processes.size == 1:  # saving needs all processes, and only this one may have failed
-                with contextlib.suppress(OSError):  # the user should read why the validation failed
+                with contextlib.suppress(OSError):  # the user must see the error of the validation instead
                     self.save()
             raise
         self.save()
 
     def batches(self) -> Iterator[PlannedBatch]:
-        """Endless batches, from the epoch and batch in `progress` on; both are advanced."""
+        """Endless batches, from the epoch and batch in `progress`, which are updated for each batch."""
         pairs, progress = self.data.train, self.progress
         while True:
             plan = plan_batches(pairs, int(self.config.batch_tokens), self.config.seed, progress.epoch)
@@ -245,10 +245,10 @@ class Trainer:
         return Loss(loss.smoothed.detach(), loss.nll)
 
     def explain_not_finite(self, group: list[PlannedBatch], trained: list[TrainedBatch]) -> str:
-        """The message for a gradient that is not finite: it names the batches whose loss is not finite, or else all."""
+        """The message for a gradient that is not finite: it names the batches with such a loss, or else all batches."""
         names = [str(planned) for planned, _, loss in trained if not math.isfinite(float(loss.smoothed))]
-        guilty = [name for names in self.processes.all_gather(names) for name in names]
-        what, batches = "loss" if guilty else "gradient", "; ".join(guilty or map(str, group))
+        not_finite = [name for names in self.processes.all_gather(names) for name in names]
+        what, batches = "loss" if not_finite else "gradient", "; ".join(not_finite or map(str, group))
         advice = "Look at those lines, or resume from the last checkpoint with a lower training.learning_rate"
         return f"the {what} is not finite at step {self.progress.step + 1}, of {batches}. No step was taken. {advice}"
 

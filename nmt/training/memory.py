@@ -1,4 +1,4 @@
-"""Batch sizes and memory: the fastest size that fits in memory, and whether an error means that memory ran out."""
+"""Batch size and memory: the search for the fastest batch size that fits, and the detection of out-of-memory errors."""
 
 import resource
 import time
@@ -96,5 +96,5 @@ def memory_available(information: Path = Path("/proc/meminfo"), group: Path = Pa
 
 
 def read_table(file: Path) -> dict[str, int]:
-    """The numbers in a file of the system, by the name before each."""
+    """The numbers in a file of lines NAME NUMBER …, by name."""
     return {name: int(number) for name, number, *_ in map(str.split, file.read_text().splitlines())}

@@ -1,4 +1,4 @@
-"""Records of a run: metrics.jsonl, TensorBoard event files, and a progress bar or lines for the user."""
+"""Records of a run: figures flow in; metrics.jsonl, TensorBoard files, and a progress bar or lines flow out."""
 
 import contextlib
 import json
@@ -51,7 +51,7 @@ class Window:
         self.waited += time.perf_counter() - started
 
     def figures(self, processes: Processes) -> dict[str, float]:
-        """The windows of all processes together, as TensorBoard scalars."""
+        """The figures of all processes together, by TensorBoard tag; losses are per target token, in nats."""
         seconds = time.perf_counter() - self.started
         names = ("loss", "nll", "target_tokens", "source_tokens", "positions", "sentences", "waited")
         sums = processes.all_reduce_sum([getattr(self, name) for name in names])

@@ -37,12 +37,12 @@ def make_optimizer(model: Model, config: TrainingConfig, bf16: bool = False) -> 
     Frozen parameters are left out; without any matrix, Muon is replaced by AdamW. `bf16`: Muon multiplies in bfloat16.
     """
     embeddings = set(map(id, model.embeddings()))
-    learned = [p for p in model.parameters() if p.requires_grad]
-    matrices = [p for p in learned if p.dim() > 1 and id(p) not in embeddings]
-    others = {"params": [p for p in learned if p.dim() <= 1 or id(p) in embeddings], "weight_decay": 0.0}
+    trainable = [p for p in model.parameters() if p.requires_grad]
+    matrices = [p for p in trainable if p.dim() > 1 and id(p) not in embeddings]
+    vectors = {"params": [p for p in trainable if p.dim() <= 1 or id(p) in embeddings], "weight_decay": 0.0}
     muon = config.optimizer == "muon"
     adamw = AdamW(
-        [others] if muon else [{"params": matrices, "weight_decay": config.weight_decay}, others],
+        [vectors] if muon else [{"params": matrices, "weight_decay": config.weight_decay}, vectors],
         lr=config.learning_rate,
         betas=(config.beta1, config.beta2),
         eps=config.epsilon,
@@ -107,7 +107,7 @@ def orthogonal(matrices_NRC: Tensor) -> Tensor:
 def update_average(average: nn.Module, model: nn.Module, decay: float, step: int) -> None:
     """Update an exponential moving average of a model's weights after step 1, 2, … (Polyak and Juditsky 1992).
 
-    The decay rises with step t, (1 + t) / (10 + t), up to `decay`: early weights are soon forgotten. PyTorch's
+    The decay rises with step t, (1 + t) / (10 + t), up to `decay`: early weights soon have little influence. PyTorch's
     AveragedModel can't be used: it copies buffers, and fails when the model has enlarged its table of positions.
     """
     decay = min(decay, (1 + step) / (10 + step))

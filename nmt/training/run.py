@@ -1,7 +1,7 @@
-"""A run: its folder, and the stages that fill it, from the corpus to the report.
+"""A run: settings and a corpus flow in; a run folder flows out, filled by the stages prepare, train and evaluate.
 
-Each stage leaves its result in the folder, so that an interrupted run continues where it stopped. If torchrun starts
-several processes (see `nmt.training.distributed`), all of them train, and rank 0 does everything else.
+Each stage leaves its result in the folder (the README lists the files), so an interrupted run continues where it
+stopped. Rank 0 does all stages; the other processes of torchrun only train (see `nmt.training.distributed`).
 """
 
 import contextlib
@@ -39,13 +39,13 @@ EXAMPLES = 5  # sentences of each test set that are shown at the end
 
 
 def carry_out(parser: Any, given: Any, *, resume: bool) -> None:
-    """Do the run that a command line describes; finished stages are not repeated.
+    """Do the run of a command line; finished stages are not repeated.
 
     `given`: the command line, parsed without defaults by `parser`; `resume`: continue a run that was stopped.
     """
     with process_group(given.get("training.device", "auto")) as processes:
         resolved = resolve(parser, given) if processes.is_main else None
-        # Rank 0 decides for all: a corpus may be readable for one process and not for another.
+        # Rank 0 decides: other processes may not be able to read the same corpus.
         settings = processes.broadcast(asdict(resolved.config) if resolved else {}, group=processes.preparing)
         config = make_config(parser, parser.parse_object(settings, defaults=False))
         Run(config, resolved.corpus if resolved else None, processes).carry_out(resume)
@@ -95,14 +95,14 @@ class Run:
             self.print_report()
 
     def open_folder(self, resume: bool) -> None:
-        """Write config.yaml; a run with checkpoints must be resumed with the settings that it was started with.
+        """Write config.yaml. A run with checkpoints needs its old settings, except those marked MAY_CHANGE.
 
-        A run without checkpoints holds only prepared data, whose settings `prepare` compares.
+        A run without checkpoints has only prepared data: `prepare` compares the settings of these.
         """
         file, checkpoints = self.folder / "config.yaml", self.folder / "checkpoints"
         trained = (*checkpoints.glob("step-????????"), *checkpoints.glob("step-*.damaged"), *self.folder.glob("model"))
         if file.exists() and trained:
-            require(resume, f"{self.folder} is not finished: --resume goes on with it, --name NAME starts another run")
+            require(resume, f"{self.folder} is not finished: --resume goes on with it, --name NAME starts a new run")
             changed = describe_changes(fixed_settings(load_config(file)), fixed_settings(self.config))
             advice = "Take the old settings to resume it, or --name NAME for a new run"
             require(not changed, f"{self.folder} was started with other settings: {changed}. {advice}")
@@ -117,7 +117,7 @@ class Run:
         finally:
             seconds = self.seconds()
             seconds[stage] = round(seconds.get(stage, 0.0) + time.perf_counter() - started, 1)
-            with contextlib.suppress(OSError):  # the user should read why the stage failed
+            with contextlib.suppress(OSError):  # the user must see the error of the stage instead
                 write_json(self.seconds_file, seconds)
 
     def seconds(self) -> dict[str, float]:
@@ -145,7 +145,7 @@ class Run:
             write_model(self.folder / "model", weights, data, config, prepared.name, trainer.numerics.device)
 
     def evaluate(self, prepared: Prepared) -> None:
-        """Translate the test sets with the model folder as users load it, and write report.json."""
+        """Translate the test sets with the model folder, loaded as users do (in fp32), and write report.json."""
         started = time.perf_counter()
         translator = Translator.load(self.folder / "model", self.config.training.device, precision="fp32")
         tests = {name: self.evaluate_test_set(translator, name, pairs) for name, pairs in prepared.tests.items()}

@@ -1,4 +1,4 @@
-"""Which checkpoints are kept, and which weights a run ends with: the best, or an average that validates better."""
+"""Selection: checkpoints flow in; the ones to keep, and the final weights (the best, or a better average), flow out."""
 
 import math
 import shutil
@@ -53,7 +53,7 @@ def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
 
 
 def choose_weights(folder: Path, progress: Progress, validator: Validator) -> dict[str, Tensor]:
-    """The weights for the model folder, from the checkpoints in `folder`; may overwrite the validator's weights."""
+    """The final weights, from the checkpoints in `folder`, by name. May overwrite the weights of the validator."""
     config, processes = validator.config, validator.processes
     undamaged = [str(c) for c in list_checkpoints(folder) if not find_damage(c)] if processes.is_main else []
     kept = list(map(Path, processes.broadcast(undamaged)))
@@ -61,8 +61,8 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator) -> di
         return gather(validator.model.named_parameters())
     best = max(kept, key=lambda c: (step_of(c) == progress.best_step, value_at(progress, step_of(c)), c))
     if progress.best_step and step_of(best) != progress.best_step:
-        lost = f"The best checkpoint, of step {progress.best_step:,}, is damaged or missing"
-        say(f"{lost}: the best of the others, of step {step_of(best):,}, is used.")
+        problem = f"The best checkpoint, of step {progress.best_step:,}, is damaged or missing"
+        say(f"{problem}: the best of the rest, of step {step_of(best):,}, is used.")
     averaged = choose_average(kept, progress, config)
     if len(averaged) < 2:
         return validated_weights(best)

@@ -1,4 +1,4 @@
-"""Validation of a model in training: loss, BLEU and chrF on the validation pairs, and samples for TensorBoard."""
+"""Validation: a model in training flows in; loss, BLEU, chrF and samples for TensorBoard flow out."""
 
 import math
 
@@ -19,7 +19,7 @@ from nmt.translation.translator import Translator
 
 # Validation sentences shown in TensorBoard, and how many of them have a picture of their attention.
 SAMPLES, PICTURES = 8, 3
-# Positions in a batch of the validation loss, unless a sentence is longer; without gradients they take little memory.
+# Positions of a batch for the validation loss (more only for a longer sentence).
 BATCH_TOKENS = 4096
 
 

@@ -5,8 +5,8 @@ A forward model translates the training sources, and each source with its transl
 al. 2016). Both at once, by models of one size, is data diversification (Nguyen et al. 2020). Text in one language alone
 can be translated too. Validation and test text stays as it is.
 
-Translations are kept in a work folder beside the output, in files named by the hash of all that they depend on, until
-the output is whole: so an interrupted command can go on where it was.
+An interrupted command can be repeated and continues. Until the output is complete, translations are kept in a work
+folder beside it, in files named by a hash of the model, the settings and the text.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ CHUNK = 4096
 
 @dataclass(frozen=True)
 class Model:
-    """A model folder with its direction and search settings, and its name in what the user is told."""
+    """A model folder with its direction and search settings; `name` is used in messages."""
 
     name: str
     folder: Path
@@ -45,12 +45,12 @@ def require_languages(folder: Path, config: DataConfig, backward: bool) -> None:
     """Raise ValueError unless a model folder translates in this direction."""
     info, _ = read_info(folder / "config.json")
     wanted = (config.source, config.target)[:: -1 if backward else 1]
-    its = f"{folder} translates from {info.source} to {info.target}"
-    require((info.source, info.target) == wanted, f"{its}, not from {wanted[0]} to {wanted[1]}")
+    actual = f"{folder} translates from {info.source} to {info.target}"
+    require((info.source, info.target) == wanted, f"{actual}, not from {wanted[0]} to {wanted[1]}")
 
 
 def augment(config: DataConfig, models: list[Model], more: dict[bool, list[Path]], output: Path) -> dict[str, Ledger]:
-    """Write a corpus folder with the pairs of another corpus and those that models make of it.
+    """Write a corpus folder with the pairs of a corpus and the pairs that models make from it.
 
     Args:
         config: the corpus.
@@ -75,7 +75,7 @@ def augment(config: DataConfig, models: list[Model], more: dict[bool, list[Path]
             ledgers[f"more {'target' if backward else 'source'} {number}"] = ledger
             extra[backward] += lines
     work = output.with_name(f"{output.name}.translating")
-    require(not work.exists() or (work / MARKER).is_file(), f"{work} is in the way: delete it, or move it elsewhere")
+    require(not work.exists() or (work / MARKER).is_file(), f"{work} exists, and nmt didn't make it: delete or move it")
     mark(work)
     with locked(work):
         require_new(output)  # another process may just have made it
@@ -126,7 +126,7 @@ def translate(model: Model, lines: Sequence[str], work: Path) -> list[str]:
 
 def fingerprint(model: Model, lines: Sequence[str]) -> str:
     """A hash of all that translations depend on: the model, the settings and the text."""
-    settings = asdict(model.search) | {"batch_size": 0}  # which may have to be lowered, and changes rounding at most
+    settings = asdict(model.search) | {"batch_size": 0}  # may change between attempts: it changes only rounding
     all_settings = repr((sha256(model.folder / SUMS), model.translator.precision, sorted(settings.items())))
     return hashlib.sha256("\n".join([all_settings, *lines]).encode()).hexdigest()[:32]
 

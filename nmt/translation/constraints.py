@@ -1,4 +1,4 @@
-"""Constraints compiled for a search: phrases flow in; ids of a prefix, and an automaton over pieces, flow out."""
+"""Compilation of constraints: texts flow in; prefix ids and an automaton over pieces flow out, for beam search."""
 
 from functools import cached_property
 
@@ -12,12 +12,12 @@ from nmt.text.normalise import tidy
 from nmt.translation.request import Constraints
 from nmt.vocabulary import UNK
 
-# Most pieces that constraints may need: all outputs of a batch get longer by as many.
+# Maximum number of pieces for the constraints of a sentence: its length limit rises by this number.
 MAX_PIECES = 500
 
 
 class ConstraintCompiler:
-    """Compiles the constraints of translations into one vocabulary."""
+    """Compiles constraints for the target vocabulary of a tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer, max_positions: int | None) -> None:
         self.tokenizer, self.max_positions = tokenizer, max_positions
@@ -30,7 +30,7 @@ class ConstraintCompiler:
         """Compile the constraints of a source of `n_source` pieces; ValueError, for the user, if they can't be met."""
         require(not search.samples, "prefixes and phrases need beam search: they don't go with search.samples")
         prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
-        require(UNK not in prefix, "the prefix has characters that no pieces of the vocabulary spell")
+        require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
         phrases = self.automaton(constraints)
         compiled = CompiledConstraints(prefix, phrases)
         n = compiled.n_pieces
@@ -39,7 +39,7 @@ class ConstraintCompiler:
             state = phrases.start
             for piece in prefix:
                 state = int(phrases.row(state)[piece])
-                require(state >= 0, "the prefix contains, or leads to, what must_not forbids")
+                require(state >= 0, "the prefix contains a phrase of must_not, or allows no end without one")
         longest_output(n_source, search, self.max_positions, compiled)
         return compiled
 

@@ -22,9 +22,9 @@ MAX_SCORED = 4000
 
 
 class ForcedScorer:
-    """Scores pairs of a source and a given translation, by the mean probabilities of some models.
+    """Scores pairs of a source and a given translation, by the mean of the models' probabilities.
 
-    Of the settings, `search`, length penalty and batch size are used.
+    Of `search`, only length_penalty, length_norm and batch_size are used.
     """
 
     def __init__(self, models: Sequence[Model], tokenizer: Tokenizer, search: SearchConfig) -> None:

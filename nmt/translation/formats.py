@@ -1,7 +1,7 @@
 """Formats of input and output lines: plain text, columns, and JSON objects.
 
-Whatever a line holds, it is answered by one line (by up to N lines with n-best). A new format needs a subclass of
-`Format`, and its name in `nmt.translation.jobs.make_job`.
+Every input line gives one output line (with n-best, up to N). To add a format: a subclass of `Format`, its name in
+`nmt.translation.jobs.make_job` and in the choices of --format in `nmt.translate`.
 """
 
 import json
@@ -21,17 +21,17 @@ class Record:
     """An input line."""
 
     requests: list[Request]
-    """The line or, of a text in JSON, each of its lines; none if it can't be translated."""
+    """A request for each line of the text (JSON texts may have several); none if it can't be translated."""
 
     rest: dict[str, Any] = field(default_factory=dict)
-    """What else the line has; the output repeats it."""
+    """Other contents of the line, which the output repeats."""
 
     note: str = ""
-    """A remark for the user: why the line can't be translated, or only without its constraints."""
+    """A remark for the user: why the line, or its constraints, can't be used."""
 
 
 class Format(ABC):
-    """How lines are read and answered."""
+    """A format: input lines to records with requests, translations to output lines."""
 
     @abstractmethod
     def read(self, line: str) -> Record: ...
@@ -48,7 +48,7 @@ class Format(ABC):
 
 @dataclass
 class Text(Format):
-    """A line is a source. Its answer is the translation, perhaps after its score or before its alignment."""
+    """Plain text. Output: the translation, optionally after its score and before its alignment."""
 
     translator: Translator
     n_best: bool = False
@@ -82,10 +82,10 @@ class Columns(Format):
 
 @dataclass
 class Json(Format):
-    """A line is an object with "text", and perhaps "prefix", "must" and "must_not"; or just a string.
+    """A line is an object with "text" and optionally "prefix", "must" and "must_not", or a string.
 
     An item of "must" is a phrase, or a list of alternative phrases. The lines of a text are translated one by one;
-    "prefix" and "must" are for its first line that is not blank. The answer is the object with more members.
+    "prefix" and "must" are for its first line that is not blank. The output is the object with more members.
     """
 
     translator: Translator
@@ -96,17 +96,17 @@ class Json(Format):
         try:
             value = json.loads(line) if line.strip() else {"text": ""}
             value = {"text": value} if isinstance(value, str) else value
-            json.dumps(value, allow_nan=False)  # a value that can't be written again is refused now
+            json.dumps(value, allow_nan=False)  # refuse values that can't be written as JSON
             rest = value if isinstance(value, dict) else rest
             return self.record(value)
         except (ValueError, RecursionError) as error:
             return self.refuse(Record([], rest), f"no request: {error}")
 
     def record(self, value: Any) -> Record:
-        good = isinstance(value, dict) and isinstance(value.get("text"), str)
-        require(good, 'a line is an object with "text", or a string')
+        has_text = isinstance(value, dict) and isinstance(value.get("text"), str)
+        require(has_text, 'a line must be an object with "text", or a string')
         prefix = value.get("prefix", "")
-        require(isinstance(prefix, str), '"prefix" is no string')
+        require(isinstance(prefix, str), '"prefix" must be a string')
         must = tuple(Term(tuple(alternatives)) for alternatives in phrases(value, "must", nested=True))
         must_not = tuple(phrase for (phrase,) in phrases(value, "must_not"))
         lines = value["text"].split("\n")
@@ -116,7 +116,7 @@ class Json(Format):
         return Record(requests, value)
 
     def refuse(self, record: Record, problem: str) -> Record:
-        """The record of a line that becomes an error."""
+        """The record of a line that is not translated: the output has the member "error"."""
         return Record([], {**record.rest, "error": problem}, problem)
 
     def write(self, index: int, record: Record, n_best: Sequence[Sequence[Translation]]) -> list[str]:
@@ -128,7 +128,7 @@ class Json(Format):
         return [json.dumps({**record.rest, **self.answer(text)}, ensure_ascii=False) for text in texts]
 
     def answer(self, lines: list[Translation]) -> dict[str, Any]:
-        """The members of the answer, for one way to translate all lines of a text."""
+        """The new members of the output: for each line of a text, one translation is given."""
         pieces = self.translator.tokenizer.target_pieces
         parts = [part.hypothesis for line in lines for part in line.parts]
         scores = [line.score for line in lines if line.parts] or [0.0]
@@ -147,16 +147,16 @@ class Json(Format):
 
 
 def as_bytes(lines: Sequence[str]) -> bytes:
-    """Lines as UTF-8. A lone surrogate, which JSON can spell, is written as its escape."""
+    """Lines as UTF-8, each with LF. Lone surrogates (possible in JSON) are written as escapes."""
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
 
 
 def phrases(value: dict[str, Any], name: str, *, nested: bool = False) -> list[list[str]]:
-    """The strings, or (if `nested`) lists of alternative strings, of a member that may be missing; each as a list."""
+    """The items of an optional member, each as a list of one string or, if `nested`, of alternative strings."""
     items = value.get(name, [])
     lists = [i if nested and isinstance(i, list) else [i] for i in items] if isinstance(items, list) else [[]]
-    good = all(strings and all(isinstance(string, str) for string in strings) for strings in lists)
-    require(good, f'"{name}" is no list of strings')
+    are_strings = all(strings and all(isinstance(string, str) for string in strings) for strings in lists)
+    require(are_strings, f'"{name}" must be a list of strings')
     return lists
 
 

@@ -31,7 +31,7 @@ class Entry:
 
 @dataclass
 class Glossary:
-    """Entries, and the numbers of lines in which each occurred, and in which the translation met it."""
+    """Entries, and for each entry the number of lines that have it, and of translations that meet it."""
 
     entries: list[Entry]
     occurred: Counter[Entry] = field(default_factory=Counter)
@@ -45,7 +45,7 @@ class Glossary:
 
     @classmethod
     def load(cls, path: Path) -> "Glossary":
-        """Read a file; ValueError for a line that is no entry, with its number."""
+        """Read a glossary file. Raises ValueError with the line number if a line is not an entry."""
         entries: dict[str, Entry] = {}
         for number, raw in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
             line = raw.decode("utf-8", "replace")
@@ -53,10 +53,10 @@ class Glossary:
                 continue
             source, tab, target = line.partition("\t")
             source, targets = tidy(source)[0], tuple(filter(None, (tidy(phrase)[0] for phrase in target.split("|"))))
-            good = tab and targets and "\t" not in target and "\ufffd" not in source + target
-            good = good and all(map(phrase_text, (source, *targets)))
+            valid = tab and targets and "\t" not in target and "\ufffd" not in source + target
+            valid = valid and all(map(phrase_text, (source, *targets)))
             hint = "write source TAB target, or source TAB target|target"
-            require(bool(good), f"{path}, line {number}: {line[:60]!r} is no entry: {hint}")
+            require(bool(valid), f"{path}, line {number}: {line[:60]!r} is no entry: {hint}")
             before = entries[source].targets if source in entries else ()
             entries[source] = Entry(source, tuple(dict.fromkeys((*before, *targets))))
         require(bool(entries), f"{path} has no entries: write source TAB target on each line")

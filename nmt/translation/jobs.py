@@ -1,6 +1,6 @@
-"""Translation jobs: chunks of input lines flow in, output lines flow out; at the end, a report on them.
+"""Jobs of `nmt.translate`: chunks of input lines flow in, output lines flow out; at the end, a report on them.
 
-`make_job` chooses by the options of `nmt.translate`: translate lines, or score given translations.
+`make_job` chooses the job by the options: `Translating` lines, or `Scoring` given translations.
 """
 
 import json
@@ -20,7 +20,7 @@ from nmt.translation.pictures import attention_picture
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 
-# Most remarks that are printed; further ones are counted.
+# Maximum number of remarks that are printed; the rest are only counted.
 MAX_REMARKS = 20
 
 
@@ -79,7 +79,7 @@ class Translating:
         return self.translator.compiler.problem(constraints, self.search)
 
     def constrain(self, record: Record) -> Record:
-        """Add the job's constraints to a line's own; if they can't be met, the format decides what to do."""
+        """Add the job's constraints to those of the line; `Format.refuse` handles lines that can't meet them."""
         requests = [replace(r, constraints=r.constraints.joined(self.constraints)) for r in record.requests]
         problem = next(filter(None, (self.problem(request.constraints) for request in requests)), "")
         if problem:
@@ -89,7 +89,7 @@ class Translating:
         return replace(record, requests=[request for request, _ in glossed], note=note)
 
     def apply_glossary(self, request: Request) -> tuple[Request, str]:
-        """The request with all terms of the glossary that can be met, and a note if there are others."""
+        """Add the terms of the glossary that can be met; the note says why terms were left out (else empty)."""
         terms = self.glossary.terms_in(request.text) if self.glossary else ()
         constraints = request.constraints
         problem = self.problem(constraints.joined(Constraints(must=terms))) if terms else ""

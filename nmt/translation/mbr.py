@@ -20,9 +20,9 @@ MATRIX_SIZE = 2**22
 
 
 def expected_utilities(candidates: Sequence[str], log_probs: Sequence[float] | None = None) -> list[float]:
-    """Return the mean chrF2, 0 to 100, of each candidate with every candidate, itself included, as its reference.
+    """Return the mean chrF2, 0 to 100, of each candidate against all candidates (itself included) as references.
 
-    The references are weighted by their probabilities, or (None) not at all: probable samples occur more often.
+    `log_probs` weights the references by probability. None for samples: there, probable ones simply occur more often.
     """
     log_probs = [0.0] * len(candidates) if log_probs is None else log_probs
     highest = max(log_probs, default=0.0)  # gets weight 1, so that the sum of the weights is never 0

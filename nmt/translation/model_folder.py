@@ -29,13 +29,13 @@ SHORTLIST = "shortlist.safetensors"
 
 @dataclass(frozen=True)
 class Facts:
-    """What training learned about a model besides its weights."""
+    """Numbers that training measures, and that translation needs, besides the weights."""
 
     longest_source: Size = 200
     """Pieces of the longest source of the training text."""
 
     least_confidence: Probability = 0.0
-    """A translation of lower confidence is flagged "unsure", as 1 in 200 of the validation text's are."""
+    """Translations with a lower confidence are flagged "unsure": 1 in 200 of the validation sentences."""
 
     def __post_init__(self) -> None:
         check_bounds("facts", self)
@@ -43,7 +43,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What config.json says besides its format and the sizes of the vocabularies."""
+    """The contents of config.json, without the format number and the vocabulary sizes."""
 
     source: str
     target: str
@@ -75,7 +75,7 @@ def save_model(
 
 
 def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model, Tokenizer, ModelInfo]:
-    """Check and load a model folder, for evaluation; ValueError if it is none, or a file is missing or damaged."""
+    """Check and load a model folder, for evaluation; ValueError if a file is missing or damaged."""
     hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
     require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     check_sums(folder, "config.json", "model.safetensors")
@@ -92,7 +92,7 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model,
 
 
 def read_info(file: Path) -> tuple[ModelInfo, dict[str, Any]]:
-    """The info and the sizes of the vocabularies in config.json; ValueError if a newer nmt, or none, wrote the file."""
+    """Read config.json: the info and the vocabulary sizes. ValueError if it is invalid, or of a newer nmt."""
     parts = {"model": ModelConfig, "search": SearchConfig, "facts": Facts}
     try:
         raw = json.loads(file.read_text(encoding="utf8"))
@@ -110,10 +110,10 @@ def load_shortlist(folder: Path, tokenizer: Tokenizer) -> Shortlist | None:
         return None
     tensors = read_tensors(folder / SHORTLIST)
     dims = {f.name: dim for f, dim in zip(fields(Shortlist), (2, 1), strict=True)}
-    good = {name: tensor.dim() for name, tensor in tensors.items()} == dims
-    good = good and len(tensors["candidates_UC"]) == tokenizer.src_vocab_size
+    fits = {name: tensor.dim() for name, tensor in tensors.items()} == dims
+    fits = fits and len(tensors["candidates_UC"]) == tokenizer.src_vocab_size
     for ids in tensors.values():
-        good = good and ids.dtype == torch.int32 and ids.numel() > 0
-        good = good and int(ids.min()) >= 0 and int(ids.max()) < tokenizer.tgt_vocab_size
-    require(good, f"{folder / SHORTLIST} doesn't fit the model: it is damaged, or another model's")
+        fits = fits and ids.dtype == torch.int32 and ids.numel() > 0
+        fits = fits and int(ids.min()) >= 0 and int(ids.max()) < tokenizer.tgt_vocab_size
+    require(fits, f"{folder / SHORTLIST} doesn't fit the model: it is damaged, or another model's")
     return Shortlist(**tensors)

@@ -1,9 +1,9 @@
-"""The guard: translations that look wrong are made again in other ways, and replaced if those look less wrong.
+"""The guard: n-best lists flow in; lists flow out, where retries replace translations that look wrong, and flags.
 
-The attempts, in order: without the items (addresses, tags …) that were lost, which are then put back; in lower case, if
-the line is in capitals; a copy, if the line has no letters to translate; beam search without repeated n-grams; shorter
-spans. A translation that still looks wrong is flagged. The flag "unsure" alone is no reason for the last two attempts,
-whose translations are even less probable.
+A retry replaces a translation if it looks less wrong. The retries, in order: without items (addresses, tags …) if some
+were lost, and with the items put back afterwards; in lower case, if the line is in capitals; a copy, if the line has no
+letters; beam search without repeated n-grams; the same with shorter spans. What still looks wrong is flagged. The flag
+"unsure" alone doesn't cause the last two retries, because their translations are even less probable.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ class Translates(Protocol):
 def repair(
     translator: Translates, search: SearchConfig, requests: Sequence[Request], n_best: list[list[Translation]]
 ) -> list[list[Translation]]:
-    """The given n-best lists, or better ones. A line's list depends on that line alone."""
+    """Return an n-best list for each line, with flags. The list of a line depends only on that line."""
     # Samples are less probable than what beam search finds: nearly all would be unsure.
     confidence = 0.0 if search.samples else translator.facts.least_confidence
     lines = [Line(translator, confidence, *line) for line in zip(requests, n_best, strict=True)]
@@ -57,34 +57,30 @@ def repair(
         shortlist=0,
     )
 
-    def try_again(name: str, chosen: list[Line], how: SearchConfig, before: Recase = str, after: Recase = str) -> None:
+    def retry(name: str, chosen: list[Line], options: SearchConfig, before: Recase = str, after: Recase = str) -> None:
         if chosen:
             requests = [replace(line.request, text=recase(line.bare, before)) for line in chosen]
-            again = translator.attempt(requests, how, halved=name == "shorter spans")
-            for line, translations in zip(chosen, again, strict=True):
+            retries = translator.attempt(requests, options, halved=name == "shorter spans")
+            for line, translations in zip(chosen, retries, strict=True):
                 recased = [replace(translation, text=recase(translation.text, after)) for translation in translations]
                 line.consider([line.put_back(translation) for translation in recased], name)
 
-    try_again("items", [line for line in lines if line.items], search)
-    try_again("lower case", [line for line in lines if line.flags and line.is_capitals], search, str.lower, str.upper)
+    retry("items", [line for line in lines if line.items], search)
+    retry("lower case", [line for line in lines if line.flags and line.is_capitals], search, str.lower, str.upper)
     for line in lines:
         if "invented" in line.flags and not line.request.constraints:
             line.consider([Translation(line.text, 0.0, ())], "copy")
     for name in ("no repeats", "shorter spans"):
-        try_again(name, [line for line in lines if set(line.flags) - {"unsure"}], no_repeats)
+        retry(name, [line for line in lines if set(line.flags) - {"unsure"}], no_repeats)
     return [[replace(t, flags=tuple(line.flags)) for t in line.translations] for line in lines]
 
 
 class Line:
-    """A line, its best translations so far, and what looks wrong with the first of them."""
+    """A line, its best translations so far, and the flags of the first translation."""
 
     def __init__(self, translator: Translates, confidence: float, request: Request, n_best: list[Translation]) -> None:
-        self.translator, self.least_confidence, self.request, self.translations = (
-            translator,
-            confidence,
-            request,
-            n_best,
-        )
+        self.translator, self.least_confidence = translator, confidence
+        self.request, self.translations = request, n_best
         self.text = tidy(request.text)[0]
         self.flags = self.suspect(n_best)
         self.bare, self.items = lift(self.text) if "items" in self.flags else (self.text, list[Lifted]())
@@ -112,7 +108,7 @@ class Line:
         return replace(translation, text=text, links=tuple(links))
 
     def consider(self, translations: list[Translation], name: str) -> None:
-        """Take these translations instead if they look less wrong."""
+        """Replace the translations by these if they look less wrong; `name`: the retry that made them."""
         flags = self.suspect(translations)
         if gravity(flags) < gravity(self.flags):
             self.flags = flags
@@ -120,5 +116,5 @@ class Line:
 
 
 def gravity(flags: list[Flag]) -> tuple[int, bool]:
-    """How wrong a translation looks; low is good. "unsure" counts last."""
+    """Severity of flags, for comparison: their number without "unsure", then whether "unsure" is among them."""
     return len(flags) - ("unsure" in flags), "unsure" in flags

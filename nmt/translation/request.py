@@ -18,7 +18,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Constraints:
-    """A text that a translation begins with, terms that it has in any order, and phrases that it doesn't have."""
+    """The text that a translation begins with, terms that it must contain (in any order), forbidden phrases."""
 
     prefix: str = ""
     must: tuple[Term, ...] = ()
@@ -67,10 +67,10 @@ class Translation:
     """What looks wrong with the translation (see `nmt.text.suspicions`), after all attempts."""
 
     fallback: str = ""
-    """The attempt that made the translation (see `nmt.translation.repair`), if the first one looked wrong."""
+    """The retry that made the translation (see `nmt.translation.repair`); empty for the first attempt."""
 
     links: tuple[tuple[int, int], ...] | None = None
-    """Word alignment, if items were put back into the translation; `parts` are those of the line without items."""
+    """Word alignment if items were put back: then `parts` are of the line without items. Else None."""
 
     @property
     def log_prob(self) -> float:

@@ -1,4 +1,4 @@
-"""Search for translations of spans: in batches of similar length, in parallel on a CPU; constraints widen the beam."""
+"""Spans flow in, hypotheses of each span flow out: by beam search or sampling, in batches, in parallel on a CPU."""
 
 import math
 from collections.abc import Iterable
@@ -18,14 +18,14 @@ from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.request import NO_CONSTRAINTS
 from nmt.translation.spans import Span, make_batches, pad
 
-# A beam with constraints is wider, in steps and by at most this, to hold phrases that are half written.
+# Constraints widen the beam, in these steps and up to this limit, to keep hypotheses with unfinished phrases.
 WIDENING_STEP, MAX_WIDENING = 4, 40
-# Most hypotheses, or samples, of a batch: memory stays bounded.
+# Maximum number of hypotheses or samples in a batch: it bounds the memory.
 MAX_ROWS = 4096
 
 
 class SpanSearch:
-    """Searches spans with one decoder."""
+    """Beam search and sampling of spans with one decoder."""
 
     def __init__(
         self, decoder: Decoder, device: torch.device, compiler: ConstraintCompiler, shortlist: Shortlist | None
@@ -36,31 +36,31 @@ class SpanSearch:
         """Hypotheses of each span, at most `search.n_best`, best first; samples in their own order.
 
         If no hypothesis meets the constraints of a span, it is searched again without the terms that it must contain,
-        and then without any constraint: so there always is a hypothesis. ValueError if constraints can never be met.
+        then without any constraint, so every span has a hypothesis. ValueError if constraints can never be met.
         """
-        found = self.find_once(spans, search)
+        results = self.find_once(spans, search)
         for loosen in (lambda old: replace(old, must=()), lambda _: NO_CONSTRAINTS):
-            failed = [span for span, hypotheses in found.items() if not hypotheses]
+            failed = [span for span, hypotheses in results.items() if not hypotheses]
             loosened = {span: replace(span, constraints=loosen(span.constraints)) for span in failed}
-            again = self.find_once(loosened.values(), search)
-            found |= {span: again[loosened[span]] for span in failed}
-        return found
+            retried = self.find_once(loosened.values(), search)
+            results |= {span: retried[loosened[span]] for span in failed}
+        return results
 
     def find_once(self, spans: Iterable[Span], search: SearchConfig) -> dict[Span, list[Hypothesis]]:
         """As `find`, but with an empty list if no hypothesis meets the constraints."""
         distinct = dict.fromkeys(spans)  # not a set, so that batches are the same in every process
         compiled = {s: self.compiler.compile(s.constraints, len(s), search) for s in distinct if s.constraints}
-        # Only spans with the same settings share batches: so a span's constraints change nothing for the others.
+        # Only spans with the same settings share batches: constraints of a span don't change results of other spans.
         groups: dict[SearchConfig, list[Span]] = {}
         for span in distinct:
             settings = constrained_search(search, compiled[span]) if span in compiled else search
             groups.setdefault(settings, []).append(span)
         work = [(s, batch) for s, group in groups.items() for batch in make_batches(group, batch_size(s), len)]
-        results = map_batches(partial(self.find_batch, compiled), work, self.device)
-        found: dict[Span, list[Hypothesis]] = {}
-        for (_, batch), result in zip(work, results, strict=True):
-            found.update(zip(batch, result, strict=True))
-        return found
+        outputs = map_batches(partial(self.find_batch, compiled), work, self.device)
+        results: dict[Span, list[Hypothesis]] = {}
+        for (_, batch), output in zip(work, outputs, strict=True):
+            results.update(zip(batch, output, strict=True))
+        return results
 
     def find_batch(
         self, compiled: dict[Span, CompiledConstraints], work: tuple[SearchConfig, list[Span]]
@@ -75,13 +75,13 @@ class SpanSearch:
         if self.shortlist is None:
             raise ValueError(f"search.shortlist is {search.shortlist}, but this model has no shortlist.safetensors")
         pieces_L = self.shortlist.pieces(src_BS, search.shortlist, own=self.compiler.tokenizer.joint)
-        found = beam_search(self.decoder.restricted(pieces_L.to(self.device)), src_BS, src_mask_BS, search)
+        n_best = beam_search(self.decoder.restricted(pieces_L.to(self.device)), src_BS, src_mask_BS, search)
         pieces = pieces_L.tolist()
-        return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in found]
+        return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]
 
 
 def constrained_search(search: SearchConfig, constraints: CompiledConstraints) -> SearchConfig:
-    """Settings for a span with constraints: all pieces, and a beam that holds phrases at every stage of writing."""
+    """The settings for a span with constraints: no shortlist and, if it has phrases, a wider beam."""
     search = replace(search, shortlist=0)
     if constraints.phrases is None:
         return search

@@ -1,7 +1,7 @@
-"""From the pieces of a line to what the model reads: spans, none too long, in padded batches of similar length.
+"""The pieces of a line flow in; spans of bounded length flow out, and padded batches of spans of similar length.
 
-A line of more pieces than `split_above` is cut at its sentence ends, if the span before has SHORT_SENTENCE pieces, or
-SHORTEST_SENTENCE if the end can't be an abbreviation. A sentence longer than `limit` is cut at the last space that
+A line of more pieces than `split_above` is cut at sentence ends after at least SHORT_SENTENCE pieces; SHORTEST_SENTENCE
+is enough if the end can't be an abbreviation. A sentence longer than `limit` is cut at the last space that
 fits, and text without spaces between characters.
 """
 
@@ -20,7 +20,7 @@ from nmt.text.scripts import Phrase, phrase_text
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Term
 from nmt.vocabulary import EOS, PAD
 
-# A batch has at most this many source pieces for each of `batch_size` sentences, padding counted: memory stays bounded.
+# Maximum number of source pieces of a batch, padding included, divided by `batch_size`: it bounds the memory.
 BATCH_PIECES_PER_SENTENCE = 64
 # Fewest pieces of a halved span.
 SHORTEST_SPAN = 8

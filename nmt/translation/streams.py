@@ -1,4 +1,4 @@
-"""Lines in and out of a command as bytes: files or the standard streams; a new file replaces an older one when done."""
+"""Input and output of a command as bytes: files or standard streams. A finished output file replaces an older one."""
 
 import os
 import sys
@@ -61,10 +61,10 @@ def read_chunks(file: IO[bytes], size: int) -> Iterator[list[bytes]]:
     """The lines that each read completes, without their LF; a last line without LF counts as a line."""
     unfinished: list[bytes] = []
     while block := file.read(size):
-        first, *others = block.split(b"\n")
+        first, *further = block.split(b"\n")
         unfinished.append(first)
-        if others:
-            yield [b"".join(unfinished), *others[:-1]]
-            unfinished = [others[-1]]
+        if further:
+            yield [b"".join(unfinished), *further[:-1]]
+            unfinished = [further[-1]]
     if last := b"".join(unfinished):
         yield [last]

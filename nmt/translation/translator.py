@@ -1,8 +1,8 @@
-"""From lines of text to their translations, for commands, validation and servers alike.
+"""Lines of text flow in, their translations flow out; used by all commands and by validation.
 
-Lines are tidied as training text was, encoded as pieces, and cut into spans if they are too long; spans are searched in
-batches (`nmt.translation.span_search`); their hypotheses are joined to text again, in the order of the lines; and
-translations that look wrong are made again (`nmt.translation.repair`).
+The stages: tidy a line like training text, encode it as pieces, cut a long line into spans, search the spans in batches
+(`nmt.translation.span_search`), decode and join the hypotheses of the spans of each line, and retry translations that
+look wrong (`nmt.translation.repair`).
 """
 
 import heapq
@@ -34,7 +34,7 @@ from nmt.translation.span_search import SpanSearch
 from nmt.translation.spans import Span, cut_line
 
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
-"""Gives each candidate translation of a source line a value; the translation with the highest value is chosen."""
+"""Maps a source line and its candidate translations to values, one for each; higher is better."""
 
 Found = list[list[Hypothesis]]
 """The hypotheses of each span of a line."""
@@ -68,9 +68,9 @@ class Translator:
         facts: Facts | None = None,
         shortlist: Shortlist | None = None,
     ) -> None:
-        """Put the model, or several as an ensemble, into evaluation mode and the precision.
+        """Prepare the model, or several as an ensemble: evaluation mode, and conversion to the precision.
 
-        `search` is for calls that give no settings of their own. ValueError if the device hasn't the precision, or the
+        `search`: the default settings of calls. ValueError if the device can't compute in this precision, or if the
         models have different vocabularies.
         """
         models = [model] if isinstance(model, Model) else model
@@ -99,9 +99,11 @@ class Translator:
         folders = [Path(path) for path in ([folder] if isinstance(folder, Path | str) else folder)]
         loaded = [load_model(path, choose_device(str(device))) for path in folders]
         _, tokenizer, info = loaded[0]
-        for path, (_, its_tokenizer, _) in zip(folders, loaded, strict=True):
-            same = tokenizer.same_as(its_tokenizer)
-            require(same, f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one")
+        for path, (_, other, _) in zip(folders, loaded, strict=True):
+            is_same = tokenizer.same_as(other)
+            require(
+                is_same, f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
+            )
         models = [model for model, _, _ in loaded]
         shortlist = load_shortlist(folders[0], tokenizer)
         return cls(models, tokenizer, search or info.search, precision, info.facts, shortlist)
@@ -130,7 +132,7 @@ class Translator:
         """At most `search.n_best` translations of each line, best first; for a blank line a single, empty one.
 
         Args:
-            lines: text, or requests with constraints; ValueError if `ConstraintCompiler.problem` has one with them.
+            lines: text, or requests with constraints; ValueError if these can't be met (`ConstraintCompiler.problem`).
             search: the settings of this call; by default the model's own.
             rerank: orders the hypotheses of the beam, or the samples, of each line.
         """
@@ -155,16 +157,16 @@ class Translator:
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         choose_later = search.mbr != "none" or rerank is not None
         wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
-        found = self.spans.find((span for spans in spans_of for span in spans), wide)
+        hypotheses = self.spans.find((span for spans in spans_of for span in spans), wide)
         return [
-            self.choose(request, spans, [found[span] for span in spans], wide, rerank)[: search.n_best]
+            self.choose(request, spans, [hypotheses[span] for span in spans], wide, rerank)[: search.n_best]
             for request, spans in zip(requests, spans_of, strict=True)
         ]
 
     def choose(
         self, request: Request, spans: list[Span], found: Found, search: SearchConfig, rerank: Reranker | None
     ) -> list[Translation]:
-        """The translations of a line from the hypotheses found for its spans, best first."""
+        """The translations of a line, best first, from the hypotheses of its spans (`found`)."""
         if not spans:
             return [Translation("", 0.0, ())]
         joined = [list(h) for h in zip(*found, strict=True)] if search.samples else best_joins(found, search.n_best)

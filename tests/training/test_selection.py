@@ -105,7 +105,7 @@ def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(
     capsys.readouterr()
     assert same(chosen_weights(trainer), saved_weights(trainer, 12))
     assert capsys.readouterr().err == (
-        "The best checkpoint, of step 8, is damaged or missing: the best of the others, of step 12, is used.\n"
+        "The best checkpoint, of step 8, is damaged or missing: the best of the rest, of step 12, is used.\n"
     )
 
 

@@ -60,7 +60,7 @@ def read_phrasebook(config: DataConfig) -> Corpus:
 
 
 def corpus_name(config: DataConfig) -> str | None:
-    """The name that the corpus will have, known without loading it; None for auto, which is decided by loading."""
+    """The name of the corpus, without reading it; None for auto, which is decided only by reading."""
     if config.corpus.startswith("hub:"):
         return hub_name(config)
     if path := corpus_path(config):
@@ -69,7 +69,7 @@ def corpus_name(config: DataConfig) -> str | None:
 
 
 def corpus_path(config: DataConfig) -> Path | None:
-    """The folder, the file or the common prefix that the corpus is read from; None if it is not in local files."""
+    """The folder, the file or the common prefix of a corpus in local files; None for other corpora."""
     if config.corpus in ("auto", "phrasebook", "multi30k"):
         return None
     return local_folder(parse_hub(config)[0]) if config.corpus.startswith("hub:") else Path(config.corpus).expanduser()

@@ -1,8 +1,8 @@
 """A corpus in memory, assembled from the splits that a reader has read.
 
-Val or test text that is missing is held out of the training pairs: one pair for each of 5% of the different source
-sentences, at most 1,000, chosen by the smallest hashes. So the chosen sentences are the same on every machine and in
-any order of lines, and mostly stay the same when the corpus grows.
+Val or test text that is missing is held out of the training pairs: for each split 5% of the distinct source
+sentences, at most 1,000, with one pair each: the sentences with the smallest hashes. So they are the same on every
+machine and in any order of lines, and mostly stay the same when the corpus grows.
 """
 
 import heapq
@@ -27,7 +27,7 @@ class Split:
         self.ledger = Ledger()
 
     def add(self, source: object, target: object, line: int) -> None:
-        """Keep a pair, or drop it and count why. A side may also be missing or no text, as in JSON."""
+        """Keep a pair, or drop it and count the cause. In JSON a side may be None or not a string."""
         if not (isinstance(source, str) and isinstance(target, str)):
             self.drop("no text in one or both languages", line)
             return
@@ -58,7 +58,7 @@ class Corpus:
     ledgers: dict[str, Ledger]
     """How many pairs of train, val and each test were read, repaired and dropped."""
     notes: list[str] = field(default_factory=list)
-    """Sentences that the user should see."""
+    """Messages for the user."""
 
 
 def clean_train(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]:
@@ -71,12 +71,12 @@ def clean_train(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]
 
 
 def assemble(name: str, splits: dict[str, Split]) -> Corpus:
-    """The corpus of a split named train, and of val and test* if there are any: else they are held out of train."""
+    """Make a corpus of the splits train, val and test*; val and test are held out of train if they are missing."""
     require_usable(name, "train", splits["train"])
     missing = [key for key in ("val", "test") if not any(split.startswith(key) for split in splits)]
     held_out = hold_out(splits["train"], missing, name) if missing else {}
-    held = "of its training pairs are held out for it."
-    notes = [f"{name} has no {key} text: {len(split.pairs):,} {held}" for key, split in held_out.items()]
+    reason = "of its training pairs are held out for it."
+    notes = [f"{name} has no {key} text: {len(split.pairs):,} {reason}" for key, split in held_out.items()]
     splits = splits | held_out
     splits = {"train": splits["train"], "val": splits["val"], **splits}  # the order of tables
     for key, split in splits.items():

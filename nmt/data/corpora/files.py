@@ -1,4 +1,4 @@
-"""A corpus in files, which may be .gz: a folder, a TSV or JSONL file, or two plain files with a common prefix."""
+"""Readers of files (plain or .gz): a folder, a TSV or JSONL file, or two plain files with a common prefix."""
 
 import json
 import re
@@ -31,9 +31,7 @@ def read_path(path: Path, config: DataConfig) -> Corpus:
     if path.is_dir():
         return assemble(path_name(path), read_folder(path, config))
     plain = path.is_file() and not ROWS.search(path.name)
-    require(
-        not plain, f"data.corpus is {config.corpus!r}, one plain file: give the prefix of two, without the language"
-    )
+    require(not plain, f"data.corpus is {config.corpus!r}, one plain file: give the prefix of two files")
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
         raise ValueError(f"data.corpus is {config.corpus!r}: there is no such folder or file; {KINDS}")
@@ -75,7 +73,7 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
 
 
 def plain_or_gz(path: Path) -> Path | None:
-    """The path, or else that of its compressed copy; None if neither is a file."""
+    """The path or, if it is not a file, the path with .gz; None if neither is a file."""
     return next((file for file in (path, path.with_name(f"{path.name}.gz")) if file.is_file()), None)
 
 
@@ -128,7 +126,7 @@ def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
 
 
 def corpus_lines(path: Path, split: Split) -> Iterator[str]:
-    """The lines of a file; bytes that aren't UTF-8 become lone surrogates, which `tidy` knows."""
+    """The lines of a file; bytes that aren't UTF-8 become lone surrogates (see `tidy`)."""
     for number, line in enumerate(iterate_lines(path, "surrogateescape")):
         if number == 0 and line.startswith(UTF16_MARKS):
             raise ValueError(f"{path} is UTF-16: convert it with iconv -f UTF-16 -t UTF-8")
@@ -142,7 +140,7 @@ def load_sentences(file: Path, config: DataConfig, held_out: Collection[str]) ->
     """Text in one language, a sentence a line, read like training text, and its ledger; OSError if it is missing."""
     split, kept = Split(training=True), list[str]()
     for number, line in enumerate(corpus_lines(file, split), start=1):
-        split.add(line, "-", number)  # any target that is never dropped
+        split.add(line, "-", number)  # "-": a target that is never dropped
     for sentence, _ in split.pairs:
         if len(sentence) > config.max_characters:
             split.ledger.drop(f"longer than {config.max_characters:,} characters")

@@ -1,4 +1,4 @@
-"""A data set of the Hugging Face hub, from the cache if the hub doesn't answer in time, or from a local folder."""
+"""Readers of data sets: from the Hugging Face hub, from its cache if the hub is not reachable, or from a folder."""
 
 import threading
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ PROBE_SECONDS = 10.0  # longest wait for the hub: with the imports before and af
 
 
 def read_multi30k(config: DataConfig) -> Corpus:
-    """Multi30k; raises as `load_dataset`."""
+    """Read Multi30k. Raises the errors of `load_dataset`, and ValueError for other languages."""
     require_german_and_english(config)
     return read_splits(load_dataset(MULTI30K, None), config, "multi30k", test="test_2016_flickr")
 
 
 def read_hub(config: DataConfig) -> Corpus:
-    """The data set in `config.corpus`; raises as `load_dataset`."""
+    """Read the data set that `config.corpus` names. Raises the errors of `load_dataset`."""
     dataset, configuration = parse_hub(config)
     return read_splits(load_dataset(dataset, configuration or None), config, hub_name(config), test="test")
 
@@ -47,7 +47,7 @@ def local_folder(dataset: str) -> Path | None:
 
 
 def read_splits(rows: Any, config: DataConfig, name: str, test: str) -> Corpus:
-    """The corpus of a data set's rows by split; its split `test` is renamed as given."""
+    """The corpus of a data set's rows by split; its split test gets the name `test`."""
     require("train" in rows, f"{name} has no split named train; it has {', '.join(rows)}")
     val = [key for key in VAL_NAMES if key in rows][:1]
     read = {key: read_rows(rows[key], config, key) for key in rows if key in ("train", *val) or key.startswith("test")}
@@ -88,14 +88,14 @@ def load_dataset(dataset: str, configuration: str | None) -> Any:
     try:
         with offline(datasets.config) if reason else nullcontext():
             return datasets.load_dataset(str(local or dataset), configuration)
-    except Exception as error:  # each of the libraries under datasets has its own
+    except Exception as error:  # the libraries below `datasets` raise errors of many types
         if reason:
             raise ConnectionError(reason) from error
         raise ValueError(f"{dataset} can't be loaded: {first_line(error)}") from error
 
 
 def why_not_hub(dataset: str) -> str:
-    """Why the hub can't give this data set; empty if it can. Returns in PROBE_SECONDS, whatever DNS or a proxy does."""
+    """The reason why the hub can't be used for this data set, else empty; takes at most PROBE_SECONDS."""
     answers: list[str] = []
     # A daemon: a name look-up can't be interrupted, and must not keep the process from ending.
     thread = threading.Thread(target=lambda: answers.append(ask_hub(dataset)), daemon=True)
