@@ -72,9 +72,10 @@ def test_the_readme_shows_all_doors() -> None:
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """The commands, with what precision auto means; those that take it translate under each."""
+    """The commands, with what precision auto means: for those that ask most of a translation each in turn."""
     for command in (command for command in COMMANDS if "-m nmt." in command and "torchrun" not in command):
-        for auto in ("fp32", "bf16", "int8") if "-m nmt.translate" in command else ("",):
+        every = re.search("--(glossary|format|samples|force-decode)", command)
+        for auto in ("fp32", "bf16", "int8") if every else ("",):
             yield command, auto
 
 
