@@ -23,7 +23,7 @@ from nmt.translation.model_folder import ModelInfo, load_shortlist, save_model
 from nmt.translation.request import Constraints, Request, Term
 from nmt.translation.spans import pad
 from nmt.translation.translator import Translator
-from tests.tiny import PAIRS, TINY
+from tests.tiny import PAIRS, TINY, needs_int8
 
 OPTIONS = SearchConfig(beam_size=3, max_length_ratio=0.5, batch_size=4, guard=False, shortlist=CANDIDATES)
 
@@ -93,7 +93,7 @@ def test_the_list_has_control_pieces_candidates_frequent_ones_and_perhaps_the_so
     assert listed.pieces(sources, 1, own=True).tolist() == [0, 1, 2, 3, 5, 6, 11, 12, 20, 30]
 
 
-@pytest.mark.parametrize("kind", ["fp32", "int8", "tied"])
+@pytest.mark.parametrize("kind", ["fp32", pytest.param("int8", marks=needs_int8()), "tied"])
 def test_a_restricted_decoder_gives_the_logits_of_its_pieces(kind: str) -> None:
     decoders = [
         with_precision(model, "int8")[0] if kind == "int8" else model

@@ -10,6 +10,7 @@ from nmt.model.build import build_model
 from nmt.model.contract import Model
 from nmt.model.linear import Int8Linear
 from nmt.model.precision import with_precision
+from tests.tiny import needs_int8
 
 WIDE = ModelConfig(d_model=64, n_heads=4, encoder_layers=2, decoder_layers=2, d_ff=128)
 
@@ -19,7 +20,9 @@ def model() -> Model:
     return build_model(WIDE, 600, 600).eval()
 
 
-@pytest.mark.parametrize(("name", "largest"), [("fp32", 1e-5), ("bf16", 0.1), ("int8", 0.1)])
+@pytest.mark.parametrize(
+    ("name", "largest"), [("fp32", 1e-5), ("bf16", 0.1), pytest.param("int8", 0.1, marks=needs_int8())]
+)
 def test_logits_in_fewer_bits_are_near_those_in_32(
     name: DecodingPrecision, largest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -36,6 +39,7 @@ def test_logits_in_fewer_bits_are_near_those_in_32(
     assert float((logits_BTV - expected_BTV).abs().mean() / expected_BTV.abs().mean()) < largest
 
 
+@needs_int8()
 def test_int8_multiplies_integers_unless_that_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     layer = nn.Linear(64, 32)
     int8, x = Int8Linear(layer), torch.randn(5, 64)
@@ -46,6 +50,7 @@ def test_int8_multiplies_integers_unless_that_takes_longer(monkeypatch: pytest.M
     assert 0 < float(error) < 0.05
 
 
+@needs_int8()
 def test_the_model_that_is_given_stays_as_it_is() -> None:
     plain = model()
     before = {name: weight.clone() for name, weight in plain.state_dict().items()}
