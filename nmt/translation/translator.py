@@ -36,8 +36,8 @@ from nmt.translation.spans import Span, cut_line
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 """Maps a source line and its candidate translations to values, one for each; higher is better."""
 
-Found = list[list[Hypothesis]]
-"""The hypotheses of each span of a line."""
+SpanLists = list[list[Hypothesis]]
+"""For each span of a line its hypotheses, best first."""
 
 
 def find_model(folder: str | None) -> Path:
@@ -164,12 +164,12 @@ class Translator:
         ]
 
     def choose(
-        self, request: Request, spans: list[Span], found: Found, search: SearchConfig, rerank: Reranker | None
+        self, request: Request, spans: list[Span], lists: SpanLists, search: SearchConfig, rerank: Reranker | None
     ) -> list[Translation]:
-        """The translations of a line, best first, from the hypotheses of its spans (`found`)."""
+        """The translations of a line, best first, from the hypotheses of its spans (`lists`)."""
         if not spans:
             return [Translation("", 0.0, ())]
-        joined = [list(h) for h in zip(*found, strict=True)] if search.samples else best_joins(found, search.n_best)
+        joined = [list(h) for h in zip(*lists, strict=True)] if search.samples else best_joins(lists, search.n_best)
         translations = [self.join(spans, hypotheses) for hypotheses in joined]
         if search.mbr == "chrf":
             log_probs = None if search.samples else [translation.log_prob for translation in translations]
@@ -193,10 +193,10 @@ class Translator:
         return ForcedScorer(self.models, self.tokenizer, search or self.search)
 
 
-def best_joins(found: Found, n_best: int) -> list[list[Hypothesis]]:
+def best_joins(lists: SpanLists, n_best: int) -> list[list[Hypothesis]]:
     """The n_best ways, best mean score first, to choose a hypothesis for each span."""
     best: list[tuple[float, list[Hypothesis]]] = [(0.0, [])]
-    for hypotheses in found:
+    for hypotheses in lists:
         longer = ((total + h.score, [*chosen, h]) for total, chosen in best for h in hypotheses)
         best = heapq.nlargest(n_best, longer, key=lambda item: item[0])
     return [chosen for _, chosen in best]
