@@ -17,6 +17,7 @@ SAVED = Path(__file__).parent / "saved"
 
 def test_a_model_folder_of_format_1_translates_as_it_did() -> None:
     translator = Translator.load(SAVED / "format-1" / "model", "cpu", precision="fp32")
+    assert (translator.facts.longest_source, translator.facts.least_confidence) == (59, 0.1426)
     lines = ["Ich habe drei Pferde.", "", "Jan fährt im Herbst nach London, um seine Nichte abzuholen."]
     found = [best for best, *_ in translator.translate_n_best(lines)]
     assert [best.text for best in found] == ["e   a  l  t", "", "e   a  l  t e   a  l  t e  l  a"]
