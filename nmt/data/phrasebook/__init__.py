@@ -1,8 +1,11 @@
 """The phrasebook: a German–English corpus that needs no download, made from a grammar and a lexicon.
 
 In flow a seed and the sizes wanted, out flow three splits of (German, English) pairs. The held-out splits test whether
-a model can put known words together anew: each of their sentences joins at least one pair of content words that no
-training sentence joins, while every word form in them occurs in training.
+a model can put known words together anew: each of their sentences has at least one pair of content words that occurs
+together in no training sentence, while every word form in them occurs in training.
+
+The words and the patterns are tables in this folder, which a person can extend without writing code; the head of each
+explains its columns: nouns, adjectives, verbs, lists (names, times …), actions (what people do), predicates, patterns.
 """
 
 from collections.abc import Iterator
@@ -10,40 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
-from nmt.data.phrasebook import (
-    compounds,
-    daily_life,
-    descriptions,
-    expressions,
-    facts,
-    infinitives_and_coordination,
-    questions,
-    relatives,
-    requests,
-    services,
-    situations,
-    statements,
-    times_and_weather,
-)
-from nmt.data.phrasebook.sentence import Sentence
-from nmt.data.phrasebook.splits import choose_combinations, sayable, two_splits
-
-PATTERNS = (
-    *statements.PATTERNS,
-    *questions.PATTERNS,
-    *compounds.PATTERNS,
-    *infinitives_and_coordination.PATTERNS,
-    *relatives.PATTERNS,
-    *requests.PATTERNS,
-    *descriptions.PATTERNS,
-    *facts.PATTERNS,
-    *times_and_weather.PATTERNS,
-    *situations.PATTERNS,
-    *services.PATTERNS,
-    *daily_life.PATTERNS,
-    *expressions.PATTERNS,
-)
-"""Every sentence pattern with its weight."""
+from nmt.data.phrasebook.patterns import PATTERNS, Sentence
+from nmt.data.phrasebook.splits import WordPair, choose_pairs, sayable, two_splits, word_pairs
 
 MOST_SENTENCES = 250_000
 """The most sentences that a corpus may be chosen from: the grammar has more, but repeats itself ever more often."""
@@ -63,19 +34,19 @@ class Phrasebook:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The same splits with what each sentence is made of, and the combinations of words kept out of training."""
+    """The same splits with what each sentence is made of, and the pairs of words kept out of training."""
 
     train: list[Sentence]
     val: list[Sentence]
     test: list[Sentence]
-    held_out: frozenset[str]
+    held_out: frozenset[WordPair]
 
 
 def phrasebook(seed: int = 1, train_pairs: int = 40_000, held_out_pairs: int = 1_000) -> Phrasebook:
     """Makes the corpus: the same for the same arguments, on any machine.
 
     Args:
-        seed: another seed draws other sentences and holds out other combinations.
+        seed: another seed draws other sentences and holds out other pairs of words.
         train_pairs: sentences to train on.
         held_out_pairs: sentences in each of val and test.
 
@@ -90,7 +61,7 @@ def phrasebook(seed: int = 1, train_pairs: int = 40_000, held_out_pairs: int = 1
 
 
 def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
-    """As `phrasebook`, but tells the combinations too."""
+    """As `phrasebook`, but with the held-out pairs of words."""
     if min(train_pairs, held_out_pairs) < 0:
         raise ValueError(f"train_pairs is {train_pairs} and held_out_pairs {held_out_pairs}: neither can be negative")
     spare = int(2 * SPARE * held_out_pairs) + 1000
@@ -102,9 +73,9 @@ def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
         )
     rng = Random(seed)
     pool = list(distinct_sentences(rng, sentences))
-    held_out = choose_combinations(rng, pool, spare)
-    train = [sentence for sentence in pool if held_out.isdisjoint(sentence.combinations)][:train_pairs]
-    unseen = [sentence for sentence in pool if not held_out.isdisjoint(sentence.combinations)]
+    held_out = choose_pairs(rng, pool, spare)
+    train = [sentence for sentence in pool if held_out.isdisjoint(word_pairs(sentence))][:train_pairs]
+    unseen = [sentence for sentence in pool if not held_out.isdisjoint(word_pairs(sentence))]
     known = sayable(unseen, train)
     val, test = two_splits(known, held_out_pairs)
     if len(train) < train_pairs or len(test) < held_out_pairs:
@@ -117,12 +88,11 @@ def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
 
 def distinct_sentences(rng: Random, count: int) -> Iterator[Sentence]:
     """Draws sentences until so many different German ones are found; of two English for one German the first stays."""
-    weights = list(accumulate(weight for weight, _ in PATTERNS))
-    patterns = [pattern for _, pattern in PATTERNS]
+    weights = list(accumulate(pattern.weight for pattern in PATTERNS))
     seen: set[str] = set()
     while len(seen) < count:
-        for pattern in rng.choices(patterns, cum_weights=weights, k=1000):
-            sentence = pattern(rng)
+        for pattern in rng.choices(PATTERNS, cum_weights=weights, k=1000):
+            sentence = pattern.make(rng)
             if sentence.german not in seen and len(seen) < count:
                 seen.add(sentence.german)
                 yield sentence

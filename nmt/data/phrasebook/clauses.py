@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from nmt.data.phrasebook import english, german
+from nmt.data.phrasebook.lexicon import Action, Pair
 from nmt.data.phrasebook.phrases import Phrase
-from nmt.data.phrasebook.words import Action
 
 # Where a piece stands between the finite verb and the end of the German clause. "nicht" stands at LATE.
 PRONOUN, DATIVE, EARLY_OBJECT, TIME, OBJECT, LATE, INDEFINITE, MANNER, PLACE = range(9)
@@ -38,7 +38,10 @@ class Tense(Enum):
 
 @dataclass(frozen=True)
 class Modal:
-    """A modal verb; its English is an auxiliary ("can") or a verb phrase that is inflected itself ("have to")."""
+    """A modal verb; its English is an auxiliary ("can") or a verb phrase that is inflected itself ("have to").
+
+    "like to" has no German verb: German says it with the adverb "gern".
+    """
 
     german: str
     english: str
@@ -51,14 +54,18 @@ class Modal:
 # Adverbs that stand where "nicht" stands, after definite objects; others stand with the times, before them.
 LATE_ADVERBS = frozenset({"schon", "nie", "noch nie", "noch", "nicht gern", "lieber", "schon einmal"})
 
-COULD = Modal("könnten", "could")
-CAN = Modal("können", "can")
-SHOULD = Modal("sollten", "should")
-MUST = Modal("müssen", "have to")
-WANT = Modal("wollen", "want to")
-MAY = Modal("dürfen", "be allowed to")
-MAY_I = Modal("dürfen", "may")
-LIKE_TO = Modal("möchten", "would like to")
+MODALS = {
+    "could": Modal("könnten", "could"),
+    "can": Modal("können", "can"),
+    "should": Modal("sollten", "should"),
+    "must": Modal("müssen", "have to"),
+    "want": Modal("wollen", "want to"),
+    "allowed": Modal("dürfen", "be allowed to"),
+    "may": Modal("dürfen", "may"),
+    "would": Modal("möchten", "would like to"),
+    "like": Modal("", "like to"),
+    "prefer": Modal("", "prefer to"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +77,6 @@ class Piece:
     english: str
     german_negative: str = ""
     english_negative: str = ""
-    words: tuple[str, ...] = ()
-    combinations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,24 +90,18 @@ class Clause:
     tense: Tense = Tense.SIMPLE
     negated: bool = False
     modal: Modal | None = None
-    adverb: tuple[str, str] | None = None
+    adverb: Pair | None = None
     """A word like "oft" or "schon" that English puts before its verb."""
-    time: tuple[str, str] | None = None
+    time: Pair | None = None
     """When, said at the end in English."""
-
-    @property
-    def combinations(self) -> tuple[str, ...]:
-        """Pairs of content words that the clause brings together: subject and verb, verb and object, and so on."""
-        verb = self.action.word
-        found = [f"{head}+{verb}" for head in self.subject.head]
-        for piece in self.pieces:
-            found += [f"{verb}+{word}" for word in piece.words]
-            found += piece.combinations
-        return (*found, *self.subject.combinations)
+    time_first: bool = False
+    """True if both languages begin with the time."""
 
 
-def straight(clause: Clause) -> str:
-    """A German main clause that begins with its subject: "Er steht früh auf"."""
+def main(clause: Clause) -> str:
+    """A German main clause: "Er steht morgen früh auf" or "Morgen steht er früh auf"."""
+    if clause.time and clause.time_first:
+        return inverted(without_time(clause), clause.time[0])
     finite, end, _ = verb_forms(clause)
     return spoken(clause.subject.german[german.NOM], finite, *list_pronouns(clause), *order_middle(clause), end)
 
@@ -118,16 +117,10 @@ def inverted(clause: Clause, front: str = "") -> str:
     return spoken(front, finite, *opening, *order_middle(clause), end)
 
 
-def fronted(clause: Clause) -> str:
-    """A German main clause that begins with its time: "Morgen steht er früh auf"."""
-    assert clause.time is not None
-    return inverted(without_time(clause), clause.time[0])
-
-
-def subordinate(clause: Clause, opening: str = "") -> str:
+def subordinate(clause: Clause) -> str:
     """A German clause with its verb at the end, after a conjunction or a question word: "weil er früh aufsteht"."""
     _, _, cluster = verb_forms(clause)
-    return spoken(opening, clause.subject.german[german.NOM], *list_pronouns(clause), *order_middle(clause), cluster)
+    return spoken(clause.subject.german[german.NOM], *list_pronouns(clause), *order_middle(clause), cluster)
 
 
 def continued(clause: Clause) -> str:
@@ -154,30 +147,28 @@ def bare_infinitive(clause: Clause) -> str:
     return spoken(*order_middle(clause), clause.action.verb.whole())
 
 
-def statement(clause: Clause, front: str = "") -> str:
+def statement(clause: Clause) -> str:
     """The clause as an English statement, also after a conjunction."""
-    auxiliary, main = english_verb(clause, asks=False)
-    auxiliary = english.negated(auxiliary) if clause.negated else auxiliary
-    return spoken(front, clause.subject.english, auxiliary, before_verb(clause), main, *after_verb(clause))
+    if clause.time and clause.time_first:
+        return f"{clause.time[1]} {statement(without_time(clause))}"
+    auxiliary, verb = english_verb(clause, asks=False)
+    return spoken(clause.subject.english, auxiliary, before_verb(clause), verb, *after_verb(clause))
 
 
-def fronted_statement(clause: Clause) -> str:
-    """An English statement that begins with its time, as the German does."""
-    assert clause.time is not None
-    return statement(without_time(clause), clause.time[1])
+def untimed_statement(clause: Clause) -> str:
+    return statement(without_time(clause))
 
 
-def question(clause: Clause, opening: str = "") -> str:
+def question(clause: Clause) -> str:
     """The clause as an English question, with do-support where it is needed."""
-    auxiliary, main = english_verb(clause, asks=True)
-    auxiliary = english.negated(auxiliary) if clause.negated else auxiliary
-    return spoken(opening, auxiliary, clause.subject.english, before_verb(clause), main, *after_verb(clause))
+    auxiliary, verb = english_verb(clause, asks=True)
+    return spoken(auxiliary, clause.subject.english, before_verb(clause), verb, *after_verb(clause))
 
 
 def continued_statement(clause: Clause) -> str:
     """What "and" can add to an English clause with the same subject."""
-    auxiliary, main = english_verb(clause, asks=False)
-    return spoken(auxiliary, before_verb(clause), main, *after_verb(clause))
+    auxiliary, verb = english_verb(clause, asks=False)
+    return spoken(auxiliary, before_verb(clause), verb, *after_verb(clause))
 
 
 def infinitive(clause: Clause) -> str:
@@ -195,25 +186,30 @@ def spoken(*words: str) -> str:
 
 
 def without_time(clause: Clause) -> Clause:
-    return replace(clause, time=None)
+    return replace(clause, time=None, time_first=False)
+
+
+def is_negative(clause: Clause) -> bool:
+    """True if English negates the verb; of "nicht gern" the German negation is in the adverb."""
+    return clause.negated or (clause.adverb is not None and clause.adverb[0] == "nicht gern")
 
 
 def verb_forms(clause: Clause) -> tuple[str, str, str]:
     """The German finite verb, what closes the main clause, and the whole cluster that closes a subordinate one."""
     verb, person, is_past = clause.action.verb, clause.subject.person, clause.tense.german == "past"
-    if clause.modal:
+    if clause.modal and clause.modal.german:
         modal = clause.modal.german
-        finite = german.preterite(modal, person) if is_past else german.auxiliary(modal, person)
+        finite = german.PRETERITE[modal][person] if is_past else german.PRESENT[modal][person]
         return finite, verb.whole(), f"{verb.whole()} {finite}"
     if clause.tense is Tense.FUTURE:
-        finite = german.auxiliary("werden", person)
+        finite = german.PRESENT["werden"][person]
         return finite, verb.whole(), f"{verb.whole()} {finite}"
-    if clause.tense is Tense.PAST and german.has_preterite(verb.whole()):
-        finite = german.preterite(verb.whole(), person)
+    if clause.tense is Tense.PAST and verb.whole() in german.PRETERITE:
+        finite = german.PRETERITE[verb.whole()][person]
         return finite, "", finite
     if is_past or clause.tense is Tense.BEFORE:
-        conjugate = german.auxiliary if is_past else german.preterite
-        finite = conjugate("sein" if verb.with_sein else "haben", person)
+        forms = german.PRESENT if is_past else german.PRETERITE
+        finite = forms["sein" if verb.with_sein else "haben"][person]
         return finite, verb.participle, f"{verb.participle} {finite}"
     finite = german.present(verb, person)
     return finite, verb.prefix.strip(), verb.prefix + finite
@@ -223,7 +219,7 @@ def list_pronouns(clause: Clause) -> list[str]:
     """The unstressed pronouns, which come first after the verb or the conjunction's subject."""
     found = [piece.german for piece in clause.pieces if piece.slot == PRONOUN]
     reflexive = clause.action.verb.reflexive
-    return [*found, german.reflexive_pronoun(reflexive, clause.subject.person)] if reflexive else found
+    return [*found, german.REFLEXIVE[reflexive][clause.subject.person]] if reflexive else found
 
 
 def order_middle(clause: Clause) -> list[str]:
@@ -246,6 +242,12 @@ def order_middle(clause: Clause) -> list[str]:
 
 
 def english_verb(clause: Clause, asks: bool) -> tuple[str, str]:
+    """The English auxiliary, negated if the clause is, and the rest of the verb."""
+    auxiliary, verb = english_auxiliary(clause, asks or is_negative(clause))
+    return english.negated(auxiliary) if is_negative(clause) else auxiliary, verb
+
+
+def english_auxiliary(clause: Clause, needs_auxiliary: bool) -> tuple[str, str]:
     """The English auxiliary, if there is one, and the rest of the verb."""
     agreement, tense, verb = clause.subject.agreement, clause.tense.english, clause.action.english
     if clause.modal:
@@ -265,7 +267,7 @@ def english_verb(clause: Clause, asks: bool) -> tuple[str, str]:
         return english.be(agreement), english.ing(verb)
     if head == "be":
         return english.be(agreement, tense == "past"), rest
-    if asks or clause.negated:
+    if needs_auxiliary:
         return "did" if tense == "past" else "does" if agreement == "he" else "do", verb
     if tense == "past":
         return "", english.past(verb)
@@ -281,9 +283,7 @@ def after_verb(clause: Clause) -> list[str]:
     """What follows the English verb: complements, a closing adverb, the time."""
     # "She doesn't drink coffee" is a habit; of one occasion English says "any coffee".
     with_any = clause.negated and clause.tense is not Tense.SIMPLE and clause.modal is None
-    words = [
-        piece.english_negative if with_any and piece.english_negative else piece.english for piece in clause.pieces
-    ]
+    words = [(with_any and piece.english_negative) or piece.english for piece in clause.pieces]
     if clause.adverb and clause.adverb[1] in AT_THE_END:
         words.append(clause.adverb[1])
     return [*words, clause.time[1]] if clause.time else words

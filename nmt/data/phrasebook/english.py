@@ -20,49 +20,15 @@ sing sang sung; sit sat sat; sleep slept slept; speak spoke spoken; spend spent 
 steal stole stolen; swim swam swum; take took taken; teach taught taught; tell told told; think thought thought;
 understand understood understood; wake woke woken; wear wore worn; win won won; write wrote written
 """
-_PAST, _PARTICIPLE = (
-    {forms.split()[0]: forms.split()[place] for forms in IRREGULAR_VERBS.split(";")} for place in (1, 2)
-)
-DOUBLED = frozenset(
-    [
-        "begin",
-        "chat",
-        "cut",
-        "forget",
-        "get",
-        "hop",
-        "jog",
-        "plan",
-        "put",
-        "run",
-        "set",
-        "shop",
-        "sit",
-        "skip",
-        "stop",
-        "swim",
-        "win",
-        "travel",
-        "cancel",
-    ]
-)
-PLURALS = {
-    "child": "children",
-    "foot": "feet",
-    "knife": "knives",
-    "loaf": "loaves",
-    "man": "men",
-    "mouse": "mice",
-    "potato": "potatoes",
-    "scarf": "scarves",
-    "sheep": "sheep",
-    "shelf": "shelves",
-    "tomato": "tomatoes",
-    "tooth": "teeth",
-    "wife": "wives",
-    "woman": "women",
-    "photo": "photos",
-}
+VERB_FORMS = [forms.split() for forms in IRREGULAR_VERBS.split(";")]
+PAST = {verb: past for verb, past, _ in VERB_FORMS}
+PARTICIPLES = {verb: participle for verb, _, participle in VERB_FORMS}
+DOUBLING = "begin chat cut forget get hop jog plan put run set shop sit skip stop swim win travel cancel"
+IRREGULAR_PLURALS = """
+child children; foot feet; knife knives; loaf loaves; man men; mouse mice; potato potatoes; scarf scarves; sheep sheep;
+shelf shelves; tomato tomatoes; tooth teeth; wife wives; woman women; photo photos
+"""
+PLURALS = {forms.split()[0]: forms.split()[1] for forms in IRREGULAR_PLURALS.split(";")}
 COMPARISON = {
     "good": ("better", "best"),
     "bad": ("worse", "worst"),
@@ -75,29 +41,11 @@ COMPARISON = {
 VOWELS = "aeiou"
 SILENT_H = ("hour", "honest")
 YOU_SOUND = ("uni", "use", "euro", "one")
-ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+NUMBERS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+nineteen twenty thirty forty fifty sixty seventy eighty ninety
+"""
+ONES, TENS = NUMBERS.split()[:20], NUMBERS.split()[20:]
 ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
 ORDINALS["twelve"] = "twelfth"
 
@@ -114,11 +62,11 @@ def third_person(verb: str) -> str:
 
 
 def past(verb: str) -> str:
-    return on_first_word(verb, _PAST, "ed")
+    return on_first_word(verb, PAST, "ed")
 
 
 def past_participle(verb: str) -> str:
-    return on_first_word(verb, _PARTICIPLE, "ed")
+    return on_first_word(verb, PARTICIPLES, "ed")
 
 
 def ing(verb: str) -> str:
@@ -152,8 +100,8 @@ def superlative(adjective: str) -> str:
     return suffixed(adjective, "est") if is_short(adjective) else f"most {adjective}"
 
 
-def possessive(name: str) -> str:
-    return f"{name}'" if name.endswith("s") else f"{name}'s"
+def possessive(owner: str, plural: bool) -> str:
+    return f"{owner}'" if plural and owner.endswith("s") else f"{owner}'s"
 
 
 def number(value: int) -> str:
@@ -197,7 +145,7 @@ def suffixed(word: str, suffix: str) -> str:
         return word[:-1] + "i" + suffix
     if word.endswith("e") and not word.endswith("ee"):
         return word[:-1] + suffix
-    if word in DOUBLED or (suffix in ("er", "est") and closed_syllable(word)):
+    if word in DOUBLING.split() or (suffix in ("er", "est") and closed_syllable(word)):
         return word + word[-1] + suffix
     return word + suffix
 

@@ -40,26 +40,11 @@ CONTRACTIONS = {
     "bei dem": "beim",
 }
 ATTRIBUTIVE_STEMS = {"hoch": "hoh", "teuer": "teur", "dunkel": "dunkl", "sauer": "saur"}
-ONES = [
-    "null",
-    "eins",
-    "zwei",
-    "drei",
-    "vier",
-    "fünf",
-    "sechs",
-    "sieben",
-    "acht",
-    "neun",
-    "zehn",
-    "elf",
-    "zwölf",
-    "dreizehn",
-    "vierzehn",
-    "fünfzehn",
-]
-ONES += ["sechzehn", "siebzehn", "achtzehn", "neunzehn"]
-TENS = ["zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"]
+NUMBERS = """
+null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn
+achtzehn neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig
+"""
+ONES, TENS = NUMBERS.split()[:20], NUMBERS.split()[20:]
 ORDINALS = {1: "erst", 3: "dritt", 7: "siebt", 8: "acht"}
 RELATIVE = {"m": "der den dem", "f": "die die der", "n": "das das dem", "p": "die die denen"}
 
@@ -228,23 +213,9 @@ def present(verb: Verb, person: int) -> str:
     return PRESENT[verb.infinitive][person] if verb.infinitive in PRESENT else verb.present()[person]
 
 
-def auxiliary(infinitive: str, person: int) -> str:
-    """The present tense of sein, haben, werden or a modal verb."""
-    return PRESENT[infinitive][person]
-
-
 def imperative(verb: Verb, person: int) -> str:
     """The command to one friend (person 1) or to several (person 4)."""
     return verb.imperative() if person == 1 else present(verb, person)
-
-
-def has_preterite(infinitive: str) -> bool:
-    """True of the verbs whose past is spoken in the preterite (war, hatte, konnte) and not in the perfect."""
-    return infinitive in PRETERITE
-
-
-def preterite(infinitive: str, person: int) -> str:
-    return PRETERITE[infinitive][person]
 
 
 REFLEXIVE_MARKS: dict[str, Literal["", "acc", "dat"]] = {"": "", "sich": "acc", "sich dat": "dat"}
@@ -254,7 +225,3 @@ REFLEXIVE = {
     "acc": ["mich", "dich", "sich", "uns", "euch", "sich"],
     "dat": ["mir", "dir", "sich", "uns", "euch", "sich"],
 }
-
-
-def reflexive_pronoun(case: Literal["acc", "dat"], person: int) -> str:
-    return REFLEXIVE[case][person]

@@ -10,7 +10,7 @@ from functools import cache
 from nmt.data.phrasebook import english, german
 from nmt.data.phrasebook.english import Agreement
 from nmt.data.phrasebook.german import Declension, Forms, Gender
-from nmt.data.phrasebook.words import Adjective, Noun
+from nmt.data.phrasebook.lexicon import Noun, Pair
 
 ICH, DU, ER, WIR, IHR, SIE = range(6)
 """The grammatical persons, as German verbs number them."""
@@ -43,6 +43,9 @@ OUR = Determiner("unser", "ein", "our")
 YOUR_IHR = Determiner("euer", "ein", "your")
 THEIR = Determiner("ihr", "ein", "their")
 YOUR_SIE = Determiner("Ihr", "ein", "your")
+DETERMINERS = {"der": THE, "the": THE, "ein": A, "a": A, "kein": NO, "mein": MY, "my": MY, "unser": OUR, "our": OUR}
+DETERMINERS |= {"dies": THIS, "this": THIS, "welch": WHICH, "which": WHICH}
+"""How tables name determiners, in both languages."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,52 +58,36 @@ class Phrase:
     gender: Gender
     english_object: str
     agreement: Agreement
-    words: tuple[str, ...] = ()
-    """The content words, for telling which combinations a sentence uses: at most an adjective and then a noun."""
+    noun: str = ""
+    """The German noun or name at its head; a pronoun has none."""
     is_pronoun: bool = False
     possessor: Determiner | None = None
     """The possessive that refers back to it: "seine" after "der Mann"; none where English would have to guess."""
 
-    @property
-    def combinations(self) -> tuple[str, ...]:
-        return ("+".join(self.words),) if len(self.words) > 1 else ()
 
-    @property
-    def head(self) -> tuple[str, ...]:
-        """The noun itself as a content word; a pronoun has none."""
-        return self.words[-1:]
-
-
-def make_pronoun(
-    forms: str, subject: str, obj: str, person: int, gender: Gender, possessor: Determiner | None
-) -> Phrase:
-    nominative, accusative, dative = forms.split()
+def make_pronoun(forms: str, words: str, person: int, gender: Gender, possessor: Determiner | None) -> Phrase:
     agreement: Agreement = "I" if person == ICH else "he" if person == ER else "they"
+    (nominative, accusative, dative), (subject, obj) = forms.split(), words.split()
     cases = (nominative, accusative, dative, "")
     return Phrase(cases, subject, person, gender, obj, agreement, is_pronoun=True, possessor=possessor)
 
 
-I = make_pronoun("ich mich mir", "I", "me", ICH, "m", MY)  # noqa: E741
-YOU_DU = make_pronoun("du dich dir", "you", "you", DU, "m", YOUR_DU)
-HE = make_pronoun("er ihn ihm", "he", "him", ER, "m", HIS)
-SHE = make_pronoun("sie sie ihr", "she", "her", ER, "f", HER)
-IT = make_pronoun("es es ihm", "it", "it", ER, "n", None)
-WE = make_pronoun("wir uns uns", "we", "us", WIR, "p", OUR)
-YOU_IHR = make_pronoun("ihr euch euch", "you", "you", IHR, "p", YOUR_IHR)
-THEY = make_pronoun("sie sie ihnen", "they", "them", SIE, "p", THEIR)
-YOU_SIE = make_pronoun("Sie Sie Ihnen", "you", "you", SIE, "m", YOUR_SIE)
+I = make_pronoun("ich mich mir", "I me", ICH, "m", MY)  # noqa: E741
+YOU_DU = make_pronoun("du dich dir", "you you", DU, "m", YOUR_DU)
+HE = make_pronoun("er ihn ihm", "he him", ER, "m", HIS)
+SHE = make_pronoun("sie sie ihr", "she her", ER, "f", HER)
+IT = make_pronoun("es es ihm", "it it", ER, "n", None)
+WE = make_pronoun("wir uns uns", "we us", WIR, "p", OUR)
+YOU_IHR = make_pronoun("ihr euch euch", "you you", IHR, "p", YOUR_IHR)
+THEY = make_pronoun("sie sie ihnen", "they them", SIE, "p", THEIR)
+YOU_SIE = make_pronoun("Sie Sie Ihnen", "you you", SIE, "m", YOUR_SIE)
 PRONOUNS = (I, HE, SHE, WE, THEY)
 POSSESSORS = {"m": HIS, "f": HER, "n": None, "p": THEIR}
 
 
-def noun_phrase(determiner: Determiner, noun: Noun, adjective: Adjective | None = None, plural: bool = False) -> Phrase:
-    """Declines determiner, adjective and noun together and gives the English beside them."""
-    return described(determiner, noun, (adjective.german, adjective.english) if adjective else ("", ""), plural)
-
-
 @cache
-def described(determiner: Determiner, noun: Noun, attribute: tuple[str, str], plural: bool = False) -> Phrase:
-    """A noun phrase whose attribute is given in both languages, without its ending: a comparative, an ordinal."""
+def noun_phrase(determiner: Determiner, noun: Noun, attribute: Pair = ("", ""), plural: bool = False) -> Phrase:
+    """Decline determiner, attribute and noun together. The attribute has no ending yet: "alt", "älter", "sehr alt"."""
     plural = plural or noun.gender == "p"
     gender: Gender = "p" if plural else noun.gender
     forms = noun.forms(plural)
@@ -109,21 +96,18 @@ def described(determiner: Determiner, noun: Noun, attribute: tuple[str, str], pl
     name = noun.english_plural if plural else noun.english
     text = with_determiner(determiner, f"{attribute[1]} {name}".strip(), english_plural, noun.pair)
     agreement: Agreement = "they" if english_plural else "he"
-    words = (attribute[0], noun.german) if attribute[0] else (noun.german,)
-    person = SIE if plural else ER
-    return Phrase(four_cases(cases), text, person, gender, text, agreement, words, possessor=POSSESSORS[gender])
-
-
-def counted(value: int, noun: Noun) -> Phrase:
-    """A number of things: "zwei Äpfel", "ein Apfel"."""
-    if value == 1:
-        return noun_phrase(Determiner("ein", "ein", "one"), noun)
-    return noun_phrase(numeral(value), noun, plural=True)
+    person, possessor = (SIE if plural else ER), POSSESSORS[gender]
+    return Phrase(four_cases(cases), text, person, gender, text, agreement, noun.german, possessor=possessor)
 
 
 @cache
 def numeral(value: int) -> Determiner:
-    return Determiner(german.number(value), "none", english.number(value))
+    """A number before a noun: "zwei" (Äpfel), "ein" (Apfel)."""
+    return (
+        Determiner("ein", "ein", "one")
+        if value == 1
+        else Determiner(german.number(value), "none", english.number(value))
+    )
 
 
 @cache
@@ -136,7 +120,7 @@ def name_phrase(name: str, is_female: bool, title: str = "") -> Phrase:
     else:
         cases, text = (name, name, name, f"{name}s"), name
     gender: Gender = "f" if is_female else "m"
-    return Phrase(cases, text, ER, gender, text, "he", (name,), possessor=POSSESSORS[gender])
+    return Phrase(cases, text, ER, gender, text, "he", name, possessor=POSSESSORS[gender])
 
 
 def pronoun_for(phrase: Phrase, is_person: bool = True) -> Phrase:

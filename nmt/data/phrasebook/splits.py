@@ -1,36 +1,48 @@
-"""Splitting sentences for training and for validation and test: by combinations of words, not by sentences alone.
+"""Splitting sentences into training and held-out ones: by combinations of words, not by sentences alone.
 
-In flow drawn sentences, out flow the combinations to hold out, the held-out sentences whose words training knows, and
-two splits of these that share no sentence.
+In flow sentences, out flow the pairs of words to hold out, the held-out sentences whose words training knows, and two
+splits of these that share no sentence.
 """
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import combinations, pairwise
 from random import Random
 
-from nmt.data.phrasebook.sentence import Sentence
+from nmt.data.phrasebook.patterns import Sentence
+
+WordPair = frozenset[str]
+"""Two dictionary forms, in no order: "weiß" and "Hose" are one pair, whichever of them comes first."""
 
 
-def choose_combinations(rng: Random, pool: list[Sentence], sentences_wanted: int) -> frozenset[str]:
-    """Holds out combinations, rare and common ones alike, until so many sentences contain one.
+def word_pairs(sentence: Sentence) -> set[WordPair]:
+    """All pairs of content words of a sentence."""
+    return {frozenset(pair) for pair in combinations(sentence.words, 2)}
 
-    A combination of words that hardly meet others is left alone: without it, training would not know its words.
+
+def choose_pairs(rng: Random, pool: list[Sentence], sentences_wanted: int) -> frozenset[WordPair]:
+    """Choose pairs to hold out, rare and common ones alike, until so many sentences have one.
+
+    A pair is chosen among content words that follow each other, since those mostly belong together (adjective and noun,
+    object and verb). A pair with a word that hardly meets others is left alone: without it, training would not know the
+    word.
     """
-    frequency = Counter(combination for sentence in pool for combination in sentence.combinations)
-    partners = Counter(word for combination in frequency for word in combination.split("+"))
-    candidates = sorted(
-        combination
-        for combination, count in frequency.items()
-        if count <= len(pool) // 200 and all(partners[word] >= 4 for word in combination.split("+"))
-    )
+    frequency = Counter(pair for sentence in pool for pair in word_pairs(sentence))
+    partners = Counter(word for pair in frequency for word in pair)
+    neighbours = {frozenset(pair) for sentence in pool for pair in pairwise(sentence.words)}
+    candidates = [
+        pair
+        for pair in sorted(neighbours, key=sorted)
+        if frequency[pair] <= len(pool) // 200 and all(partners[word] >= 4 for word in pair)
+    ]
     rng.shuffle(candidates)
-    held_out: set[str] = set()
+    held_out: set[WordPair] = set()
     expected = 0
-    for combination in candidates:
+    for pair in candidates:
         if expected >= sentences_wanted:
             break
-        held_out.add(combination)
-        expected += frequency[combination]
+        held_out.add(pair)
+        expected += frequency[pair]
     return frozenset(held_out)
 
 
@@ -55,7 +67,7 @@ def words_of(text: str) -> Iterable[str]:
 
 
 def two_splits(sentences: list[Sentence], size: int) -> tuple[list[Sentence], list[Sentence]]:
-    """Deals sentences out to two splits in turn, so that no English sentence stands in both."""
+    """Deal sentences out to two splits in turn, so that no English sentence stands in both."""
     val: dict[str, Sentence] = {}
     test: dict[str, Sentence] = {}
     for sentence in sentences:
