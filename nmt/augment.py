@@ -1,18 +1,26 @@
 """Command: back-translation and distillation. A corpus and models flow in; a corpus with added pairs flows out.
 
-    python -m nmt.augment --data.corpus my-corpus --forward runs/A --backward runs/B --output my-corpus-more
-
 No model may have been trained on the validation and test text. If a corpus has no files for them, sentences are held
 out by their source side, so each direction holds out others: make val and test files before you train the models.
 """
 
 import sys
-from argparse import SUPPRESS
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli import add_device_options, add_search_options, console, make_parser, override_search, parse, run_command
+from nmt.cli import (
+    add_device_options,
+    add_options,
+    add_search_options,
+    add_settings,
+    console,
+    make_parser,
+    override_search,
+    parse,
+    run_command,
+    setting_types,
+)
 from nmt.config import DataConfig
 from nmt.fields import require
 
@@ -20,21 +28,40 @@ if TYPE_CHECKING:
     from nmt.translation.augmentation import Model
 
 SEARCH = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "top_p", "min_p", "seed", "shortlist")
-OPTIONS = {
-    "--forward": ("DIR", "A model or run folder from data.source to data.target; it translates the sources."),
-    "--backward": ("DIR", "A model or run folder from data.target to data.source; it translates the targets."),
-    "--more-source": ("FILE", "Text in data.source alone, a sentence a line (or .gz of it), for the forward models."),
-    "--more-target": ("FILE", "Text in data.target alone, for the backward models."),
+EXAMPLES = """
+python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --output my-corpus-more
+python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --more-target more.en --output more
+python -m nmt.augment --data.corpus my-corpus --forward runs/de-en-my-corpus --samples 4 --output distilled
+"""
+TEXTS = {
+    "--more-source": (
+        "FILE...",
+        "Text in data.source, a sentence in each line, that the forward models also translate.",
+    ),
+    "--more-target": (
+        "FILE...",
+        "Text in data.target, a sentence in each line, that the backward models also translate.",
+    ),
+    "--output": ("DIR", "New folder for the corpus with the added pairs."),
+}
+MODELS = {
+    "--forward": ("DIR...", "Model or run folder from data.source to data.target. It translates the source sentences."),
+    "--backward": (
+        "DIR...",
+        "Model or run folder from data.target to data.source. It translates the target sentences.",
+    ),
 }
 
 
 def make_augment_parser() -> Any:
-    parser = make_parser("nmt.augment", "Back-translation and distillation: add models' translations to a corpus.")
-    parser.add_class_arguments(DataConfig, "data")
-    for option, (metavar, text) in OPTIONS.items():
-        parser.add_argument(option, action="append", default=[], metavar=metavar, help=f"{text} Repeatable.")
-    parser.add_argument("--output", default=SUPPRESS, metavar="DIR", help="The corpus folder to make.")
-    add_device_options(parser, precision="auto")
+    text = "Back-translation and distillation: translate a corpus with trained models, and add the new pairs to it."
+    parser = make_parser("nmt.augment", text, EXAMPLES)
+    shown = [name for name in setting_types() if name.startswith("data.") and name != "data.max_pieces"]
+    add_settings(parser, DataConfig, "data", shown)
+    add_options(parser.add_argument_group("More text, and output"), TEXTS)
+    group = parser.add_argument_group("Models and device")
+    add_options(group, MODELS)
+    add_device_options(group, precision="auto")
     add_search_options(parser, *SEARCH, "guard", "batch_size")
     return parser
 

@@ -8,15 +8,15 @@ import difflib
 import os
 import re
 import sys
-from argparse import SUPPRESS, ArgumentError
-from collections.abc import Callable, Sequence
+from argparse import SUPPRESS, Action, ArgumentError, HelpFormatter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from nmt.config import Config, DecodingPrecision, SearchConfig
-from nmt.fields import MAY_CHANGE, annotations, require
+from nmt.fields import MAY_CHANGE, Metavar, annotations, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
 if TYPE_CHECKING:
@@ -25,24 +25,111 @@ if TYPE_CHECKING:
 RANK = int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0  # among the processes of torchrun
 
 
-def make_parser(prog: str, description: str) -> Any:
-    """An empty `jsonargparse.ArgumentParser` that takes the help of settings from their docstrings."""
+class Help(HelpFormatter):
+    """The layout of --help: the default after each option's text; examples stay as they are written."""
+
+    def __init__(self, prog: str, **layout: Any) -> None:
+        super().__init__(prog, max_help_position=28, **layout)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+    def _get_help_string(self, action: Action) -> str:
+        default = "" if action.nargs == 0 or action.default == SUPPRESS else show_value(action.default)
+        return (action.help or "") + (f" (default: {default})" if default else "")
+
+
+def show_value(value: Any) -> str:
+    """A value as it is written on the command line; empty if it is None, an empty text or an empty list."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value in (None, "", (), []) else str(value)
+
+
+def make_parser(prog: str, description: str, examples: str = "", usage: str = "[options]") -> Any:
+    """A `jsonargparse.ArgumentParser` without options. `examples`: command lines for the end of --help."""
     from jsonargparse import ArgumentParser, set_parsing_settings
 
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    return ArgumentParser(prog=f"python -m {prog}", description=description, exit_on_error=False)
-
-
-def make_run_parser(prog: str, description: str) -> Any:
-    """A parser with an option for every field of `Config`, and --config."""
-    parser = make_parser(prog, f"{description} Without --config, recipes/CORPUS.yaml is used if there is one.")
-    parser.add_argument("--config", metavar="FILE", help="A recipe: YAML with what differs from the defaults.")
-    parser.add_class_arguments(Config, None)
-    for action in parser._actions:  # show the plain type; the errors of `check_bounds` give the bounds
-        if action.dest in setting_types():
-            action._typehint, *marks = setting_types()[action.dest]
-            action.help += " It may change on resume." if MAY_CHANGE in marks else ""
+    epilog = "\n".join(["Examples:", *(f"  {line}" for line in examples.strip().splitlines())]) if examples else None
+    parser = ArgumentParser(
+        prog=f"python -m {prog}",
+        usage=f"%(prog)s {usage}",
+        description=description,
+        epilog=epilog,
+        formatter_class=Help,
+        exit_on_error=False,
+    )
+    parser._positionals.title, parser._optionals.title = "Arguments", "General"
+    parser._actions[0].help = "Show this help and exit."
     return parser
+
+
+def add_options(group: Any, options: Mapping[str, tuple[str, str]]) -> None:
+    """Add options without defaults to a group of --help: `options` has the metavar and the help of each.
+
+    An option without a metavar is a switch; one whose metavar ends in ... can be repeated, and its values are a list.
+    """
+    for option, (name, text) in options.items():
+        if name.endswith("..."):
+            text = f"{text} The option can be repeated."
+            group.add_argument(option, action="append", default=[], metavar=name.removesuffix("..."), help=text)
+        elif name:
+            group.add_argument(option, default=SUPPRESS, metavar=name, help=text)
+        else:
+            group.add_argument(option, action="store_true", help=text)
+
+
+def make_run_parser(
+    prog: str, description: str, examples: str = "", usage: str = "[options]", shown: Collection[str] = ()
+) -> Any:
+    """A parser with an option for every field of `Config`, and --config.
+
+    `shown`: the sections and settings in --help (none named: all); the others are accepted, but not shown.
+    """
+    parser = make_parser(prog, description, examples, usage)
+    text = (
+        "YAML file with settings that differ from the defaults. Without it, recipes/CORPUS.yaml is used if it exists."
+    )
+    parser.add_argument("--config", metavar="FILE", help=text)
+    add_settings(parser, Config, None, [name for name in setting_types() if is_shown(name, shown)])
+    for action in parser._actions:
+        if not shown and MAY_CHANGE in setting_types().get(action.dest, ()):
+            action.help += " It may change on resume."
+    return parser
+
+
+def is_shown(name: str, shown: Collection[str]) -> bool:
+    return not shown or name in shown or name.partition(".")[0] in shown
+
+
+def add_settings(parser: Any, kind: type, section: str | None, shown: Collection[str]) -> None:
+    """Add an option for every field of a dataclass of settings; help has those whose dotted names are in `shown`."""
+    parser.add_class_arguments(kind, section)
+    for action in parser._actions:
+        if action.dest in setting_types():
+            # The plain type: the errors of `check_bounds` give the bounds.
+            action._typehint, *marks = setting_types()[action.dest]
+            action.metavar = metavar(action._typehint, marks)
+        if action.dest in (*sections(), *setting_types()) and action.dest not in shown:
+            action.help = SUPPRESS  # also of --data FILE, which jsonargparse adds
+    for group in parser._action_groups:
+        group.title = group.title and first_sentence(group.title).rstrip(".")
+
+
+def metavar(hint: Any, marks: Collection[Any] = ()) -> str:
+    """What help shows in place of a value of this type: N for whole numbers, X for other numbers."""
+    named = next((mark.name for mark in marks if isinstance(mark, Metavar)), "")
+    if named or hint in (int, float, bool, str):
+        return named or {int: "N", float: "X", bool: "{true,false}", str: "TEXT"}[hint]
+    if get_origin(hint) is Literal:
+        return f"{{{','.join(get_args(hint))}}}"
+    if get_origin(hint) is tuple:
+        return f"[{metavar(get_args(hint)[0])},...]"
+    kinds = [metavar(kind) for kind in get_args(hint) if kind is not type(None)]
+    return "|".join(kinds).replace("{", "").replace("}", "")
 
 
 def parse(parser: Any, argv: Sequence[str] | None, *, defaults: bool = True) -> Any:
@@ -128,34 +215,39 @@ def dump_config(config: Config) -> str:
     return f"format: {FORMAT}\n{parser.dump(parser.parse_object(asdict(config)))}"
 
 
+def first_sentence(text: str) -> str:
+    return re.split(r"(?<! al)\.(?: |$)", " ".join(text.split()))[0] + "."
+
+
 @cache
 def short_help() -> dict[str, str]:
     """The first sentence of the docstring of each field of `SearchConfig`."""
     from docstring_parser import parse_from_object
 
-    texts = {p.arg_name: " ".join((p.description or "").split()) for p in parse_from_object(SearchConfig).params}
-    return {name: re.split(r"(?<! al)\.(?: |$)", text)[0] + "." for name, text in texts.items()}
+    return {p.arg_name: first_sentence(p.description or "") for p in parse_from_object(SearchConfig).params}
 
 
 def add_search_options(parser: Any, *names: str) -> None:
     """Add options for these fields of `SearchConfig` (none named: all). Without an option the model's value is used."""
+    group = parser.add_argument_group("Search settings, in place of those that the model has from its recipe")
     for f in fields(SearchConfig):
         if not names or f.name in names:
-            option, hint, text = f"--{f.name.replace('_', '-')}", annotations(SearchConfig)[f.name][0], short_help()
-            metavar = "BOOL" if hint is bool else "N"
-            kind = {"choices": choices} if (choices := get_args(hint)) else {"type": hint, "metavar": metavar}
-            parser.add_argument(option, default=SUPPRESS, help=text[f.name], **kind)
+            option, (hint, *marks) = f"--{f.name.replace('_', '-')}", annotations(SearchConfig)[f.name]
+            kind = {"choices": choices} if (choices := get_args(hint)) else {"type": hint}
+            text = f"{short_help()[f.name]} (default: the model's, else {show_value(f.default)})"
+            group.add_argument(option, default=SUPPRESS, metavar=metavar(hint, marks), help=text, **kind)
 
 
 def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
     """Add --device and --precision, for translating."""
-    parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N.")
+    text = "Device to translate on: auto (a GPU if there is one), cpu, cuda or cuda:N."
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help=text)
     parser.add_argument(
         "--precision",
         default=precision,
         choices=get_args(DecodingPrecision),
-        help="fp32: the same translations on every machine and in every batch; bf16 or int8: faster, where the machine "
-        "has instructions for it; auto: the fastest (on a CPU bf16, or else int8).",
+        help="Number format of matrix products. fp32 gives the same translations on every machine and in every batch. "
+        "bf16 and int8 are faster. auto takes the first of bf16, int8 and fp32 that the machine has instructions for.",
     )
 
 

@@ -1,17 +1,19 @@
-"""Command: a model and a test set in; BLEU, chrF and TER out, each with its signature, as a table and as JSON.
-
-python -m nmt.evaluate --model runs/NAME                                # the run's own test sets
-python -m nmt.evaluate --model DIR --source test.de --reference test.en
-python -m nmt.evaluate --hypothesis test.out --reference test.en        # translations made elsewhere
-"""
+"""Command: a model and a test set in; BLEU, chrF and TER out, each with its signature, as a table and as JSON."""
 
 import sys
-from argparse import SUPPRESS
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli import add_device_options, add_search_options, make_parser, override_search, parse, run_command
+from nmt.cli import (
+    add_device_options,
+    add_options,
+    add_search_options,
+    make_parser,
+    override_search,
+    parse,
+    run_command,
+)
 from nmt.fields import require
 from nmt.files import read_lines
 
@@ -19,24 +21,29 @@ if TYPE_CHECKING:
     from nmt.scoring.evaluation import Evaluation
     from nmt.scoring.metrics import Metric
 
-OPTIONS = {
-    "--model": ("DIR", "A model or run folder (default: the newest finished run)."),
-    "--source": ("FILE", "Text to translate."),
-    "--hypothesis": ("FILE", "Translations to score, instead of translating."),
-    "--json": ("FILE", "Also write the scores to a file; -: to standard output, instead of the table."),
+EXAMPLES = """
+python -m nmt.evaluate --model runs/de-en-phrasebook
+python -m nmt.evaluate --model runs/de-en-phrasebook --source test.de --reference test.en --json scores.json
+python -m nmt.evaluate --hypothesis test.out --reference test.en
+"""
+TEXTS = {
+    "--source": ("FILE", "Text to translate, one sentence in each line."),
+    "--reference": ("FILE...", "Reference translations, a line for each source. Several files are several references."),
+    "--hypothesis": ("FILE", "Translations to score, a line for each reference. With them, no model is needed."),
+    "--ter": ("", "Compute TER too, which is slow for long lines."),
+    "--json": ("FILE", "File to write the scores to, as JSON. For -, standard output has them instead of the table."),
 }
+MODEL = {"--model": ("DIR", "Model or run folder. Without it, the newest finished run.")}
 
 
 def make_evaluate_parser() -> Any:
-    text = "Score translations. Without --source and --hypothesis: a run's own test sets are translated."
-    parser = make_parser("nmt.evaluate", text)
-    text = "Reference translations; several files are several references."
-    parser.add_argument("--reference", action="append", default=[], metavar="FILE", help=text)
-    for option, (metavar, text) in OPTIONS.items():
-        parser.add_argument(option, default=SUPPRESS, metavar=metavar, help=text)
-    parser.add_argument("--ter", action="store_true", help="Also TER, which is slow for long lines.")
+    text = "Score translations with BLEU and chrF. Without --source and --hypothesis, the test sets of the model's run "
+    parser = make_parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
+    add_options(parser.add_argument_group("Texts and scores"), TEXTS)
+    group = parser.add_argument_group("Model and device")
+    add_options(group, MODEL)
     # fp32, so that scores are the same on every machine.
-    add_device_options(parser, precision="fp32")
+    add_device_options(group, precision="fp32")
     add_search_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size")
     return parser
 

@@ -1,4 +1,4 @@
-"""Fields of settings: bounds and marks in annotations, checks of dataclasses, and dataclasses made from JSON."""
+"""Fields of settings: marks (such as bounds) in annotations, checks of dataclasses, and dataclasses made from JSON."""
 
 import math
 from dataclasses import dataclass, fields
@@ -30,11 +30,21 @@ class Range:
 MAY_CHANGE = "may change on resume"
 """Marks a setting that may differ when a run is resumed (see `nmt.cli.fixed_settings`)."""
 
+
+@dataclass(frozen=True)
+class Metavar:
+    """What help shows in place of a text value, such as DIR."""
+
+    name: str
+
+
 Count = Annotated[int, Range(0)]
 Size = Annotated[int, Range(1)]
 Probability = Annotated[float, Range(0, 1, open="most")]
 NotNegative = Annotated[float, Range(0)]
 Positive = Annotated[float, Range(0, open="least")]
+Folder = Annotated[str, Metavar("DIR")]
+Language = Annotated[str, Metavar("LANGUAGE")]
 
 
 def require(condition: bool, message: str) -> None:
@@ -45,7 +55,7 @@ def require(condition: bool, message: str) -> None:
 
 @cache
 def annotations(kind: type) -> dict[str, tuple[Any, ...]]:
-    """For each field of a dataclass: its type, then the marks in its annotation (`Range`, MAY_CHANGE)."""
+    """For each field of a dataclass: its type, then the marks in its annotation (`Range`, `Metavar`, MAY_CHANGE)."""
     hints = get_type_hints(kind, include_extras=True)
     whole = {f.name: hints[f.name] for f in fields(kind)}
     return {name: get_args(hint) if get_origin(hint) is Annotated else (hint,) for name, hint in whole.items()}

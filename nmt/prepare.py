@@ -1,12 +1,24 @@
-"""Command: prepare a corpus. Parallel text flows in; clean pairs, a tokenizer and a ledger of dropped pairs flow out.
-
-python -m nmt.prepare --data.corpus=phrasebook
-"""
+"""Command: prepare a corpus. Parallel text flows in; clean pairs, a tokenizer and a ledger flow out."""
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from nmt.cli import console, make_run_parser, parse, run_command, say
+
+EXAMPLES = """
+python -m nmt.prepare --data.corpus phrasebook
+python -m nmt.prepare --data.corpus my-corpus --data.source fi --data.target sv --tokenizer.vocab_size 4000
+python -m nmt.prepare --config recipes/modern.yaml --data.corpus my-corpus
+"""
+# A separate tokenizer for each language goes only with some values of model.tied_embeddings.
+SHOWN = ("name", "runs", "data", "tokenizer", "model.tied_embeddings")
+
+
+def make_prepare_parser() -> Any:
+    text = "Clean a corpus and train its tokenizer, as nmt.train does before training. All settings of nmt.train are "
+    text += "accepted, on the command line and in a recipe; those that are not shown here have no effect."
+    return make_run_parser("nmt.prepare", text, EXAMPLES, shown=SHOWN)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -14,12 +26,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def command(argv: Sequence[str] | None) -> int:
-    from nmt.data.cleaning import ledger_table
+    parser = make_prepare_parser()
+    given = parse(parser, argv, defaults=False)
+
+    from nmt.data.cleaning import ledger_table  # only now: these import PyTorch, and --help should be quick
     from nmt.data.prepared import prepare
     from nmt.data.resolve import resolve
 
-    parser = make_run_parser("nmt.prepare", "Prepare a corpus: clean pairs, tokenizer, ledger of dropped pairs.")
-    run = resolve(parser, parse(parser, argv, defaults=False))
+    run = resolve(parser, given)
     prepared = prepare(run.corpus, run.config, run.folder)
     console().print(ledger_table(prepared.ledgers))
     say(f"Ready: {prepared.folder}")

@@ -1,12 +1,23 @@
-"""Command: train a translator. A corpus and a recipe flow in; a run folder flows out (see `nmt.training.run`).
-
-python -m nmt.train --data.corpus=phrasebook
-"""
+"""Command: train a translator. A corpus and a recipe flow in; a run folder flows out (see `nmt.training.run`)."""
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from nmt.cli import RANK, make_run_parser, parse, run_command
+
+EXAMPLES = """
+python -m nmt.train --data.corpus phrasebook
+python -m nmt.train --resume --data.corpus phrasebook --training.max_steps 3000
+python -m nmt.train --config recipes/modern.yaml --data.corpus my-corpus --data.source fi --data.target sv
+"""
+
+
+def make_train_parser() -> Any:
+    text = "Prepare a corpus, train a translator on it and measure the translator, in the folder runs/NAME."
+    parser = make_run_parser("nmt.train", text, EXAMPLES)
+    parser.add_argument("--resume", action="store_true", help="Continue a run that was stopped, if there is one.")
+    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -14,8 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def command(argv: Sequence[str] | None) -> int:
-    parser = make_run_parser("nmt.train", "Train a translator from parallel text, and measure it, in runs/NAME.")
-    parser.add_argument("--resume", action="store_true", help="Continue a run that was stopped.")
+    parser = make_train_parser()
     given = parse(parser, argv, defaults=False)
 
     from nmt.training.run import carry_out  # only now: it imports PyTorch, and --help should be quick

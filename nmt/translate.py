@@ -1,17 +1,22 @@
 """Command: lines of text flow in; their translations flow out, one line for each line.
 
-    python -m nmt.translate < in.de > out.en
-
 Input is bytes, and only LF ends a line. Each line becomes one line (with --n-best N up to N), a blank line a blank one.
 Lines are translated as they come: those that have arrived are translated together and written out.
 """
 
 import sys
-from argparse import SUPPRESS
 from contextlib import ExitStack
 from typing import Any
 
-from nmt.cli import add_device_options, add_search_options, make_parser, override_search, parse, run_command
+from nmt.cli import (
+    add_device_options,
+    add_options,
+    add_search_options,
+    make_parser,
+    override_search,
+    parse,
+    run_command,
+)
 from nmt.translation.streams import open_input, open_output, read_chunks
 
 # Bytes read at once, per sentence of a batch: enough for about 12 batches, which are sorted by length.
@@ -19,43 +24,56 @@ BYTES_AHEAD = 1024
 # Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
 PIPE_CLOSED = 141
 
-FORMATS = """text: an input line is a source, the output line its translation. tsv: the first column is the source; the
-columns translation, score and flags are added. jsonl: an object with "text" (line breaks are allowed) and optionally
-"prefix", "must", "must_not", or a string; translation, score, confidence, tokens, flags and more are added."""
-PATHS = {
-    "--output": ("FILE", "File to write, instead of standard output."),
-    "--pictures": ("DIR", "Draw the cross-attention of each line's translation into DIR/LINE.png."),
-    "--glossary": ("FILE", "Glossary: lines of source TAB target, required translations of words (see the README)."),
+EXAMPLES = """
+python -m nmt.translate < input.de > output.en
+python -m nmt.translate --model runs/de-en-phrasebook --beam-size 1 --output output.en input.de
+python -m nmt.translate --format jsonl --n-best 3 --verbose input.jsonl > output.jsonl
+"""
+FORMAT = """Format of input and output. text: an input line is a source, and the output line its translation. tsv: the
+first column is the source, and the columns translation, score and flags are added. jsonl: a line is a string, or an
+object with "text" and optionally "prefix", "must" and "must_not", and the members translation, score, confidence,
+tokens, flags and more are added."""
+OUTPUT = {
+    "--output": ("FILE", "File to write instead of standard output."),
+    "--scores": ("", "Write score TAB text. The score is the log-probability divided by length ** length penalty."),
+    "--alignments": (
+        "",
+        "Write text ||| 0-0 1-2 …: pairs of source and target word numbers, from 0, that are aligned.",
+    ),
+    "--pictures": ("DIR", "Folder for pictures of the cross-attention of each line's translation, DIR/LINE.png."),
+    "--verbose": ("", "Print model, device, precision and speed on stderr."),
 }
-REPEATABLE = {
-    "--model": ("DIR", "A model or run folder (default: the newest finished run). Several models form an ensemble."),
-    "--must": ("PHRASE", "A phrase that every translation must contain; | separates alternatives, * is any ending."),
-    "--must-not": ("PHRASE", "A phrase that no translation may contain, in the same syntax. Case-sensitive."),
+MODELS = {
+    "--model": ("DIR...", "Model or run folder. Without it, the newest finished run. Several models are an ensemble.")
 }
-SWITCHES = {
-    "--force-decode": "Score given translations. An input line is source TAB translation; the output is the score "
-    "(text), the line and the score (tsv), or all scores (jsonl).",
-    "--scores": "Write score TAB text. The score is the log-probability divided by length ** length penalty.",
-    "--alignments": "Write text ||| 0-0 1-2 …: the word alignment, as pairs source-target of word numbers from 0.",
-    "--verbose": "Print model, device, precision and speed on stderr.",
+CONSTRAINTS = {
+    "--must": ("TEXT...", "Phrase that every translation must contain; | separates alternatives, * is any ending."),
+    "--must-not": ("TEXT...", "Phrase that no translation may contain, written as for --must."),
+    "--glossary": ("FILE", "File with lines of source TAB target: translations of the source must contain the target."),
+    "--force-decode": (
+        "",
+        "Score given translations instead of translating. An input line is source TAB translation. The "
+        "output is the score (text), the line and the score (tsv), or all scores (jsonl).",
+    ),
 }
 
 
 def make_translate_parser() -> Any:
-    text = "Translate text line by line. Search settings that are not given are the model's own."
-    parser = make_parser("nmt.translate", text)
-    add = parser.add_argument
-    add("files", nargs="*", default=[], metavar="FILE", help="Files to translate; none, or -: standard input.")
-    add("--input", nargs="+", default=[], metavar="FILE", help="More files to translate, after the positional ones.")
-    add("--format", choices=["text", "tsv", "jsonl"], default="text", help=" ".join(FORMATS.split()))
-    add("--prefix", default="", metavar="TEXT", help="Text that every translation begins with.")
-    for option, (metavar, text) in PATHS.items():
-        add(option, default=SUPPRESS, metavar=metavar, help=text)
-    for option, (metavar, text) in REPEATABLE.items():
-        add(option, action="append", default=[], metavar=metavar, help=f"{text} Repeatable.")
-    for option, text in SWITCHES.items():
-        add(option, action="store_true", help=text)
-    add_device_options(parser, precision="auto")
+    text = "Translate text line by line: each input line becomes one output line."
+    parser = make_parser("nmt.translate", text, EXAMPLES, "[options] [FILE ...]")
+    text = "File to translate. Without a file, or for -, standard input is translated."
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=text)
+    group = parser.add_argument_group("Input and output")
+    text = "More files to translate, after those without an option."
+    group.add_argument("--input", nargs="+", default=[], metavar="FILE", help=text)
+    group.add_argument("--format", choices=["text", "tsv", "jsonl"], default="text", help=" ".join(FORMAT.split()))
+    add_options(group, OUTPUT)
+    group = parser.add_argument_group("Model and device")
+    add_options(group, MODELS)
+    add_device_options(group, precision="auto")
+    group = parser.add_argument_group("Constraints on the translations of all lines")
+    group.add_argument("--prefix", default="", metavar="TEXT", help="Text that every translation begins with.")
+    add_options(group, CONSTRAINTS)
     add_search_options(parser)
     return parser
 

@@ -1,11 +1,16 @@
 """Settings: strict, documented, the same from YAML and from the command line; every recipe loads."""
 
+import re
+import shlex
+from argparse import SUPPRESS
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from nmt.augment import make_augment_parser
 from nmt.cli import (
+    Help,
     dump_config,
     fixed_settings,
     flatten,
@@ -15,11 +20,23 @@ from nmt.cli import (
     parse,
     run_command,
     short_help,
+    show_value,
 )
 from nmt.config import Config, DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
+from nmt.evaluate import make_evaluate_parser
+from nmt.prepare import make_prepare_parser
+from nmt.train import make_train_parser
 from nmt.translate import make_translate_parser
 
-RECIPES = sorted((Path(__file__).parent.parent / "recipes").glob("*.yaml"))
+ROOT = Path(__file__).parent.parent
+RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
+PARSERS = {
+    "nmt.prepare": make_prepare_parser,
+    "nmt.train": make_train_parser,
+    "nmt.translate": make_translate_parser,
+    "nmt.evaluate": make_evaluate_parser,
+    "nmt.augment": make_augment_parser,
+}
 
 
 def settings(*argv: str) -> Config:
@@ -102,16 +119,85 @@ def test_every_recipe_loads_and_opens_with_its_command(recipe: Path) -> None:
     assert first.startswith(("# make train-", f"# python -m nmt.train --config recipes/{recipe.name}"))
 
 
-@pytest.mark.parametrize("kind", [Config, DataConfig, TokenizerConfig, ModelConfig, TrainingConfig, SearchConfig])
-def test_help_tells_every_field_by_its_docstring(kind: type) -> None:
-    text = " ".join(make_run_parser("nmt.train", "").format_help().split())
-    prefix = "" if kind is Config else kind.__name__.removesuffix("Config").lower() + "."
-    for field in fields(kind):
-        if kind is Config and field.name not in ("name", "runs"):
+@pytest.mark.parametrize("command", PARSERS)
+def test_help_describes_every_option_in_sentences_and_with_its_default(command: str) -> None:
+    parser = PARSERS[command]()
+    for action in parser._actions:
+        if action.help == SUPPRESS:
             continue
-        start = text.index(f" --{prefix}{field.name} ", text.index("options:"))
-        words = text[start:].split(" --")[1].split("(type:")[0].split()
-        assert len(words) > 3, f"{prefix}{field.name} has no docstring"
+        text = " ".join(Help("nmt")._get_help_string(action).split())
+        found = re.fullmatch(r"([A-Z].*[.])(?: \(default: (.+)\))?", text)
+        assert found, f"{action.option_strings}: {text}"
+        assert len(found[1].split()) > 2, action.option_strings
+        default = flatten(Config()).get(action.dest, action.default)
+        if default not in (None, "", (), [], SUPPRESS) and action.nargs != 0:
+            assert found[2] == show_value(default), action.option_strings
+    for group in parser._action_groups:
+        assert "\n" not in (group.title or "")
+
+
+@pytest.mark.parametrize("command", PARSERS)
+def test_help_has_a_short_usage_and_examples_that_parse(command: str) -> None:
+    parser = PARSERS[command]()
+    text = parser.format_help()
+    assert re.match(rf"usage: python -m {command} [^\n]{{,60}}\n\n[A-Z]", text)
+    _, found, examples = text.partition("\nExamples:\n")
+    assert found
+    assert len(examples.splitlines()) in (2, 3)
+    for line in examples.splitlines():
+        words = shlex.split(re.split(" [<>|] ", line)[0])
+        assert words[:3] == ["python", "-m", command.split()[0]]
+        argv = words[2 + len(command.split()) :]
+        given = parse(parser, argv, defaults=False)
+        if command in ("nmt.prepare", "nmt.train"):
+            make_config(parser, given, ROOT / given.config if "config" in given else None)
+
+
+def shown_options(text: str) -> set[str]:
+    return set(re.findall(r"^  (--[\w.-]+)", text, re.MULTILINE))
+
+
+def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    texts = {command: make().format_help() for command, make in PARSERS.items()}
+    settings = {f"--{name}" for name in flatten(Config())}
+    assert shown_options(texts["nmt.train"]) == settings | {"--config", "--resume"}
+    kept = {name for name in settings if name.startswith(("--data", "--tokenizer", "--name", "--runs"))}
+    assert shown_options(texts["nmt.prepare"]) == kept | {"--config", "--model.tied_embeddings"}
+    assert "--training" not in texts["nmt.prepare"]
+    assert len(texts["nmt.prepare"].splitlines()) < 110
+    searching = {f"--{field.name.replace('_', '-')}" for field in fields(SearchConfig)}
+    assert searching <= shown_options(texts["nmt.translate"])
+    assert "--data.max_pieces" not in texts["nmt.augment"]
+    assert all("CONFIG" not in text.replace("CONFIGURATION", "") for text in texts.values())
+
+
+def test_a_setting_that_help_does_not_show_is_accepted(tmp_path: Path) -> None:
+    """The same arguments and the same recipe prepare a run and train it."""
+    parser = PARSERS["nmt.prepare"]()
+    (tmp_path / "recipe.yaml").write_text("model: {d_model: 64}\nsearch: {beam_size: 2}\n")
+    given = parse(parser, ["--training.max_steps", "5", "--beam-size", "3"], defaults=False)
+    config = make_config(parser, given, tmp_path / "recipe.yaml")
+    assert (config.training.max_steps, config.model.d_model, config.search.beam_size) == (5, 64, 3)
+
+
+def test_metavars_name_the_kind_of_a_value() -> None:
+    shown = {action.dest: action.metavar for action in PARSERS["nmt.train"]()._actions}
+    assert shown["data.corpus"] == "CORPUS"
+    assert shown["training.max_steps"] == shown["model.n_kv_heads"] == "N"
+    assert shown["training.learning_rate"] == "X"
+    assert shown["tokenizer.folder"] == shown["runs"] == "DIR"
+    assert shown["training.shard"] == shown["model.bias"] == "{true,false}"
+    assert shown["model.norm"] == "{layer,rms}"
+    assert shown["training.batch_tokens"] == "N|auto"
+    assert shown["tokenizer.user_defined_symbols"] == "[TEXT,...]"
+    assert {a.dest: a.metavar for a in PARSERS["nmt.translate"]()._actions}["guard"] == "{true,false}"
+
+
+def test_search_options_say_that_the_model_decides() -> None:
+    texts = {action.dest: action.help for action in PARSERS["nmt.translate"]()._actions}
+    assert texts["beam_size"].endswith("(default: the model's, else 5)")
+    assert texts["guard"].endswith("(default: the model's, else true)")
 
 
 def test_short_help_is_the_first_sentence_of_each_docstring() -> None:
@@ -120,7 +206,7 @@ def test_short_help_is_the_first_sentence_of_each_docstring() -> None:
     for name, text in texts.items():
         assert text.endswith("."), name
         assert 15 < len(text) < 180, name
-    assert texts["beam_size"] == "Hypotheses kept at each step; 1 is greedy search."
+    assert texts["beam_size"] == "Number of hypotheses that beam search keeps at each step; 1 is greedy search."
 
 
 @pytest.mark.parametrize(
