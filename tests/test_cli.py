@@ -3,8 +3,11 @@
 import re
 import shlex
 from argparse import SUPPRESS
+from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,17 +28,21 @@ from nmt.cli import (
 from nmt.config import Config, DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
 from nmt.evaluate import make_evaluate_parser
 from nmt.prepare import make_prepare_parser
+from nmt.tokenizer import make_tokenizer_parser
 from nmt.train import make_train_parser
 from nmt.translate import make_translate_parser
 
 ROOT = Path(__file__).parent.parent
 RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
-PARSERS = {
+PARSERS: dict[str, Callable[[], Any]] = {
     "nmt.prepare": make_prepare_parser,
     "nmt.train": make_train_parser,
     "nmt.translate": make_translate_parser,
     "nmt.evaluate": make_evaluate_parser,
     "nmt.augment": make_augment_parser,
+    "nmt.tokenizer train": partial(make_tokenizer_parser, "train"),
+    "nmt.tokenizer encode": partial(make_tokenizer_parser, "encode"),
+    "nmt.tokenizer decode": partial(make_tokenizer_parser, "decode"),
 }
 
 
@@ -146,9 +153,12 @@ def test_help_has_a_short_usage_and_examples_that_parse(command: str) -> None:
     assert len(examples.splitlines()) in (2, 3)
     for line in examples.splitlines():
         words = shlex.split(re.split(" [<>|] ", line)[0])
-        assert words[:3] == ["python", "-m", command.split()[0]]
-        argv = words[2 + len(command.split()) :]
-        given = parse(parser, argv, defaults=False)
+        program, *action = command.split()
+        assert words[:3] == ["python", "-m", program]
+        if action:  # the action and the tokenizer's name come first
+            given = parse(PARSERS[f"{program} {words[3]}"](), words[5:], defaults=False)
+            continue
+        given = parse(parser, words[3:], defaults=False)
         if command in ("nmt.prepare", "nmt.train"):
             make_config(parser, given, ROOT / given.config if "config" in given else None)
 
@@ -169,6 +179,7 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     searching = {f"--{field.name.replace('_', '-')}" for field in fields(SearchConfig)}
     assert searching <= shown_options(texts["nmt.translate"])
     assert "--data.max_pieces" not in texts["nmt.augment"]
+    assert shown_options(texts["nmt.tokenizer train"]) < kept | {"--config"}
     assert all("CONFIG" not in text.replace("CONFIGURATION", "") for text in texts.values())
 
 

@@ -197,7 +197,7 @@ def test_a_failure_leaves_the_old_file_and_tells_where_the_translated_part_is(
     (tmp_path / "out").write_text("old\n")
     assert translate_file(model_folder, tmp_path / "in", tmp_path / "out") == (130 if error is KeyboardInterrupt else 2)
     assert (tmp_path / "out").read_text() == "old\n"
-    said = f"{tmp_path / 'out'} is unchanged; the lines translated so far are in {tmp_path / 'out.partial'}\n"
+    said = f"{tmp_path / 'out'} is unchanged; the lines written so far are in {tmp_path / 'out.partial'}\n"
     assert (said in capfd.readouterr().err) == (lines > 0)
     if lines:
         assert (tmp_path / "out.partial").read_text() == "answer\n" * lines

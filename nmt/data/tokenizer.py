@@ -14,14 +14,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nmt.config import TokenizerConfig
-from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
 from nmt.fields import require
+from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
 
+if TYPE_CHECKING:
+    from nmt.data.batches import Pairs, Sequences
+
+Item = TypeVar("Item")
 MAX_SENTENCES = 5_000_000  # most sentences that a model is trained on: a fixed sample of a larger corpus
 SPECIAL_IDS: dict[str, Any] = {"unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "pad_id": PAD}
 STAND_IN = "\ufdd0"  # replaces ▁ while a text is encoded: a noncharacter, which never has a piece (see NO_PIECE)
@@ -61,6 +65,12 @@ class Tokenizer:
         for name, model in models.items():
             (folder / f"{name}.model").write_bytes(model.serialized_model_proto())
 
+    def side(self, name: str | None) -> Any:
+        """The model of `source` or `target`; the name may be None if both sides have the same model."""
+        require(name in (None, "source", "target"), f"--side is {name}: it must be source or target")
+        require(self.joint or name is not None, "each language has its own tokenizer: take --side source or target")
+        return self.target if name == "target" else self.source
+
     def same_as(self, other: "Tokenizer") -> bool:
         """Whether both encode every text to the same ids."""
         protos = [[m.serialized_model_proto() for m in (t.source, t.target)] for t in (self, other)]
@@ -88,10 +98,38 @@ class Tokenizer:
         return [str(self.target.id_to_piece(i)) for i in ids]
 
 
-def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> Pairs:
-    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once."""
+class LineCodec:
+    """Turns lines of text into lines of pieces, or of ids, of one model, and back."""
 
-    def encode_side(side: int, model: Any) -> Sequences:
+    def __init__(self, model: Any, *, ids: bool) -> None:
+        self.model = model
+        size = model.vocab_size()
+        self.words = [str(i) if ids else str(model.id_to_piece(i)) for i in range(size)]
+        self.known = {word: i for i, word in enumerate(self.words)}
+        self.kind = f"an id of the tokenizer, from 0 to {size - 1}" if ids else "a piece of the tokenizer"
+
+    def encode(self, lines: Sequence[bytes]) -> list[str]:
+        """Divide lines of text, tidied like training text."""
+        texts = [tidy(line.decode("utf-8", "surrogateescape"))[0] for line in lines]
+        return [" ".join(self.words[i] for i in ids) for ids in encode(self.model, texts)]
+
+    def decode(self, lines: Sequence[bytes], file: str = "-", before: int = 0) -> list[str]:
+        """Join the pieces of each line. ValueError for the first word that is no piece or id, with its line in the
+        file; `before`: the number of the file's lines that came before these."""
+        ids = [list[int]() for _ in lines]
+        for n, line in enumerate(lines):
+            for word in line.decode("utf-8", "surrogateescape").removesuffix("\r").split(" "):
+                place = f"{'standard input' if file == '-' else file}, line {before + n + 1}"
+                require(word in self.known or word == "", f"{place} has {word!r}, which is not {self.kind}")
+                ids[n] += [self.known[word]] if word else []
+        return [tidy(str(text))[0] for text in self.model.decode(ids)]
+
+
+def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> "Pairs":
+    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once."""
+    from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
+
+    def encode_side(side: int, model: Any) -> "Sequences":
         chunks = ([pair[side] for pair in pairs[start : start + chunk]] for start in range(0, len(pairs), chunk))
         return Sequences.of(ids for texts in chunks for ids in encode(model, texts))
 
@@ -146,7 +184,7 @@ def train_tokenizer(pairs: list[Pair], config: TokenizerConfig, folder: Path, so
     small for the characters that must have a piece.
     """
     notes: list[str] = []
-    chosen = sample_pairs(pairs, MAX_SENTENCES // 2 if config.joint else MAX_SENTENCES, notes)
+    chosen = sample(pairs, MAX_SENTENCES // 2 if config.joint else MAX_SENTENCES, "pairs", notes)
     if config.joint:
         src_model = tgt_model = train_model(chain.from_iterable(chosen), config, f"{source} and {target}", notes)
     else:
@@ -157,11 +195,21 @@ def train_tokenizer(pairs: list[Pair], config: TokenizerConfig, folder: Path, so
     return tokenizer
 
 
-def sample_pairs(pairs: list[Pair], most: int, notes: list[str]) -> list[Pair]:
-    if len(pairs) <= most:
-        return pairs
-    notes.append(f"The tokenizer is trained on a sample of {most:,} of the {len(pairs):,} pairs.")
-    return [pairs[n] for n in sorted(random.Random(1).sample(range(len(pairs)), most))]
+def train_on_texts(texts: list[str], config: TokenizerConfig, folder: Path, name: str) -> Tokenizer:
+    """Train one model for all languages on tidied texts without translations; otherwise like `train_tokenizer`."""
+    require(config.joint, "tokenizer.joint is false, which needs a corpus with two languages: set it to true")
+    notes: list[str] = []
+    model = train_model(sample(texts, MAX_SENTENCES, "sentences", notes), config, name, notes)
+    tokenizer = Tokenizer(model, model, notes)
+    tokenizer.save(folder)
+    return tokenizer
+
+
+def sample(items: list[Item], most: int, kind: str, notes: list[str]) -> list[Item]:
+    if len(items) <= most:
+        return items
+    notes.append(f"The tokenizer is trained on a sample of {most:,} of the {len(items):,} {kind}.")
+    return [items[n] for n in sorted(random.Random(1).sample(range(len(items)), most))]
 
 
 def train_model(texts: Iterable[str], config: TokenizerConfig, languages: str, notes: list[str]) -> Any:

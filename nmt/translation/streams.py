@@ -45,13 +45,13 @@ def open_output(name: str | None, inputs: Sequence[IO[bytes]]) -> AbstractContex
 
 @contextmanager
 def replace_when_done(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that replaces `path`; if writing fails, the user is told where the lines translated so far are."""
+    """A new file that replaces `path`; if writing fails, the user is told where the lines written so far are."""
     with whole_file(path) as file:
         try:
             yield file
         except BaseException:
             if file.tell():
-                print(f"{path} is unchanged; the lines translated so far are in {file.name}", file=sys.stderr)
+                print(f"{path} is unchanged; the lines written so far are in {file.name}", file=sys.stderr)
             else:
                 partial_path(path).unlink()
             raise

@@ -10,7 +10,8 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from nmt.config import TokenizerConfig
 from nmt.data import tokenizer as module
-from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.data.tokenizer import LineCodec, Tokenizer, train_tokenizer
+from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
 
 PAIRS = [
@@ -234,9 +235,35 @@ def test_of_a_large_corpus_a_fixed_sample_is_used(train: Train, monkeypatch: pyt
     sampled = train()
     assert sampled.notes[0] == "The tokenizer is trained on a sample of 30 of the 64 pairs."
     assert sampled.source.serialized_model_proto() == train().source.serialized_model_proto()
-    chosen = module.sample_pairs(PAIRS, 30, [])
+    chosen = module.sample(PAIRS, 30, "pairs", [])
     assert len(chosen) == 30
     assert list(chosen) == [pair for pair in PAIRS if pair in chosen] != PAIRS[:30]
+
+
+# Lines of pieces and ids
+
+
+@pytest.mark.parametrize("ids", [True, False])
+@given(lines=st.lists(texts.map(str.encode) | st.binary(max_size=20), max_size=4))
+def test_decoding_encoded_lines_gives_the_normalised_text(tokenizer: Tokenizer, ids: bool, lines: list[bytes]) -> None:
+    codec = LineCodec(tokenizer.source, ids=ids)
+    lines = [line.replace(b"\n", b"").replace("\ufdd0".encode(), b"") for line in lines]
+    encoded = codec.encode(lines)
+    assert len(encoded) == len(lines)
+    assert "\n" not in "".join(encoded)
+    tidied = [normal(tidy(line.decode("utf-8", "surrogateescape"))[0]) for line in lines]
+    assert codec.decode([line.encode() for line in encoded]) == tidied
+
+
+def test_lines_have_the_ids_that_the_tokenizer_gives(tokenizer: Tokenizer) -> None:
+    [line] = LineCodec(tokenizer.source, ids=True).encode([b"Der  Hund\r"])
+    ids = tokenizer.encode_source(["Der Hund"])[0]
+    assert line == " ".join(map(str, ids))
+    assert LineCodec(tokenizer.source, ids=False).encode([b"Der Hund"]) == [" ".join(tokenizer.source_pieces(ids))]
+
+
+def test_no_piece_makes_a_line_two_lines(tokenizer: Tokenizer) -> None:
+    assert LineCodec(tokenizer.source, ids=False).decode([b"D <0x0A> D <0x0D> D"]) == ["D D D"]
 
 
 # Files

@@ -1,0 +1,210 @@
+"""Promises of the command: named tokenizers are those of nmt.prepare, lines in are lines out, nothing is lost."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nmt import prepare
+from nmt.cli import parse
+from nmt.data.tokenizer import Tokenizer
+from nmt.tokenizer import main, make_tokenizer_parser
+from tests.tiny import PAIRS
+
+ROOT = Path(__file__).parent.parent
+SMALL = ["--tokenizer.vocab_size", "340"]
+INPUT = "Der kleine Hund\r\n\n \t \nZwei  Männer ☃".encode() + b" \xff\n\nam Tisch"
+TIDIED = "Der kleine Hund\n\n\nZwei Männer ☃ \ufffd\n\nam Tisch\n".encode()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a corpus, the tokenizer `mine` of that corpus, and `separate`, with a model for each language."""
+    place = tmp_path_factory.mktemp("place")
+    (place / "corpus").mkdir()
+    for n, language in enumerate(("de", "en")):
+        lines = [f"{pair[n]} {number}\n" for number in range(20) for pair in PAIRS]
+        (place / "corpus" / f"train.{language}").write_text("".join(lines), encoding="utf8")
+    (place / "text.de").write_text((place / "corpus" / "train.de").read_text("utf8"), encoding="utf8")
+    (place / "input").write_bytes(INPUT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        assert main(["train", "mine", "--data.corpus", "corpus", *SMALL]) == 0
+        assert main(["train", "separate", "--data.corpus", "corpus", "--tokenizer.joint", "false", *SMALL]) == 0
+    return place
+
+
+@pytest.fixture(autouse=True)
+def inside(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+
+
+def run(*argv: str, text: bytes = b"") -> bytes:
+    """What the command prints, run as a process with this standard input."""
+    command = [sys.executable, "-m", "nmt.tokenizer", *argv]
+    done = subprocess.run(command, input=text, capture_output=True, env={"PYTHONPATH": str(ROOT)}, check=True)
+    return done.stdout
+
+
+def test_a_named_tokenizer_is_the_one_that_prepare_trains_and_takes(capfd: pytest.CaptureFixture[str]) -> None:
+    corpus = ["--data.corpus", "corpus"]
+    assert prepare.main([*corpus, *SMALL, "--name", "own"]) == 0
+    assert prepare.main([*corpus, "--tokenizer.folder", "tokenizers/mine", "--name", "taken"]) == 0
+    named = Tokenizer.load(Path("tokenizers/mine"))
+    own, taken = (Tokenizer.load(Path("runs", name, "tokenizer")) for name in ("own", "taken"))
+    assert named.same_as(own)
+    assert named.same_as(taken)
+    capfd.readouterr()
+    assert main(["encode", "mine", "--ids", "text.de"]) == 0
+    ids = [[int(word) for word in line.split()] for line in capfd.readouterr().out.splitlines()]
+    assert ids == taken.encode_source(Path("text.de").read_text("utf8").splitlines())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ids", [[], ["--ids"]])
+def test_lines_in_are_lines_out_and_give_the_tidied_text_back(ids: list[str]) -> None:
+    encoded = run("encode", "mine", *ids, text=INPUT)
+    assert encoded == run("encode", "mine", "input", *ids)
+    assert [line == b"" for line in encoded.split(b"\n")] == [line == b"" for line in TIDIED.split(b"\n")]
+    assert run("decode", "mine", *ids, "-", text=encoded) == TIDIED
+    assert run("decode", "./tokenizers/mine", *ids, text=encoded.replace(b"\n", b" \r\n")) == TIDIED
+
+
+def test_several_files_are_read_in_turn_and_the_output_is_written_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["encode", "mine", "input", "text.de", "--ids", "--output", "out.ids"]) == 0
+    assert main(["decode", "mine", "--ids", "--output", "out", "out.ids"]) == 0
+    assert Path("out").read_bytes() == TIDIED + Path("text.de").read_bytes()
+    assert main(["encode", "mine", "input", "--output", "input"]) == 2
+    assert "also an input" in capsys.readouterr().err
+    assert Path("input").read_bytes() == INPUT
+
+
+@pytest.mark.parametrize(
+    ("line", "ids", "message"),
+    [
+        (b"5 340 6", True, "has '340', which is not an id of the tokenizer, from 0 to 339"),
+        (b"-1", True, "has '-1', which"),
+        (b"5 six", True, "has 'six', which"),
+        (b"9" * 5000, True, "9', which is not an id"),
+        (b"5\xff", True, "has '5\\udcff', which"),
+        (b"5\t6", True, "has '5\\t6', which"),
+        ("▁☃".encode(), False, "has '▁☃', which is not a piece of the tokenizer"),
+    ],
+)
+def test_a_word_that_is_no_id_or_piece_is_named_with_its_line(
+    line: bytes, ids: bool, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad").write_bytes(b"\n\n" + line + b"\n")
+    assert main(["decode", "mine", "bad", *["--ids"] * ids]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("nmt.tokenizer: bad, line 3 has ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_separate_tokenizers_need_a_side(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["encode", "separate", "text.de"]) == 2
+    assert "take --side source or target" in capfd.readouterr().err
+    texts = []
+    for side in ("source", "target"):
+        assert main(["encode", "separate", "text.de", "--side", side]) == 0
+        texts.append(capfd.readouterr().out)
+    assert texts[0] != texts[1]
+    assert main(["encode", "separate", "text.de", "--side", "both"]) == 2
+    assert "--side is both: it must be source or target" in capfd.readouterr().err
+
+
+def test_text_files_make_a_tokenizer_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "german", "text.de", "input", *SMALL]) == 0
+    german = Tokenizer.load(Path("tokenizers/german"))
+    assert german.joint
+    assert "Männer" in german.decode_source(german.encode_source(["Zwei Männer"]))[0]
+    assert json.loads(Path("tokenizers/german/settings.json").read_text())["settings"]["files"] == ["text.de", "input"]
+    assert "Training the tokenizer on 62 sentences" in capsys.readouterr().err
+
+
+def test_training_again_keeps_a_tokenizer_with_the_same_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    model = Path("tokenizers/mine/joint.model")
+    before = model.stat().st_mtime_ns
+    assert main(["train", "mine", "--data.corpus", "corpus", *SMALL]) == 0
+    assert "is trained already" in capsys.readouterr().err
+    assert main(["train", "mine", "--data.corpus", "corpus", "--tokenizer.vocab_size", "350"]) == 2
+    assert "was trained with other settings: tokenizer.vocab_size was 340, is 350" in capsys.readouterr().err
+    assert main(["train", "mine", "text.de", *SMALL]) == 2
+    assert "files was [], is ['text.de']" in capsys.readouterr().err
+    assert model.stat().st_mtime_ns == before
+
+
+def test_an_altered_tokenizer_is_not_taken_for_trained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "altered", "text.de", *SMALL]) == 0
+    with Path("tokenizers/altered/joint.model").open("ab") as file:
+        file.write(b"x")
+    assert main(["train", "altered", "text.de", *SMALL]) == 2
+    assert "damaged or was altered" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"settings": 3}', '{"model": {"type": "BPE"}}'])
+def test_a_folder_of_others_is_left_alone(content: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path("tokenizers/theirs")
+    folder.mkdir(exist_ok=True)
+    (folder / "settings.json").write_text(content)
+    (folder / "SHA256SUMS").write_text("")
+    assert main(["train", "theirs", "text.de", *SMALL]) == 2
+    assert "tokenizers/theirs is in the way, and nmt.tokenizer did not make it" in capsys.readouterr().err
+    assert (folder / "settings.json").read_text() == content
+    assert sorted(path.name for path in folder.iterdir()) == ["SHA256SUMS", "settings.json"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "write train, encode or decode, then a name"),
+        (["trian", "mine"], "write train, encode or decode, then a name"),
+        (["encode"], "write the name of a tokenizer after encode"),
+        (["encode", "--ids"], "write the name of a tokenizer after encode"),
+        (["train", "..", "text.de"], "write the name of a tokenizer after train"),
+        (["encode", "nowhere"], "tokenizers/nowhere holds no tokenizer"),
+        (["encode", "mine", "--idz"], "did you mean ids?"),
+        (["encode", "mine", "no-file"], "no-file: No such file"),
+        (["train", "new", "no-file"], "no-file: No such file"),
+        (["train", "new", "text.de", "--data.corpus", "corpus"], "can't both be given"),
+        (["train", "new", "text.de", "--tokenizer.joint", "false"], "needs a corpus with two languages"),
+        (["train", "new", "text.de", "--tokenizer.folder", "x"], "tokenizer.folder is for nmt.prepare"),
+        (["train", "new", "text.de", "--training.max_steps", "5"], "settings of training change nothing"),
+        (["train", "new", "/dev/null"], "there is no usable line in /dev/null"),
+        (["train", "new", "text.de", "--tokenizer.vocab_size", "270"], "tokenizer.vocab_size is 270"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("nmt.tokenizer: ")
+    assert message in error
+    assert not [*Path("tokenizers").glob("new*")]
+
+
+@pytest.mark.slow
+def test_encoding_imports_no_torch() -> None:
+    code = (
+        "import sys; from nmt.tokenizer import main; main(['encode', 'mine', 'input']); print('torch' in sys.modules)"
+    )
+    printed = subprocess.check_output([sys.executable, "-c", code], env={"PYTHONPATH": str(ROOT)}, text=True)
+    assert printed.splitlines()[-1] == "False"
+
+
+def test_the_commands_of_the_folder_s_page_parse() -> None:
+    page = (ROOT / "tokenizers" / "README.md").read_text("utf8")
+    commands = [line.split() for line in page.splitlines() if line.startswith("    python -m nmt.tokenizer")]
+    assert {words[3] for words in commands} == {"train", "encode", "decode"}
+    for words in commands:
+        parse(make_tokenizer_parser(words[3]), words[5:], defaults=False)
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs git to know what it ignores")
+def test_trained_tokenizers_stay_out_of_git() -> None:
+    for name, ignored in (("tokenizers/mine/joint.model", 0), ("tokenizers/README.md", 1)):
+        assert subprocess.run(["git", "check-ignore", "--quiet", name], cwd=ROOT, check=False).returncode == ignored
