@@ -1,4 +1,4 @@
-"""Command lines and settings files (YAML) flow in, checked settings flow out; also exit codes and messages on stderr.
+"""Command lines and settings files (YAML) flow in, checked settings flow out; also help, exit codes and messages.
 
 Precedence, from low to high: the defaults of `nmt.config`, `--config FILE`, the command line. All commands use the same
 syntax: `--section.field VALUE`. The section may be omitted if only one setting has that name; - may replace _.
