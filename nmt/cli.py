@@ -246,7 +246,7 @@ def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
         "--precision",
         default=precision,
         choices=get_args(DecodingPrecision),
-        help="Number format of matrix products. fp32 gives the same translations on every machine and in every batch. "
+        help="Number format of matrix products. fp32 is exact: translations do not depend on the batch. "
         "bf16 and int8 are faster. auto takes the first of bf16, int8 and fp32 that the machine has instructions for.",
     )
 

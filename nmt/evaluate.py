@@ -1,4 +1,4 @@
-"""Command: a model and a test set in; BLEU, chrF and TER out, each with its signature, as a table and as JSON."""
+"""Command: a model and a test set in; BLEU, chrF, exact matches and TER out, with signatures, as a table and as JSON."""
 
 import sys
 from dataclasses import replace
@@ -42,7 +42,7 @@ def make_evaluate_parser() -> Any:
     add_options(parser.add_argument_group("Texts and scores"), TEXTS)
     group = parser.add_argument_group("Model and device")
     add_options(group, MODEL)
-    # fp32, so that scores are the same on every machine.
+    # fp32, so that scores hardly differ between machines.
     add_device_options(group, precision="fp32")
     add_search_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size")
     return parser
@@ -54,8 +54,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def command(options: Any) -> int:
     from nmt.scoring.evaluation import as_json, print_table
+    from nmt.scoring.metrics import USUAL_METRICS
 
-    metrics: list[Metric] = ["bleu", "chrf", "ter"] if options.ter else ["bleu", "chrf"]
+    metrics: list[Metric] = [*USUAL_METRICS, "ter"] if options.ter else [*USUAL_METRICS]
     results = (evaluate_file if "hypothesis" in options else evaluate_model)(options, metrics)
     file = options.get("json")
     if file == "-":

@@ -50,7 +50,7 @@ def test_files_are_scored_as_a_table_with_signatures_and_as_json(
     assert main([*files, *options]) == 0
     table = capsys.readouterr().out
     (found,) = json.loads((tmp_path / "j").read_text())
-    assert [s["name"] for s in found["scores"]] == ["BLEU", "chrF", "TER"]
+    assert [s["name"] for s in found["scores"]] == ["BLEU", "chrF", "exact", "TER"]
     for shown in found["scores"]:
         assert f"{shown['value']:.2f}" in table
         assert shown["signature"] in table

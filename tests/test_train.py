@@ -63,7 +63,7 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
     run = corpus.parent / "runs" / "de-en-houses"
     report = json.loads((run / "report.json").read_text())
     assert report["corpus"] == "houses"
-    assert {"bleu", "chrf", "bleu_signature", "chrf_signature", "parameters"} <= report.keys()
+    assert {"bleu", "chrf", "exact", "bleu_signature", "chrf_signature", "parameters"} <= report.keys()
     assert {"prepare", "train", "evaluate"} == report["seconds"].keys()
     assert {"nmt", "torch", "sacrebleu"} <= report["versions"].keys()
     assert report["bleu_signature"].startswith("BLEU|nrefs:1|case:mixed|")

@@ -12,7 +12,7 @@ from rich.table import Table
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.files import read_lines
-from nmt.scoring.metrics import Metric, Score, score
+from nmt.scoring.metrics import USUAL_METRICS, Metric, Score, score
 from nmt.translation.translator import Translator
 
 
@@ -45,7 +45,7 @@ def evaluate(
     translator: Translator,
     sources: Sequence[str],
     *references: Sequence[str],
-    metrics: Sequence[Metric] = ("bleu", "chrf"),
+    metrics: Sequence[Metric] = USUAL_METRICS,
     search: SearchConfig | None = None,
 ) -> Evaluation:
     """Translate and score a test set; `search`: None for the model's own settings. Raises ValueError as `score`."""

@@ -154,7 +154,7 @@ class Run:
             "corpus": prepared.name,
             "source": self.config.data.source,
             "target": self.config.data.target,
-            **{key: main_test[key] for key in ("bleu", "chrf", "bleu_signature", "chrf_signature")},
+            **{key: main_test[key] for key in ("bleu", "chrf", "exact", "bleu_signature", "chrf_signature")},
             "tests": tests,
             "seconds": self.seconds() | {"evaluate": round(time.perf_counter() - started, 1)},
             "parameters": sum(p.numel() for p in translator.model.parameters()),
@@ -187,7 +187,8 @@ class Run:
                 say("")
                 for key, label in (("source", "source"), ("translation", "nmt"), ("reference", "reference")):
                     say(f"{label:>10}  {example[key]}")
-            scores = f"BLEU {test['bleu']:.2f}, chrF {test['chrf']:.2f}"
+            exact = f", exact match {test['exact']:.1f}%" if "exact" in test else ""  # a report of nmt 0.2.0 has none
+            scores = f"BLEU {test['bleu']:.2f}, chrF {test['chrf']:.2f}{exact}"
             say(f"\n{name}: {scores} on {test['sentences']:,} sentences of {report['corpus']}")
             say(f"  {test['bleu_signature']}\n  {test['chrf_signature']}")
         seconds = ", ".join(f"{stage} {seconds:,.0f} s" for stage, seconds in report["seconds"].items())

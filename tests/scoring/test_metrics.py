@@ -20,8 +20,8 @@ def test_scores_are_sacrebleu_s_for_one_and_for_several_references() -> None:
 
 
 def test_signatures_say_that_text_is_cased_and_detokenised() -> None:
-    bleu, chrf = score(TRANSLATIONS, REFERENCES)
-    assert [bleu.name, chrf.name] == ["BLEU", "chrF"]
+    bleu, chrf, exact = score(TRANSLATIONS, REFERENCES)
+    assert [bleu.name, chrf.name, exact.name] == ["BLEU", "chrF", "exact"]
     assert bleu.signature.startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert chrf.signature.startswith("chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:")
     lower = [line.lower() for line in TRANSLATIONS]
@@ -31,7 +31,7 @@ def test_signatures_say_that_text_is_cased_and_detokenised() -> None:
 def test_perfect_translations_score_full_marks_and_empty_ones_none() -> None:
     perfect = score(REFERENCES, REFERENCES, metrics=("bleu", "chrf", "ter"))
     assert [s.value for s in perfect] == pytest.approx([100, 100, 0])
-    assert [s.value for s in score([""] * 3, REFERENCES)] == [0, 0]
+    assert [s.value for s in score([""] * 3, REFERENCES)] == [0, 0, 0]
 
 
 def test_unequal_corpora_are_an_error_with_both_numbers() -> None:
@@ -43,3 +43,9 @@ def test_unequal_corpora_are_an_error_with_both_numbers() -> None:
         score([], [])
     with pytest.raises(ValueError, match="needs a reference"):
         score(TRANSLATIONS)
+
+
+def test_an_exact_match_is_equal_to_any_reference() -> None:
+    [exact] = score(["a b", "c", "D"], ["a b", "x", "d"], ["z", "c", "d"], metrics=("exact",))
+    assert exact.value == pytest.approx(200 / 3)
+    assert exact.signature == "exact|nrefs:2|case:mixed|tok:none"
