@@ -1,4 +1,4 @@
-"""Command: a model and a test set in; BLEU, chrF, exact matches and TER out, with signatures, as a table and as JSON."""
+"""Command: a model and a test set in; BLEU, chrF, exact matches and TER out, with signatures, as table and as JSON."""
 
 import sys
 from dataclasses import replace

@@ -50,9 +50,9 @@ class Frame:
 
     def suits(self, subject: Phrase) -> bool:
         """False where the pair would be odd: a girl who rents a flat, a waiter who works in a pharmacy."""
-        if (self.is_owned and subject.possessor is None) or (self.age == "adults" and subject.noun in people.YOUNG):
+        if (self.is_owned and subject.possessor is None) or (self.age == "adults" and people.is_young(subject)):
             return False
-        return self.action.verb.whole() != "arbeiten" or not people.has_trade(subject)
+        return self.action.verb.whole() != "arbeiten" or subject.noun not in people.TRADES
 
     def clause(self, rng: Random, subject: Phrase) -> Clause:
         return Clause(subject, self.action, tuple(slot(rng, subject) for slot in self.slots))

@@ -82,7 +82,7 @@ class Draft:
 
     def finished(self, side: str, language: int) -> str:
         """The words of a template, with a capital letter and a final mark."""
-        text = " ".join(SLOT.sub(lambda slot: self.render(slot, language), side).split()).replace(" ,", ",")
+        text = re.sub(r" +(?=[ ,.?!]|$)", "", SLOT.sub(lambda slot: self.render(slot, language), side)).strip()
         return text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")
 
     # ------------------------------------------------------------------------------------------------------ drawing

@@ -196,7 +196,7 @@ def people_of(name: str, possessor: Determiner, circle: Circle) -> tuple[Noun, .
     """The people whom a subject can call its own."""
     if name in RELATIVE_NAMES:
         return nouns("acquaintance&neighbour") + FRIENDS
-    if name in YOUNG:
+    if name in YOUNG or possessor is phrases.YOUR_IHR:  # "ihr" are mostly children
         return nouns("relative-younger-spouse") + FRIENDS + nouns("acquaintance&teacher")
     if " und " in name:
         return nouns("elder") + FRIENDS + nouns("acquaintance")
@@ -206,9 +206,9 @@ def people_of(name: str, possessor: Determiner, circle: Circle) -> tuple[Noun, .
     return own + (spouse if circle == "person" else ())
 
 
-def has_trade(person: Phrase) -> bool:
-    """True for "der Kellner" and the like."""
-    return person.noun in TRADES
+def is_young(person: Phrase) -> bool:
+    """True for children, and for "ihr", which mostly speaks to children."""
+    return person.noun in YOUNG or person is YOU_IHR
 
 
 def age_span(person: Phrase) -> tuple[int, int]:
