@@ -106,7 +106,7 @@ class Draft:
             return self.rng.randrange(int(match[1]), int(match[2]) + 1, int(match[3] or 1))
         if kind[0].isdigit():
             return int(self.rng.choice(kind.split(",")))
-        return self.draw_word(name, self.rng.choice(kind.split("|")))
+        return self.draw_word(name, self.classes[kind[1:]] if kind[0] == "*" else self.rng.choice(kind.split("|")))
 
     def draw_word(self, name: str, source: str) -> Any:
         """A noun of a class or an entry of a list that this sentence has not drawn yet."""
