@@ -1,0 +1,308 @@
+"""The documentation: its commands and examples run with small settings; its links, options, names and errors exist."""
+
+import importlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+import nmt
+from nmt import augment, evaluate, translate
+from nmt.cli import dump_config, make_run_parser, setting_types
+from nmt.config import Config, DataConfig, SearchConfig
+from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.shortlist import learn_shortlist
+from nmt.model.build import build_model
+from nmt.scoring.evaluation import Evaluation
+from nmt.scoring.metrics import Score
+from nmt.translation.model_folder import Facts, ModelInfo, save_model
+from nmt.translation.request import Constraints, Part, Request, Term, Translation
+from tests import pretend
+from tests.tiny import PAIRS, TINY
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "recipes" / "README.md"]
+TEXTS = {page: page.read_text(encoding="utf8").replace("\\\n", " ") for page in PAGES}
+
+# Parts of the project that are being made: a merge that brings one of them removes it here.
+PENDING = ("nmt.tokenizer", "tokenizers/", "make pictures", "make benchmark-setup")
+PENDING_FILES = ("docs/pictures/attention.svg", "docs/pictures/learning.svg", "docs/pictures/speed.svg")
+# Commands that are not run here, and why.
+EXEMPT = {
+    "make tensorboard": "it serves until it is stopped",
+    "make test": "it runs these tests",
+    "python3 -m venv": "it needs the network",
+    "-m pytest": "it runs these tests",
+}
+# Options of other programs, in the commands and the text.
+FOREIGN = {
+    "torchrun": {"nproc-per-node", "nnodes", "rdzv-backend", "rdzv-endpoint", "max-restarts"},
+    "sacrebleu": {"input", "metrics", "paired-bs", "format"},
+    "pip": {"editable"},
+    "pytest": {"auto"},
+}
+SMALL = (
+    "--tokenizer.vocab_size 360 --model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 "
+    "--model.decoder_layers 2 --model.tied_embeddings none --model.norm layer --model.norm_position post "
+    "--model.positions sinusoidal --model.activation relu --model.bias true --training.max_steps 2 "
+    "--training.validate_every 2 --training.warmup_steps 1 --training.validation_sentences 2 --training.threads 1 "
+    "--search.beam_size 2 --search.max_length_ratio 0.3"
+)
+CORPORA = re.compile(r"(CORPUS=|--data.corpus )(phrasebook|multi30k|hub:\S+)")
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+
+LINES = [line.strip() for text in TEXTS.values() for line in text.splitlines() if re.match(" {4,8}[^ ]", line)]
+COMMANDS = [*dict.fromkeys(line for line in LINES if re.match(r"(make|\.venv/\S+|echo|python3?) ", line))]
+READY = [command for command in COMMANDS if not any(part in command for part in (*PENDING, *EXEMPT))]
+TRAINING = [command for command in READY if re.search(r"make train-|-m nmt\.train", command)]
+TORCHRUN = [command for command in TRAINING if "torchrun" in command]
+OTHERS = [command for command in READY if command not in TRAINING]
+EXAMPLES = [example for text in TEXTS.values() for example in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
+
+
+def write_pairs(folder: Path, languages: tuple[str, str]) -> None:
+    folder.mkdir()
+    for split, start, n in (("train", 0, 60), ("val", 60, 5), ("test", 65, 5)):
+        for language in languages:
+            lines = [f"{language} sentence {'abcdefghij'[i % 10]} {i}\n" for i in range(start, start + n)]
+            (folder / f"{split}.{language}").write_text("".join(lines), encoding="utf8")
+
+
+def write_run(folder: Path, tokenizer: Tokenizer, source: str, target: str) -> None:
+    """A finished run with a random model, without training it."""
+    torch.manual_seed(1)
+    sizes = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
+    info = ModelInfo(source, target, "three pairs", TINY, SearchConfig(beam_size=3, max_length_ratio=0.3))
+    shortlist = learn_shortlist(encode_pairs(tokenizer, PAIRS), *sizes)
+    weights = dict(build_model(TINY, *sizes).named_parameters())
+    save_model(folder / "model", weights, tokenizer, info, "A test.\n", shortlist)
+    config = Config(name=folder.name, data=DataConfig(source=source, target=target), model=TINY)
+    (folder / "config.yaml").write_text(dump_config(config), encoding="utf8")
+    (folder / "data").mkdir()
+    for side, text in (("src", "Guten Morgen!\n"), ("tgt", "Good morning!\n")):
+        (folder / "data" / f"test.{side}").write_text(text, encoding="utf8")
+    (folder / "report.json").write_text("{}", encoding="utf8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Path:
+    """A folder with what the commands expect: corpora, input to translate, and finished runs."""
+    folder = tmp_path_factory.mktemp("docs")
+    (folder / "recipes").symlink_to(ROOT / "recipes")
+    for corpus in ("my-corpus", "my-corpus-more"):
+        write_pairs(folder / corpus, ("fi", "sv"))
+    for corpus in ("corpus", "my-domain"):
+        write_pairs(folder / corpus, ("de", "en"))
+    texts = {
+        "input.de": "Guten Morgen!\n\nWo ist der Bahnhof?\n",
+        "input.fi": "Hyvää huomenta!\n",
+        "input.jsonl": '{"text": "Guten Morgen!\\nWo ist er?", "id": 1}\n"Ja"\n',
+        "pairs.tsv": "Guten Morgen!\tGood morning!\n" + "".join(f"fi {i}\tsv {i}\n" for i in range(40)),
+        "glossary.tsv": "Bahnhof\tstation|stations\n",
+        "more.sv": "sv sentence k\nsv sentence l\n",
+        **dict.fromkeys(("reference.en", "output.en", "output-a.en"), "Good morning!\n\nWhere is the station?\n"),
+        "output-b.en": "Good evening!\n\nWhere is it?\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf8")
+    for name in ("de-en-phrasebook", "de-en-multi30k", "tuned", "r-drop"):
+        write_run(folder / "runs" / name, tokenizer, "de", "en")
+    write_run(folder / "runs" / "fi-sv-my-corpus", tokenizer, "fi", "sv")
+    write_run(folder / "runs" / "sv-fi-my-corpus", tokenizer, "sv", "fi")
+    return folder
+
+
+def shell(command: str, folder: Path) -> str:
+    """Run a command line as a user would, with this Python in place of the one in .venv; returns its output."""
+    modules = {"sacrebleu": "sacrebleu", "torchrun": "torch.distributed.run"}
+    for name, module in modules.items():
+        command = command.replace(f".venv/bin/{name}", f".venv/bin/python -m {module}")
+    command = command.replace(".venv/bin/python", shlex.quote(sys.executable))
+    done = subprocess.run(command, shell=True, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{command}\n{done.stderr[-2000:]}"
+    return done.stdout
+
+
+def run_here(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
+    """Run `.venv/bin/python -m nmt.COMMAND …` in this process, which saves seconds; returns its output."""
+    python, option, module, *arguments = shlex.split(command, comments=True)
+    assert (python, option) == (".venv/bin/python", "-m")
+    monkeypatch.chdir(folder)
+    status = importlib.import_module(module).main(arguments)
+    captured = capfd.readouterr()
+    assert status == 0, f"{command}\n{captured.err}"
+    return captured.out
+
+
+def as_python(command: str) -> str:
+    """The Python command of a `make train-…`; other commands are returned as they are."""
+    if not command.startswith("make "):
+        return command
+    arguments = [*shlex.split(command, comments=True), "-n", "-o", ".venv/.core-installed"]
+    recipe = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    words = shlex.split(recipe.replace("\\\n", " ").partition(";")[2])
+    source, target = re.findall(r"train-(\w+)-(\w+)", command)[0]
+    sides = {"${pair%%-*}": source, "${pair#*-}": target}
+    return shlex.join([sides.get(word, word) for word in words])
+
+
+def small(command: str, runs: str) -> str:
+    """A training command on a small corpus with small settings, whose run is made in the folder `runs`."""
+    corpus = "" if re.search(r"CORPUS=|--data.corpus ", command) else " --data.corpus corpus"
+    local = CORPORA.sub(r"\g<1>corpus", command.partition("#")[0])
+    return f"{as_python(local)}{corpus} {SMALL} --runs {runs}"
+
+
+def with_precisions() -> list[tuple[str, str]]:
+    """The commands that don't train, with what precision auto means: each in turn where a translation is demanding."""
+    every = re.compile("--(glossary|format jsonl|samples|force-decode)")
+    return [(c, auto) for c in OTHERS for auto in (("fp32", "bf16", "int8") if every.search(c) else ("",))]
+
+
+@pytest.mark.parametrize(("command", "auto"), with_precisions())
+def test_commands_run_whatever_the_precision(
+    command: str, auto: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for owner, name, value in pretend.patches(auto) if auto else ():
+        monkeypatch.setattr(owner, name, value)
+    # Places that other commands here need as they are.
+    command = command.replace("--output my-corpus-more", "--output made").replace(
+        "nmt.prepare", "nmt.prepare --runs made-runs"
+    )
+    as_user = re.search(r" [<>|] |sacrebleu", re.sub(r'"[^"]*"', "", command))
+    output = shell(command, folder) if as_user else run_here(command, folder, monkeypatch, capfd)
+    if "nmt.translate" in command and "--output" not in command and " > " not in command:
+        lines = 41 if "pairs.tsv" in command else 2 if "jsonl" in command else 1 if "echo" in command else 3
+        assert output.count("\n") == (3 * lines if "--n-best 3" in command else lines)
+
+
+@pytest.mark.parametrize("command", [command for command in TRAINING if command not in TORCHRUN])
+def test_training_commands_train(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    runs = f"trained-{TRAINING.index(command)}"
+    run_here(small(command, runs), folder, monkeypatch, capfd)
+    [report] = (folder / runs).glob("*/report.json")
+    assert json.loads(report.read_text(encoding="utf8"))["parameters"] < 50_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", TORCHRUN)
+def test_several_processes_train(command: str, folder: Path) -> None:
+    """On one machine, with two processes."""
+    command = re.sub("--nnodes 2", "--nnodes 1", command.replace("--nproc-per-node 8", "--nproc-per-node 2"))
+    runs = "trained-rdzv" if "--rdzv" in command else "trained-torchrun"
+    shell(small(command.replace("HOST:29400", "localhost:0"), runs), folder)
+    assert [*(folder / runs).glob("*/report.json")]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_python_examples_run(example: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    exec(compile(example, "docs", "exec"), {})
+
+
+def test_the_documentation_shows_all_doors() -> None:
+    shown = " ".join(COMMANDS)
+    commands = [f"nmt.{name}" for name in ("train", "translate", "evaluate", "augment", "prepare", "tokenizer")]
+    for door in ("make train-de-en", "make test", "make tensorboard", "make train-fi-sv", "torchrun", *commands):
+        assert door in shown
+
+
+def test_make_targets_exist() -> None:
+    made = (command for command in COMMANDS if command.startswith("make ") and command not in PENDING)
+    for target in {re.sub(r"train-\w+-\w+", "train-de-en", command.split()[1]) for command in made}:
+        subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=True)
+
+
+def slug(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_links_resolve() -> None:
+    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", ROOT / "tokenizers" / "README.md"]:
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf8")):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if link.startswith("https://") or target in [ROOT / name for name in PENDING_FILES]:
+                continue
+            assert target.exists(), f"{page}: {link}"
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf8"), re.MULTILINE) if anchor else []
+            assert not anchor or anchor in map(slug, headings), f"{page}: {link}"
+
+
+def test_pages_are_short() -> None:
+    for page, most in {**dict.fromkeys(PAGES, 150), PAGES[0]: 100, PAGES[-1]: 60}.items():
+        assert page.read_text(encoding="utf8").count("\n") <= most, page
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = TEXTS[ROOT / "docs" / "README.md"]
+    assert all(f"({page.name})" in index for page in (ROOT / "docs").glob("*.md") if page.name != "README.md")
+
+
+def known_options() -> set[str]:
+    """All options of all commands, and their short names: --max-steps for --training.max_steps."""
+    parsers: list[Any] = [make_run_parser("nmt.train", ""), translate.make_translate_parser()]
+    parsers += [evaluate.make_evaluate_parser(), augment.make_augment_parser()]
+    names = [name.lstrip("-") for p in parsers for action in p._actions for name in action.option_strings]
+    names += ["resume", *(name for names in FOREIGN.values() for name in names)]
+    return {name.replace("-", "_") for full in names for name in (full, full.rpartition(".")[2])}
+
+
+def test_options_and_settings_exist() -> None:
+    options, settings = known_options(), setting_types()
+    for page, text in TEXTS.items():
+        text = "\n".join(line for line in text.splitlines() if not any(part in line for part in PENDING))
+        for option in re.findall(r"(?<![\w-])--([a-z][\w.-]*\w)", text):
+            assert option.replace("-", "_") in options, f"{page}: --{option}"
+        for setting in re.findall(r"`((?:data|tokenizer|model|training|search)\.[a-z]\w+)", text):
+            assert setting in settings or setting.endswith(".py"), f"{page}: {setting}"
+
+
+def test_the_api_is_documented() -> None:
+    text = TEXTS[ROOT / "docs" / "python.md"]
+    without_examples = re.sub("```.*?```", "", text, flags=re.DOTALL)
+    named = set(re.findall(r"\w+", " ".join(re.findall("`([^`]+)`", without_examples))))
+    classes = [SearchConfig, Request, Constraints, Term, Translation, Part, Hypothesis, Facts, Evaluation, Score]
+    wanted = {*nmt.__all__, *(kind.__name__ for kind in classes)}
+    for kind in classes:
+        assert isinstance(kind, type)
+        wanted |= {f.name for f in fields(kind)} | {name for name, v in vars(kind).items() if isinstance(v, property)}
+    wanted |= {"load", "translate", "translate_n_best", "scorer", "describe", "align"}
+    assert wanted <= named, wanted - named
+
+
+def test_errors_in_troubleshooting_are_errors_of_the_code() -> None:
+    code = "".join(path.read_text(encoding="utf8") for path in sorted((ROOT / "nmt").rglob("*.py")))
+    code = re.sub(r'"\s*\n\s*f?"', "", code)
+    for section in re.split("^## ", TEXTS[ROOT / "docs" / "troubleshooting.md"], flags=re.MULTILINE):
+        if re.match("Corpora|Runs|Memory", section):
+            for message in re.findall(r"^\| `([^`]+)`", section, re.MULTILINE):
+                for part in (part.strip() for part in message.split("…")):
+                    assert part in code, f"{message}: {part}"
+
+
+def test_citation_and_changelog_are_of_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf8"))
+    assert {"cff-version", "message", "title", "authors", "date-released"} <= citation.keys()
+    assert (citation["version"], citation["license"]) == (nmt.__version__, "Apache-2.0")
+    assert f"## [{nmt.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf8")
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs git to know what is part of the project")
+def test_only_named_things_stand_at_the_top() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = {"pyproject.toml", "README.md", "CHANGELOG.md", "CITATION.cff", "Makefile", "LICENSE", ".gitignore"}
+    folders = {".ci", "nmt", "recipes", "tokenizers", "tests", "benchmarks", "docs"}
+    assert {line.split("/")[0] for line in tracked.splitlines()} <= files | folders | {".pre-commit-config.yaml"}
