@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf8")
-    for name in ("de-en-phrasebook", "de-en-multi30k", "tuned", "r-drop"):
+    for name in ("de-en-phrasebook", "de-en-multi30k", "tuned", "r-drop", "longer"):
         write_run(folder / "runs" / name, tokenizer, "de", "en")
     write_run(folder / "runs" / "fi-sv-my-corpus", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "sv-fi-my-corpus", tokenizer, "sv", "fi")
@@ -163,10 +164,16 @@ def small(command: str, runs: str) -> str:
     return f"{as_python(local)}{corpus} {SMALL} --runs {runs}"
 
 
-def with_precisions() -> list[tuple[str, str]]:
+def needs_shell(command: str) -> bool:
+    return bool(re.search(r" [<>|] |sacrebleu", re.sub(r'"[^"]*"', "", command)))
+
+
+def with_precisions() -> Iterator[Any]:
     """The commands that don't train, with what precision auto means: each in turn where a translation is demanding."""
     every = re.compile("--(glossary|format jsonl|samples|force-decode)")
-    return [(c, auto) for c in OTHERS for auto in (("fp32", "bf16", "int8") if every.search(c) else ("",))]
+    for command in OTHERS:
+        for auto in ("fp32", "bf16", "int8") if every.search(command) else ("",):
+            yield pytest.param(command, auto, marks=[pytest.mark.slow] if needs_shell(command) else [])
 
 
 @pytest.mark.parametrize(("command", "auto"), with_precisions())
@@ -179,8 +186,7 @@ def test_commands_run_whatever_the_precision(
     command = command.replace("--output my-corpus-more", "--output made").replace(
         "nmt.prepare", "nmt.prepare --runs made-runs"
     )
-    as_user = re.search(r" [<>|] |sacrebleu", re.sub(r'"[^"]*"', "", command))
-    output = shell(command, folder) if as_user else run_here(command, folder, monkeypatch, capfd)
+    output = shell(command, folder) if needs_shell(command) else run_here(command, folder, monkeypatch, capfd)
     if "nmt.translate" in command and "--output" not in command and " > " not in command:
         lines = 41 if "pairs.tsv" in command else 2 if "jsonl" in command else 1 if "echo" in command else 3
         assert output.count("\n") == (3 * lines if "--n-best 3" in command else lines)
