@@ -1,4 +1,4 @@
-"""nmt: parallel text in, a trained, measured, deployable translator out."""
+"""nmt: parallel text in, a trained and measured translator out."""
 
 from typing import TYPE_CHECKING, Any
 

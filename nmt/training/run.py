@@ -1,6 +1,6 @@
 """A run: settings and a corpus flow in; a run folder flows out, filled by the stages prepare, train and evaluate.
 
-Each stage leaves its result in the folder (the README lists the files), so an interrupted run continues where it
+Each stage leaves its result in the folder (docs/training.md lists the files), so an interrupted run continues where it
 stopped. Rank 0 does all stages; the other processes of torchrun only train (see `nmt.training.distributed`).
 """
 
