@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
 
-.PHONY: help test lint tensorboard clean
+.PHONY: help test lint tensorboard benchmark-setup report clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -13,7 +13,7 @@ help:  ## list the targets
 	@echo '                  make a translator, e.g. make train-de-en: set up, prepare, train, measure; again: go on'
 	@echo '                  CORPUS: multi30k, phrasebook, or a folder that holds train, val and test* files'
 	@echo '                  ARGS: settings, e.g. ARGS="--training.max_steps 500"'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "make %-12s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "make %-16s %s\n", $$1, $$2}'
 
 # The stamp, not bin/python, says that the environment is whole: venv makes that file before it installs pip.
 $(VENV)/.made:
@@ -41,6 +41,12 @@ test: $(DEV)  ## format, lint, types, layer contracts and tests
 
 tensorboard: $(CORE)  ## watch all runs in a browser
 	$(RUN) -m tensorboard.main --logdir runs
+
+benchmark-setup: $(CORE)  ## make the reference model and the peers of the benchmarks [CORPUS=…] [PEERS=transformers,eole]
+	$(RUN) -m benchmarks.setup $(if $(CORPUS),--corpus '$(CORPUS)') $(if $(PEERS),--peers '$(PEERS)') $(ARGS)
+
+report: $(CORE)  ## write the tables of benchmarks/README.md from benchmarks/results
+	$(RUN) -m benchmarks.report
 
 clean:  ## remove caches and the virtual environment; runs stay
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

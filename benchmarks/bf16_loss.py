@@ -1,6 +1,6 @@
 """Does training in bf16 learn what training in fp32 learns? Both from the same start, validated at equal updates.
 
-    python benchmarks/bf16_loss.py --corpus CORPUS --config recipes/multi30k.yaml --updates 1000 --every 250
+    python -m benchmarks.bf16_loss --corpus CORPUS --config recipes/multi30k.yaml --updates 1000 --every 250
 
 On a machine without bf16 instructions its products are computed in fp32 from operands rounded to bf16, and rounded
 again: what the instructions do, which multiply bf16 and add up in fp32; only slowly.
@@ -8,7 +8,6 @@ again: what the instructions do, which multiply bf16 and add up in fp32; only sl
 
 import argparse
 import contextlib
-import json
 import sys
 import tempfile
 from dataclasses import replace
@@ -16,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, add_rows, describe_run
 from nmt.cli import load_config
 from nmt.config import Config
 from nmt.data.prepared import Prepared, prepare
@@ -53,7 +52,7 @@ def main() -> int:
     parser.add_argument("--updates", type=int, default=1000)
     parser.add_argument("--every", type=int, default=250, help="updates between validations")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "bf16_loss.jsonl", help="gets the rows")
     args = parser.parse_args()
     config = load_config(args.config)
     config = replace(config, data=replace(config.data, corpus=args.corpus), name="run")
@@ -61,13 +60,13 @@ def main() -> int:
         config = replace(config, runs=runs)
         prepared = prepare(None, config, Path(runs) / "run")
         curves = {dtype: curve(config, prepared, dtype, args) for dtype in ("fp32", "bf16")}
-    table = Table("updates", "fp32", "bf16", "difference", title="validation nll, nats a piece")
-    for step in curves["fp32"]:
-        fp32, bf16 = curves["fp32"][step], curves["bf16"][step]
-        table.add_row(f"{step:,}", f"{fp32:.4f}", f"{bf16:.4f}", f"{bf16 - fp32:+.4f}")
-    Console().print(table)
-    if args.json:
-        args.json.write_text(json.dumps(curves, indent=2) + "\n")
+    run = describe_run()
+    rows = [
+        {"benchmark": "bf16_loss", "updates": step, "fp32": curves["fp32"][step], "bf16": curves["bf16"][step], **run}
+        for step in curves["fp32"]
+    ]
+    print(report(rows))
+    add_rows(args.json, rows)
     return 0
 
 

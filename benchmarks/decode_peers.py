@@ -1,10 +1,9 @@
 """A peer decodes what `decode_speed.py` gives it, with the weights of an nmt model. Started by that script, once a row.
 
-    PYTHON benchmarks/decode_peers.py ctranslate2-int8 --model DIR --source FILE --reference FILE --beam 5 --batch 64
+    PYTHON -m benchmarks.decode_peers ctranslate2-int8 --model DIR --source FILE --reference FILE --beam 5 --batch 64
 
-Runs in a Python that has the peer (`pip install ctranslate2 transformers`) besides nmt. The model is a classic one:
-LayerNorm (post-norm for transformers), sinusoidal positions, biases. The peers get pieces: their time is that of
-decoding alone.
+Runs in the environment `transformers` of `setup.py`. The model is a classic one: LayerNorm (post-norm for
+transformers), sinusoidal positions, biases. The peers get pieces: their time is that of decoding alone.
 """
 
 import argparse
@@ -13,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -116,14 +116,13 @@ def fill_attention(spec: Any, block: Weights, kind: str, linears: list[str]) -> 
     fill_norm(spec.layer_norm, part(block, f"around_{kind}.norm"))
 
 
-def marian_model(job: Job) -> Any:
-    """transformers' MarianMTModel with the weights of the job."""
+def new_marian(config: ModelConfig, vocab_size: int) -> Any:
+    """transformers' MarianMTModel of this size, with random weights."""
     from transformers import MarianConfig, MarianMTModel
 
-    config, weights = job.config, job.weights
-    model = MarianMTModel(
+    return MarianMTModel(
         MarianConfig(
-            vocab_size=job.tokenizer.tgt_vocab_size,
+            vocab_size=vocab_size,
             d_model=config.d_model,
             encoder_layers=config.encoder_layers,
             decoder_layers=config.decoder_layers,
@@ -131,6 +130,9 @@ def marian_model(job: Job) -> Any:
             decoder_attention_heads=config.n_heads,
             encoder_ffn_dim=config.d_ff,
             decoder_ffn_dim=config.d_ff,
+            dropout=config.dropout,
+            attention_dropout=config.attention_dropout,
+            activation_dropout=config.activation_dropout,
             activation_function="relu",
             scale_embedding=True,
             pad_token_id=PAD,
@@ -140,7 +142,13 @@ def marian_model(job: Job) -> Any:
             max_position_embeddings=512,
             forced_eos_token_id=None,
         )
-    ).eval()
+    )
+
+
+def marian_model(job: Job) -> Any:
+    """transformers' MarianMTModel with the weights of the job."""
+    config, weights = job.config, job.weights
+    model = new_marian(config, job.tokenizer.tgt_vocab_size).eval()
     with torch.no_grad():
         model.lm_head.weight.copy_(weights["output.weight"])
         for side, name, embedding in (
@@ -243,6 +251,7 @@ def main() -> None:
                 "sentences_per_second": len(sources) / best,
                 "bleu": bleu.value,
                 "tokens_per_second": sum(map(len, output)) / best,
+                "version": version(args.peer.split("-")[0]),
             }
         )
     )

@@ -1,26 +1,26 @@
 """How fast a model translates on this machine, from text to text through `Translator`, and beside peers.
 
-    python benchmarks/decode_speed.py --model runs/reference --corpus multi30k --rounds 3 --peer ctranslate2-int8
+    python -m benchmarks.decode_speed --model runs/reference --corpus multi30k --rounds 3 --peer all
 
-Each row is a process of its own. They run in turn (A B A B …), since the speed of a shared machine drifts: a ratio
-is taken within a round, and the median of the rounds is printed. Peers (see `decode_peers.py`) decode pieces to pieces
+Each system is a process of its own. They run in turn (A B A B …), since the speed of a shared machine drifts: a ratio
+is taken within a round. Peers (see `decode_peers.py`) decode pieces to pieces
 with the same weights; nmt's time includes cutting text into pieces and joining them. Sentences are those of the
 corpus's first test set, BLEU is sacreBLEU's 13a, and tokens are output pieces.
 """
 
 import argparse
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, rounded, spread
+from benchmarks.setup import peer_command
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
@@ -30,7 +30,7 @@ SETTINGS = ("1x1", "1x16", "1x64", "5x1", "5x16", "5x64")
 
 
 @dataclass(frozen=True)
-class Row:
+class Figures:
     """One process's figures: the best of its repeats."""
 
     system: str
@@ -40,6 +40,8 @@ class Row:
     sentences_per_second: float
     tokens_per_second: float
     bleu: float
+    version: str = ""
+    """Of a peer."""
 
 
 class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -48,7 +50,7 @@ class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFo
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=Help)
-    parser.add_argument("--model", type=Path, required=True, help="run or model folder")
+    parser.add_argument("--model", type=Path, default=Path("runs/reference"), help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
     parser.add_argument(
         "--dtype",
@@ -67,12 +69,15 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=2, help="times that a process translates, the best counts")
     parser.add_argument("--rounds", type=int, default=1, help="times that each row is measured")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
-    parser.add_argument("--peer", action="append", default=[], choices=PEERS, help="run in turn with nmt; repeatable")
-    parser.add_argument("--peer-python", default=sys.executable, metavar="PYTHON", help="which has the peers")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
+    peers = f"{', '.join(PEERS)} or all: run in turn with nmt; repeatable"
+    parser.add_argument("--peer", action="append", default=[], choices=(*PEERS, "all"), metavar="PEER", help=peers)
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", default=RESULTS / "decode_speed.jsonl", help="gets the rows"
+    )
     parser.add_argument("--profile", action="store_true", help="show where nmt's time goes, instead")
     parser.add_argument("--files", type=Path, help=argparse.SUPPRESS)  # the test set: be the process that is timed
     args = parser.parse_args()
+    args.peer = PEERS if "all" in args.peer else args.peer
     if args.files:
         print(json.dumps(time_translator(args)))
         return 0
@@ -82,15 +87,13 @@ def main() -> int:
             return subprocess.run(
                 own_command(args, files, args.dtype[0] if args.dtype else "auto", "5x64"), check=False
             ).returncode
-        rows = [
-            row
+        rounds = [
+            [figures for setting in args.setting or SETTINGS for figures in measure(args, files, setting)]
             for _ in range(args.rounds)
-            for setting in args.setting or SETTINGS
-            for row in measure(args, files, setting)
         ]
-    print_table(rows)
-    if args.json:
-        args.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    rows = make_rows(rounds)
+    print(report(rows))
+    add_rows(args.json, rows)
     return 0
 
 
@@ -111,64 +114,61 @@ def write_test_set(args: argparse.Namespace, folder: Path) -> Path:
     return folder
 
 
-def measure(args: argparse.Namespace, files: Path, setting: str) -> list[Row]:
-    """A row for nmt in each dtype and for each peer."""
-    from nmt.translation.translator import find_model
-
+def measure(args: argparse.Namespace, files: Path, setting: str) -> list[Figures]:
+    """The figures of nmt in each dtype, and of each peer."""
     beam, batch = map(int, setting.split("x"))
     commands = [(("nmt", dtype), own_command(args, files, dtype, setting)) for dtype in args.dtype or ["auto"]]
     for peer in args.peer:
         system, _, dtype = peer.partition("-")
-        command = [
-            args.peer_python,
-            str(Path(__file__).with_name("decode_peers.py")),
-            peer,
-            "--model",
-            str(find_model(str(args.model))),
-            "--source",
-            str(files / "source"),
-            "--reference",
-            str(files / "reference"),
-            "--beam",
-            str(beam),
-            "--batch",
-            str(batch),
-            "--repeats",
-            str(args.repeats),
-            "--threads",
-            str(args.threads),
-        ]
-        commands.append(((system, dtype or "float32"), command))
-    rows = []
+        commands.append(((system, dtype or "float32"), command_of(peer, args, files, setting)))
+    found = []
     for (system, dtype), command in commands:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             sys.exit(f"decode_speed: {system} {dtype} ended with status {done.returncode}")
-        figures = json.loads(done.stdout.splitlines()[-1])
-        rows.append(Row(**{"system": system, "dtype": dtype, "beam": beam, "batch": batch} | figures))
-        print(rows[-1], file=sys.stderr, flush=True)
-    return rows
+        measured = json.loads(done.stdout.splitlines()[-1])
+        found.append(Figures(**{"system": system, "dtype": dtype, "beam": beam, "batch": batch} | measured))
+        print(found[-1], file=sys.stderr, flush=True)
+    return found
+
+
+def command_of(peer: str, args: argparse.Namespace, files: Path, setting: str) -> list[str]:
+    """The command that times a peer."""
+    from nmt.translation.translator import find_model
+
+    beam, batch = setting.split("x")
+    options = {
+        "--model": find_model(str(args.model)),
+        "--source": files / "source",
+        "--reference": files / "reference",
+        "--beam": beam,
+        "--batch": batch,
+        "--repeats": args.repeats,
+        "--threads": args.threads,
+    }
+    return [
+        *peer_command("decode_peers", "transformers"),
+        peer,
+        *(str(part) for pair in options.items() for part in pair),
+    ]
 
 
 def own_command(args: argparse.Namespace, files: Path, dtype: str, setting: str) -> list[str]:
-    profile = ["--profile"] if args.profile else []
-    return [
+    options = {
+        "--model": args.model,
+        "--files": files,
+        "--dtype": dtype,
+        "--setting": setting,
+        "--repeats": args.repeats,
+        "--threads": args.threads,
+    }
+    command = [
         sys.executable,
-        __file__,
-        "--model",
-        str(args.model),
-        "--files",
-        str(files),
-        "--dtype",
-        dtype,
-        "--setting",
-        setting,
-        "--repeats",
-        str(args.repeats),
-        "--threads",
-        str(args.threads),
-        *profile,
+        "-m",
+        "benchmarks.decode_speed",
+        *(str(part) for pair in options.items() for part in pair),
     ]
+    return [*command, "--profile"] if args.profile else command
 
 
 def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
@@ -215,34 +215,25 @@ def show_profile(translator: "Translator", sources: list[str]) -> None:
     print(recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=25), file=sys.stderr)
 
 
-def print_table(rows: list[Row]) -> None:
-    """Medians, and nmt's ratio to each other row: the median of the rounds' ratios."""
-    table = Table("beam", "batch", "system", "sentences/s", "tokens/s", "BLEU", "nmt's ratio to it")
-    kinds = dict.fromkeys((row.beam, row.batch, row.system, row.dtype) for row in rows)
-    own: dict[tuple[int, int], list[tuple[str, list[float]]]] = {(row.beam, row.batch): [] for row in rows}
-    for beam, batch, system, dtype in kinds:
-        same = [row for row in rows if (row.beam, row.batch, row.system, row.dtype) == (beam, batch, system, dtype)]
-        if system == "nmt":
-            own[beam, batch].append((dtype, [row.sentences_per_second for row in same]))
-            ratios = "–"
-        else:
-            ratios = ", ".join(f"{name} {ratio(ours, same)}" for name, ours in own[beam, batch])
-        table.add_row(
-            str(beam),
-            str(batch),
-            f"{system} {dtype}",
-            f"{statistics.median(row.sentences_per_second for row in same):.1f}",
-            f"{statistics.median(row.tokens_per_second for row in same):.0f}",
-            f"{same[0].bleu:.2f}",
-            ratios,
-        )
-    Console().print(table)
-
-
-def ratio(ours: list[float], theirs: list[Row]) -> str:
-    ratios = [a / b.sentences_per_second for a, b in zip(ours, theirs, strict=True)]
-    spread = f" ({min(ratios):.2f} to {max(ratios):.2f})" if len(ratios) > 1 else ""
-    return f"{statistics.median(ratios):.2f}{spread}"
+def make_rows(rounds: list[list[Figures]]) -> list[Row]:
+    """A row for each system and setting; the ratios are the speed of nmt, in each dtype, to that of the row."""
+    speeds = {
+        name: {index: [getattr(figures[index], name) for figures in rounds] for index in range(len(rounds[0]))}
+        for name in ("sentences_per_second", "tokens_per_second")
+    }
+    sentences, rows = speeds["sentences_per_second"], []
+    run = describe_run({figures.system: figures.version for figures in rounds[0] if figures.version})
+    for number, row in enumerate(rounds[0]):
+        ours = {
+            other.dtype: ratios(sentences[index], sentences[number])
+            for index, other in enumerate(rounds[0])
+            if (other.system, other.beam, other.batch) == ("nmt", row.beam, row.batch) and index != number
+        }
+        kind = {"benchmark": "decode_speed", "system": row.system, "dtype": row.dtype, "beam": row.beam}
+        figures = {name: spread(series[number]) for name, series in speeds.items()}
+        rest = {"batch": row.batch, "bleu": rounded(row.bleu), "rounds": len(rounds), "ratios": ours}
+        rows.append(kind | rest | figures | run)
+    return rows
 
 
 if __name__ == "__main__":

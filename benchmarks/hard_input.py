@@ -1,10 +1,10 @@
 """What the guard notices and repairs of the translations of hard input, and what time that takes.
 
-    python benchmarks/hard_input.py --model runs/reference --corpus multi30k
+    python -m benchmarks.hard_input --model runs/reference --corpus multi30k
 
 Hard input is made up here, the same for the same seed: from sentences of the corpus's first test set, or of random
 characters. Each kind is translated without the guard and with it, in one call each. A flag is no proof that a
-translation is bad, nor the lack of one that it is good: `--json` writes every line with both translations, to be read.
+translation is bad, nor the lack of one that it is good: `--answers` writes all lines with both translations.
 """
 
 import argparse
@@ -18,9 +18,8 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
@@ -87,7 +86,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Row:
+class Outcome:
     """What became of one kind of input."""
 
     kind: str
@@ -158,24 +157,29 @@ KINDS: dict[str, Callable[[Random, Sequence[Pair]], str]] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="run or model folder")
+    parser.add_argument("--model", type=Path, default=Path("runs/reference"), help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
     parser.add_argument("--lines", type=int, default=100, help="of each kind, but of long words a twentieth")
     parser.add_argument("--kind", action="append", choices=KINDS, metavar="KIND", help="only this; repeatable")
     parser.add_argument("--seed", type=int, default=1, help="of what is made up")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, with every line")
+    file = RESULTS / "hard_input.jsonl"
+    parser.add_argument("--json", type=Path, metavar="FILE", default=file, help="gets the rows")
+    parser.add_argument("--answers", type=Path, metavar="FILE", help="write every line with both translations there")
     args = parser.parse_args()
     translator, pairs = load(args)
     translator.translate([source for source, _ in pairs[:20]])  # the first call is slower
-    rows = []
+    outcomes = []
     for kind in args.kind or KINDS:
         make = KINDS[kind]
         rng, count = Random(f"{args.seed} {kind}"), -(-args.lines // 20) if make is long_word else args.lines
-        rows.append(measure(translator, kind, [make(rng, pairs) for _ in range(count)]))
-        print(f"{kind}: {rows[-1].guarded_seconds:.0f} s", file=sys.stderr, flush=True)
-    print_table(rows)
-    if args.json:
-        args.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+        outcomes.append(measure(translator, kind, [make(rng, pairs) for _ in range(count)]))
+        print(f"{kind}: {outcomes[-1].guarded_seconds:.0f} s", file=sys.stderr, flush=True)
+    run = describe_run()
+    rows = [row_of(outcome) | run for outcome in outcomes]
+    print(report(rows))
+    add_rows(args.json, rows)
+    if args.answers:
+        args.answers.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=2) + "\n")
     return 0
 
 
@@ -187,7 +191,7 @@ def load(args: argparse.Namespace) -> tuple[Translator, list[Pair]]:
     return Translator.load(folder, precision="fp32"), next(iter(corpus.tests.values()))
 
 
-def measure(translator: Translator, kind: str, lines: list[str]) -> Row:
+def measure(translator: Translator, kind: str, lines: list[str]) -> Outcome:
     """The lines translated without the guard and with it."""
     plain, plain_seconds = timed(translator, lines, guard=False)
     guarded, guarded_seconds = timed(translator, lines, guard=True)
@@ -196,7 +200,7 @@ def measure(translator: Translator, kind: str, lines: list[str]) -> Row:
         suspicions(tidy(line)[0], best.text, finished=best.finished, sure=best.confidence >= least)
         for line, best in zip(lines, plain, strict=True)
     ]
-    return Row(
+    return Outcome(
         kind,
         plain_seconds,
         guarded_seconds,
@@ -214,21 +218,23 @@ def timed(translator: Translator, lines: list[str], *, guard: bool) -> tuple[lis
     return [best for best, *_ in n_best], time.perf_counter() - started
 
 
-def print_table(rows: list[Row]) -> None:
-    table = Table("kind", "lines", "flagged, guard off → on", "by flag", "replaced by", "time, on to off")
-    for row in rows:
-        off, on = [answer.plain_flags for answer in row.answers], [answer.guarded_flags for answer in row.answers]
-        offs, ons = Counter(chain(*off)), Counter(chain(*on))
-        fallbacks = Counter(answer.fallback for answer in row.answers if answer.fallback)
-        table.add_row(
-            row.kind,
-            str(len(row.answers)),
-            f"{sum(map(bool, off))} → {sum(map(bool, on))}",
-            ", ".join(f"{flag} {offs[flag]} → {ons[flag]}" for flag, _ in (offs | ons).most_common()),
-            ", ".join(f"{name} {count}" for name, count in fallbacks.most_common()),
-            f"{row.guarded_seconds / row.plain_seconds:.1f}",
-        )
-    Console().print(table)
+def row_of(outcome: Outcome) -> Row:
+    """The row to be kept: counts of flags and fallbacks."""
+    flags = {
+        "before": [answer.plain_flags for answer in outcome.answers],
+        "after": [answer.guarded_flags for answer in outcome.answers],
+    }
+    return {
+        "benchmark": "hard_input",
+        "kind": outcome.kind,
+        "lines": len(outcome.answers),
+        **{f"flagged_{when}": sum(map(bool, found)) for when, found in flags.items()},
+        **{f"flags_{when}": dict(Counter(chain(*found)).most_common()) for when, found in flags.items()},
+        "fallbacks": dict(Counter(answer.fallback for answer in outcome.answers if answer.fallback).most_common()),
+        "plain_seconds": rounded(outcome.plain_seconds),
+        "guarded_seconds": rounded(outcome.guarded_seconds),
+        "time_ratio": rounded(outcome.guarded_seconds / outcome.plain_seconds),
+    }
 
 
 if __name__ == "__main__":

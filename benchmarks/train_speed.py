@@ -1,10 +1,10 @@
 """How fast a model trains on this machine, through the real training code, and beside peers.
 
-    python benchmarks/train_speed.py --corpus CORPUS --rounds 3 --peer "peers/bin/python train_speed_hf.py --dtype bf16"
+    python -m benchmarks.train_speed --corpus CORPUS --rounds 3 --peer transformers --peer eole
 
 Each system is a process of its own. They run in turn (A B A B …), since the speed of a shared machine drifts: a ratio
-is taken within a round, and the median of the rounds is printed. A peer is any command that prints a line such as
-"NAME bf16: 4150 target tokens/s, 286 sentences/s". Tokens are real ones: padding is work, not output.
+is taken within a round. A peer is transformers or eole (see `train_peers.py`), or any command that prints a line such
+as "NAME bf16: 4150 target tokens/s, 286 sentences/s". Tokens are real ones: padding is work, not output.
 """
 
 import argparse
@@ -12,38 +12,30 @@ import json
 import os
 import re
 import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, spread
+from benchmarks.setup import PEERS, peer_command
 
 if TYPE_CHECKING:
     import torch
+
+    from nmt.config import ModelConfig
 
 SPEED = re.compile(
     r"^(?P<system>.+) (?P<dtype>fp32|bf16): (?P<tokens>[\d.]+) target tokens/s, "
     r"(?P<sentences>[\d.]+) sentences/s",
     re.MULTILINE,
 )
-# The reference that peers are measured with; and the paper's two (Vaswani et al. 2017, table 3), with its pre-norm.
-MODELS: dict[str, dict[str, Any]] = {
-    "reference": {
-        "d_model": 256,
-        "n_heads": 4,
-        "encoder_layers": 3,
-        "decoder_layers": 3,
-        "d_ff": 1024,
-        "dropout": 0.3,
-        "attention_dropout": 0.3,
-        "activation_dropout": 0.3,
-    },
+# The reference model is that of reference.yaml. The paper's two (Vaswani et al. 2017, table 3) are pre-norm here.
+PAPER = {
     "base": {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "dropout": 0.1},
     "big": {"d_model": 1024, "n_heads": 16, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 4096, "dropout": 0.3},
 }
@@ -53,7 +45,7 @@ DETAIL = re.compile(r"^detail: (\{.*\})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Row:
+class Figures:
     """One process's figures. FLOPs are those of matrix products alone; shares are between 0 and 1."""
 
     system: str
@@ -69,6 +61,8 @@ class Row:
     """Of the time, spent waiting for the next batch."""
     gpu_memory_mib: float | None = None
     """Peak memory that PyTorch held on a GPU."""
+    version: str = ""
+    """Of a peer."""
 
 
 class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -78,18 +72,25 @@ class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFo
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=Help)
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
-    parser.add_argument("--model", choices=list(MODELS), default="reference", help="its size; peers have their own")
+    parser.add_argument(
+        "--model",
+        choices=["reference", *PAPER],
+        default="reference",
+        help="its size; peers always have the reference's",
+    )
     parser.add_argument("--compile", action="store_true", help="as nmt.train's --training.compile")
-    parser.add_argument("--dtype", choices=["auto", "fp32", "bf16"], default="auto", help="of nmt")
+    parser.add_argument("--dtype", choices=["auto", "fp32", "bf16"], default="auto", help="of nmt and the peers")
     parser.add_argument("--steps", type=int, default=20, help="timed steps of a round")
     parser.add_argument("--warmup", type=int, default=6, help="steps before them")
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padded positions")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
     parser.add_argument("--rounds", type=int, default=1, help="times that each system runs")
     parser.add_argument(
-        "--peer", action="append", default=[], metavar="COMMAND", help="run in turn with nmt; repeatable"
+        "--peer", action="append", default=[], metavar="PEER", help=f"{', '.join(PEERS)} or a command; repeatable"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", default=RESULTS / "train_speed.jsonl", help="gets the rows"
+    )
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # the prepared run: be the process that is timed
     args = parser.parse_args()
     for name in ("steps", "warmup", "batch_tokens", "rounds"):
@@ -102,16 +103,32 @@ def main() -> int:
         config = ["--data.corpus", args.corpus, "--runs", folder, "--name", "run", "--tokenizer.vocab_size", "8000"]
         if status := subprocess.run([sys.executable, "-m", "nmt.prepare", *config], check=False).returncode:
             return status  # and it has said why
-        ours = [sys.executable, __file__, *sys.argv[1:], "--run", str(Path(folder, "run"))]
-        commands = [ours, *(shlex.split(peer) for peer in args.peer)]
+        ours = [sys.executable, "-m", "benchmarks.train_speed", *sys.argv[1:], "--run", str(Path(folder, "run"))]
+        commands = [ours, *(command_of(peer, args, Path(folder, "run")) for peer in args.peer)]
         rounds = [[measure(command) for command in commands] for _ in range(args.rounds)]
-    print_table(rounds)
-    if args.json:
-        args.json.write_text(json.dumps([asdict(row) for rows in rounds for row in rows], indent=2) + "\n")
+    rows = make_rows(rounds)
+    print(report(rows))
+    add_rows(args.json, rows)
     return 0
 
 
-def measure(command: list[str]) -> Row:
+def command_of(peer: str, args: argparse.Namespace, run: Path) -> list[str]:
+    """The command that times a peer on the prepared run."""
+    if peer not in PEERS:
+        return shlex.split(peer)
+    import torch
+
+    from nmt.model.device import choose_device, choose_precision
+
+    if torch.cuda.is_available():
+        sys.exit("train_speed: transformers and eole are measured on a CPU: set CUDA_VISIBLE_DEVICES= to hide the GPU")
+    dtype = choose_precision(args.dtype, choose_device("cpu"))
+    names = ("steps", "warmup", "batch_tokens", "threads")
+    options = [part for name in names for part in (f"--{name.replace('_', '-')}", str(getattr(args, name)))]
+    return [*peer_command("train_peers", peer), peer, "--run", str(run), "--dtype", dtype, *options]
+
+
+def measure(command: list[str]) -> Figures:
     """Run a system to its end, and read its line."""
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -125,7 +142,7 @@ def measure(command: list[str]) -> Row:
     if process.returncode or not line:
         sys.exit(f"train_speed: {shlex.join(command)} ended with status {process.returncode} and no line of its speed")
     detail = DETAIL.search(output)
-    row = Row(
+    figures = Figures(
         line["system"],
         line["dtype"],
         float(line["sentences"]),
@@ -134,7 +151,7 @@ def measure(command: list[str]) -> Row:
         **(json.loads(detail[1]) if detail else {}),
     )
     print(line[0], file=sys.stderr, flush=True)
-    return row
+    return figures
 
 
 def time_training(args: argparse.Namespace) -> None:
@@ -142,14 +159,13 @@ def time_training(args: argparse.Namespace) -> None:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from nmt.config import Config, ModelConfig, TrainingConfig
+    from nmt.config import Config, TrainingConfig
     from nmt.data.prepared import Prepared
     from nmt.training.data import TrainingData
     from nmt.training.loop import make_trainer
     from nmt.training.monitor import Window
 
     prepared = Prepared.load(args.run)
-    model = ModelConfig(norm_position="pre", **MODELS[args.model])
     training = TrainingConfig(
         batch_tokens=args.batch_tokens,
         precision=args.dtype,
@@ -158,7 +174,7 @@ def time_training(args: argparse.Namespace) -> None:
         compile=args.compile,
     )
     data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
-    trainer = make_trainer(Config(model=model, training=training), data, args.run)
+    trainer = make_trainer(Config(model=model_of(args.model), training=training), data, args.run)
     batches = trainer.batches()
     try:
         for _ in range(args.warmup):
@@ -186,6 +202,15 @@ def time_training(args: argparse.Namespace) -> None:
     print(f"detail: {json.dumps(detail)}")
 
 
+def model_of(name: str) -> "ModelConfig":
+    from nmt.cli import load_config
+    from nmt.config import ModelConfig
+
+    if name in PAPER:
+        return ModelConfig(norm_position="pre", **PAPER[name])  # type: ignore[arg-type]
+    return load_config(Path(__file__).with_name("reference.yaml")).model
+
+
 def matrix_peak(device: "torch.device", dtype: "torch.dtype") -> float:
     """FLOP a second of products of large square matrices, in the fastest of ten tries."""
     import torch
@@ -202,47 +227,20 @@ def matrix_peak(device: "torch.device", dtype: "torch.dtype") -> float:
     return 2 * rows**3 * products / best
 
 
-def print_table(rounds: list[list[Row]]) -> None:
-    """Each system's median figures; below, nmt's speed over each peer's: the rounds' median, least and greatest."""
-    table = Table()
-    columns = [
-        ("sentences/s", "sentences_per_second", 1.0, ""),
-        ("tokens/s", "target_tokens_per_second", 1.0, ""),
-        ("MiB", "peak_memory_mib", 1.0, ""),
-        ("GPU MiB", "gpu_memory_mib", 1.0, ""),
-        ("GFLOP/s", "flop_per_second", 1e-9, ""),
-        ("of peak", "peak_share", 100.0, "%"),
-        ("waits", "data_share", 100.0, "%"),
-    ]
-    columns = [column for column in columns if any(getattr(row, column[1]) is not None for row in rounds[0])]
-    for heading in ("system", "dtype", *(heading for heading, *_ in columns)):
-        table.add_column(heading, justify="left" if heading in ("system", "dtype") else "right")
+def make_rows(rounds: list[list[Figures]]) -> list[Row]:
+    """A row for each system; the ratios are nmt's speed to that of the system."""
+    names = [name for name in asdict(rounds[0][0]) if name not in ("system", "dtype", "version")]
+    speeds = {"ratios": "sentences_per_second", "token_ratios": "target_tokens_per_second"}
+    run, rows = describe_run({figures.system: figures.version for figures in rounds[0] if figures.version}), []
     for number, first in enumerate(rounds[0]):
-        values = [[getattr(rows[number], field) for rows in rounds] for _, field, *_ in columns]
-        table.add_row(
-            first.system,
-            first.dtype,
-            *(
-                "" if None in found else f"{statistics.median(found) * scale:,.0f}{unit}"
-                for found, (*_, scale, unit) in zip(values, columns, strict=True)
-            ),
-        )
-    console = Console()
-    console = Console(width=max(console.width, 100))  # a file has no width of its own
-    console.print(table)
-    for number, peer in enumerate(rounds[0][1:], start=1):
+        series = {name: [getattr(figures[number], name) for figures in rounds] for name in names}
+        ours = {name: [getattr(figures[0], name) for figures in rounds] for name in speeds.values()}
         # In tokens too: a system that leaves long sentences out is the faster in sentences.
-        told = [
-            f"{ratio_of([getattr(rows[0], field) / getattr(rows[number], field) for rows in rounds])} in {unit}"
-            for field, unit in (("sentences_per_second", "sentences"), ("target_tokens_per_second", "tokens"))
-        ]
-        console.print(
-            f"nmt / {peer.system} {peer.dtype}: {', '.join(told)}", markup=False, highlight=False, soft_wrap=True
-        )
-
-
-def ratio_of(ratios: list[float]) -> str:
-    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        found = {kind: {"nmt": ratios(ours[name], series[name])} for kind, name in speeds.items()} if number else {}
+        figures = {name: spread(values) for name, values in series.items() if None not in values}
+        row = {"benchmark": "train_speed", "system": first.system, "dtype": first.dtype, "rounds": len(rounds)}
+        rows.append(row | figures | found | run)
+    return rows
 
 
 if __name__ == "__main__":

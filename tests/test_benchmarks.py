@@ -1,4 +1,4 @@
-"""The benchmarks run, and print what they measured; what the figures are is for a quiet machine to say."""
+"""The benchmarks run and keep what they measured; tables and pictures are those of the kept rows."""
 
 import json
 import shlex
@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks import decode_speed, report, setup
+from benchmarks.rows import RESULTS, add_rows, last_run
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
 from nmt.decode.shortlist import learn_shortlist
@@ -32,26 +34,40 @@ def write_corpus(folder: Path) -> Path:
 
 
 def run(benchmark: str, folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    """Run a benchmark, which writes rows.json into the folder."""
-    command = [sys.executable, f"benchmarks/{benchmark}.py", *options, "--json", str(folder / "rows.json")]
+    """Run a benchmark, which adds its rows to rows.jsonl in the folder."""
+    command = [sys.executable, "-m", f"benchmarks.{benchmark}", *options, "--json", str(folder / "rows.jsonl")]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_train_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
-    peer = f'{sys.executable} -c "{PEER}"'
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "corpus")
+
+
+def needs_peer(name: str) -> None:
+    if not setup.python_of(name).exists():
+        pytest.skip(f"{name} is not installed: make benchmark-setup")
+
+
+def test_train_speed_sets_nmt_beside_a_peer(corpus: Path, tmp_path: Path) -> None:
     settings = shlex.split("--steps 2 --warmup 1 --batch-tokens 64 --threads 1 --rounds 2 --dtype fp32")
+    peer = f'{sys.executable} -c "{PEER}"'
     result = run("train_speed", tmp_path, "--corpus", str(corpus), *settings, "--peer", peer)
     assert result.returncode == 0, result.stderr
-    rows = json.loads((tmp_path / "rows.json").read_text())
-    assert [row["system"] for row in rows] == ["nmt", "peer"] * 2, "in turn"
-    ours, peer = rows[:2]
-    assert (peer["dtype"], peer["target_tokens_per_second"], peer["peak_share"]) == ("bf16", 20, None)
-    assert 0 < ours["peak_share"] < 1
-    assert 0 <= ours["data_share"] < 1
-    assert ours["peak_memory_mib"] > peer["peak_memory_mib"] > 1
-    assert ours["target_tokens_per_second"] > ours["sentences_per_second"] > 0
-    assert " to " in result.stdout, "the ratio's range"
+    ours, theirs = last_run(tmp_path / "rows.jsonl")
+    assert (theirs["system"], theirs["dtype"], theirs["target_tokens_per_second"]["rounds"]) == (
+        "peer",
+        "bf16",
+        [20, 20],
+    )
+    assert 0 < ours["peak_share"]["median"] < 1
+    assert 0 <= ours["data_share"]["median"] < 1
+    assert ours["peak_memory_mib"]["max"] > theirs["peak_memory_mib"]["max"] > 1
+    speeds = ours["sentences_per_second"]
+    assert speeds["min"] <= speeds["median"] <= speeds["max"]
+    assert theirs["ratios"]["nmt"]["max"] == pytest.approx(speeds["max"] / 2, rel=1e-3)
+    assert str(tmp_path) not in ours["command"], "private paths"
+    assert "peer bf16 | 2 | 20" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -62,17 +78,11 @@ def test_train_speed_sets_nmt_beside_a_peer(tmp_path: Path) -> None:
         (["--batch-tokens", "2", "--model", "base"], "more than training.batch_tokens, 2"),
     ],
 )
-def test_train_speed_tells_a_mistake(tmp_path: Path, options: list[str], told: str) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+def test_train_speed_tells_a_mistake(corpus: Path, tmp_path: Path, options: list[str], told: str) -> None:
     result = run("train_speed", tmp_path, "--corpus", str(corpus), "--dtype", "fp32", *options)
     assert result.returncode != 0
     assert told in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_corpus(tmp_path / "corpus")
 
 
 @pytest.fixture
@@ -87,32 +97,115 @@ def model(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_decode_speed_sets_nmt_beside_a_peer(model: Path, corpus: Path, tmp_path: Path) -> None:
-    peer = tmp_path / "python"
-    peer.write_text("""#!/bin/sh\necho '{"sentences_per_second": 2.0, "tokens_per_second": 20.0, "bleu": 1.5}'\n""")
-    peer.chmod(0o755)
-    settings = shlex.split("--dtype fp32 --dtype int8:9 --setting 2x4 --threads 1 --repeats 1 --rounds 2")
-    folders = ["--model", str(model), "--corpus", str(corpus)]
-    result = run(
-        "decode_speed", tmp_path, *folders, *settings, "--peer", "ctranslate2-int8", "--peer-python", str(peer)
-    )
-    assert result.returncode == 0, result.stderr
-    rows = json.loads((tmp_path / "rows.json").read_text())
-    assert [(row["system"], row["dtype"]) for row in rows] == [
-        ("nmt", "fp32"),
-        ("nmt", "int8:9"),
-        ("ctranslate2", "int8"),
-    ] * 2, "in turn"
-    assert all((row["beam"], row["batch"]) == (2, 4) and row["sentences_per_second"] > 0 for row in rows)
-    assert rows[2]["tokens_per_second"] == 20
-    assert "fp32" in result.stdout
+def test_decode_speed_sets_nmt_beside_a_peer(
+    model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setup, "ENVIRONMENTS", tmp_path / "peers")
+    monkeypatch.chdir(ROOT)
+    options = f"--model {model} --corpus {corpus} --dtype fp32 --dtype int8:9 --setting 2x4 --threads 1 --repeats 1"
+    options += f" --rounds 2 --peer ctranslate2-int8 --json {tmp_path / 'rows.jsonl'}"
+    monkeypatch.setattr(sys, "argv", ["decode_speed.py", *options.split()])
+    with pytest.raises(SystemExit, match="transformers is not installed: run make benchmark-setup"):
+        decode_speed.main()
+    python = setup.python_of("transformers")
+    python.parent.mkdir(parents=True)
+    figures = {"sentences_per_second": 2.0, "tokens_per_second": 20.0, "bleu": 1.5, "version": "4.5"}
+    python.write_text(f"#!/bin/sh\necho '{json.dumps(figures)}'\n")
+    python.chmod(0o755)
+    assert decode_speed.main() == 0
+    fp32, int8, peer = last_run(tmp_path / "rows.jsonl")
+    assert [row["dtype"] for row in (fp32, int8, peer)] == ["fp32", "int8:9", "int8"]
+    assert all((row["beam"], row["batch"], row["rounds"]) == (2, 4, 2) for row in (fp32, int8, peer))
+    assert peer["versions"]["ctranslate2"] == "4.5"
+    assert peer["ratios"]["int8:9"]["max"] == pytest.approx(int8["sentences_per_second"]["max"] / 2, rel=1e-3)
+    assert set(fp32["ratios"]) == {"int8:9"}
 
 
 def test_hard_input_is_translated_without_the_guard_and_with_it(model: Path, corpus: Path, tmp_path: Path) -> None:
-    kinds = ["--kind", "ALL CAPITALS", "--kind", "stray bytes"]
-    result = run("hard_input", tmp_path, "--model", str(model), "--corpus", str(corpus), "--lines", "2", *kinds)
+    options = ["--model", str(model), "--corpus", str(corpus), "--lines", "2", "--answers", str(tmp_path / "answers")]
+    result = run("hard_input", tmp_path, *options, "--kind", "ALL CAPITALS", "--kind", "stray bytes")
     assert result.returncode == 0, result.stderr
-    rows = json.loads((tmp_path / "rows.json").read_text())
-    assert [(row["kind"], len(row["answers"])) for row in rows] == [("ALL CAPITALS", 2), ("stray bytes", 2)]
-    assert all(answer["line"].isupper() for answer in rows[0]["answers"])
-    assert any(answer["plain_flags"] for row in rows for answer in row["answers"])
+    outcomes = json.loads((tmp_path / "answers").read_text())
+    assert [(one["kind"], len(one["answers"])) for one in outcomes] == [("ALL CAPITALS", 2), ("stray bytes", 2)]
+    assert all(answer["line"].isupper() for answer in outcomes[0]["answers"])
+    rows = last_run(tmp_path / "rows.jsonl")
+    for row, outcome in zip(rows, outcomes, strict=True):
+        assert row["flagged_before"] == sum(bool(answer["plain_flags"]) for answer in outcome["answers"])
+    assert any(row["flagged_before"] for row in rows)
+
+
+def test_bf16_loss_compares_equal_updates(corpus: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "tiny.yaml"
+    recipe.write_text("tokenizer: {vocab_size: 290}\nmodel: {d_model: 16, n_heads: 2, d_ff: 32}\n")
+    options = f"--corpus {corpus} --config {recipe} --updates 2 --every 1 --threads 1"
+    result = run("bf16_loss", tmp_path, *options.split())
+    assert result.returncode == 0, result.stderr
+    rows = last_run(tmp_path / "rows.jsonl")
+    assert [row["updates"] for row in rows] == [1, 2]
+    assert all(0 < abs(row["bf16"] - row["fp32"]) < 0.1 for row in rows)
+
+
+@pytest.mark.parametrize("peer", ["transformers", "eole"])
+def test_a_peer_trains(peer: str, corpus: Path, tmp_path: Path) -> None:
+    needs_peer(peer)
+    settings = shlex.split("--steps 2 --warmup 1 --batch-tokens 64 --threads 1 --dtype fp32")
+    result = run("train_speed", tmp_path, "--corpus", str(corpus), *settings, "--peer", peer)
+    assert result.returncode == 0, result.stderr
+    row = last_run(tmp_path / "rows.jsonl")[1]
+    assert row["system"] == peer
+    assert row["target_tokens_per_second"]["median"] > row["sentences_per_second"]["median"] > 0
+
+
+def test_peers_translate_as_nmt_does(model: Path, corpus: Path, tmp_path: Path) -> None:
+    needs_peer("transformers")
+    options = f"--model {model} --corpus {corpus} --dtype fp32 --setting 1x4 --threads 1 --repeats 1 --peer all"
+    result = run("decode_speed", tmp_path, *options.split())
+    assert result.returncode == 0, result.stderr
+    rows = last_run(tmp_path / "rows.jsonl")
+    assert [row["system"] for row in rows] == ["nmt", "ctranslate2", "ctranslate2", "transformers"]
+
+
+def test_the_setup_makes_an_environment_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ENVIRONMENTS", "REQUIREMENTS", "ROOT"):
+        monkeypatch.setattr(setup, name, tmp_path)
+    monkeypatch.setattr(setup, "PEERS", {"peer": []})
+    (tmp_path / "peer.txt").write_text("# nothing\n")
+    for told in ("Installing peer", "peer is installed already"):
+        setup.make_environment("peer")
+        assert told in capsys.readouterr().err
+    assert subprocess.run([*setup.peer_command("x", "peer")[:1], "-c", ""], check=False).returncode == 0
+    (tmp_path / "peer.txt").write_text("/no/such/package.whl\n")
+    with pytest.raises(SystemExit, match="pip could not install peer"):
+        setup.make_environment("peer")
+
+
+def test_the_setup_trains_the_reference_once(corpus: Path, tmp_path: Path) -> None:
+    small = "--tokenizer.vocab_size 290 --model.d_model 16 --model.n_heads 2 --model.d_ff 32 --training.max_steps 2"
+    command = [sys.executable, "-m", "benchmarks.setup", "--peers", "", "--corpus", str(corpus)]
+    for told in ("Training the tokenizer", "is finished"):
+        done = subprocess.run(
+            [*command, *small.split(), "--runs", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert told in done.stderr
+    settings = json.loads((tmp_path / "reference" / "report.json").read_text())["settings"]
+    assert (settings["model"]["encoder_layers"], settings["model"]["dropout"]) == (3, 0.3)
+
+
+def test_the_last_run_of_a_file_counts(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    with pytest.raises(ValueError, match="has no rows: run the benchmark"):
+        last_run(file)
+    for date in ("2026-01-01 00:00", "2026-01-02 00:00"):
+        add_rows(file, [{"date": date, "command": "x", "n": n} for n in range(2)])
+    assert [(row["date"], row["n"]) for row in last_run(file)] == [("2026-01-02 00:00", 0), ("2026-01-02 00:00", 1)]
+
+
+def test_the_readme_has_the_tables_of_the_kept_rows() -> None:
+    text = report.README.read_text(encoding="utf8")
+    assert report.with_tables(text, RESULTS) == text, "run make report"
+    changed = text.replace("| nmt fp32 |", "| nmt fp33 |")
+    assert changed != text
+    assert report.with_tables(changed, RESULTS) == text

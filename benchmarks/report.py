@@ -1,0 +1,170 @@
+"""Tables of benchmarks/README.md: rows of benchmarks/results flow in, Markdown flows out.
+
+    python -m benchmarks.report
+
+The README has `<!-- table: NAME -->` and `<!-- end -->` on lines of their own. What is between them is replaced by the
+table of the last run in results/NAME.jsonl.
+"""
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import RESULTS, Row, last_run
+
+README = Path(__file__).with_name("README.md")
+NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI"}
+PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
+
+
+def main() -> int:
+    text = README.read_text(encoding="utf8")
+    README.write_text(with_tables(text, RESULTS), encoding="utf8")
+    return 0
+
+
+def with_tables(text: str, results: Path) -> str:
+    """The text with new tables in their places."""
+
+    def replace(place: re.Match[str]) -> str:
+        return f"<!-- table: {place[1]} -->\n{report(last_run(results / f'{place[1]}.jsonl'))}\n<!-- end -->"
+
+    return PLACE.sub(replace, text)
+
+
+def report(rows: Sequence[Row]) -> str:
+    """The table of a run, and a line that says where it was measured."""
+    return f"{TABLES[rows[0]['benchmark']](rows)}\n\n{origin(rows)}"
+
+
+def origin(rows: Sequence[Row]) -> str:
+    """The machine, versions, rounds, date and note of a run."""
+    run = rows[0]
+    rounds = f"; {run['rounds']} rounds" if run.get("rounds", 1) > 1 else ""
+    return f"{machine(run)}; {versions(run)}{rounds}; {run['date'][:10]}. {run.get('note', '')}".strip()
+
+
+def machine(run: Row) -> str:
+    has = run["machine"]
+    kinds = {"with": ["AVX-512" if has["avx512"] else "AVX2"], "without": []}
+    for name in ("bf16", "vnni"):
+        kinds["with" if has[name] else "without"].append(NAMES.get(name, name))
+    instructions = ", ".join(f"{kind} {listed(names)}" for kind, names in kinds.items() if names)
+    return f"{has.get('gpu') or has['cpu'] or 'CPU'}, {has['cores']} cores {instructions}"
+
+
+def versions(run: Row) -> str:
+    return ", ".join(f"{NAMES.get(name, name)} {version}" for name, version in run["versions"].items())
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as in "a, b and c"."""
+    return re.sub(", ([^,]*)$", r" and \1", ", ".join(names))
+
+
+def markdown(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table; columns that are empty in all lines are left out. Figures are aligned right."""
+    kept = [i for i in range(len(headings)) if any(line[i] for line in lines)]
+    figures = [all(re.match(r"[-−+\d*]|$", line[i]) for line in lines) for i in range(len(headings))]
+    rows = [headings, ["---:" if is_figure else "---" for is_figure in figures], *lines]
+    return "\n".join("| " + " | ".join(row[i] for i in kept) + " |" for row in rows)
+
+
+def median(row: Row, name: str) -> str:
+    if name not in row:
+        return ""
+    figure = row[name]["median"]
+    return f"{figure:,.0f}" if figure >= 100 else f"{figure:.3g}"
+
+
+def ratio(row: Row, name: str, to: str) -> str:
+    """A ratio's median, and its range if there were several rounds."""
+    found = row.get(name, {}).get(to)
+    if not found:
+        return ""
+    several = found.get("min", found["median"]) != found.get("max", found["median"])
+    return f"{found['median']:.2f}" + (f" ({found['min']:.2f} to {found['max']:.2f})" if several else "")
+
+
+def system(row: Row) -> str:
+    """A name such as "CTranslate2 int8"."""
+    name, _, shortlist = str(row["dtype"]).partition(":")
+    return f"{NAMES.get(row['system'], row['system'])} {name}" + (f", shortlist {shortlist}" if shortlist else "")
+
+
+def train_speed(rows: Sequence[Row]) -> str:
+    lines = [
+        [
+            system(row),
+            median(row, "sentences_per_second"),
+            median(row, "target_tokens_per_second"),
+            median(row, "peak_memory_mib"),
+            f"{100 * row['peak_share']['median']:.0f}%" if "peak_share" in row else "",
+            ratio(row, "ratios", "nmt"),
+            ratio(row, "token_ratios", "nmt"),
+        ]
+        for row in rows
+    ]
+    ours = "nmt / this, "
+    return markdown(
+        ["system", "sentences/s", "target tokens/s", "MiB", "of peak", f"{ours}sentences", f"{ours}tokens"], lines
+    )
+
+
+def decode_speed(rows: Sequence[Row]) -> str:
+    ours = list(dict.fromkeys(name for row in rows for name in row.get("ratios", {})))
+    titles = {name: system({"system": "nmt", "dtype": name}) for name in ours}
+    lines = [
+        [
+            str(row["beam"]),
+            str(row["batch"]),
+            system(row),
+            median(row, "sentences_per_second"),
+            median(row, "tokens_per_second"),
+            f"{row['bleu']:.2f}" if "bleu" in row else "",
+            *(ratio(row, "ratios", name) for name in ours),
+        ]
+        for row in sorted(rows, key=lambda row: (-row["beam"], -row["batch"]))
+    ]
+    against = [f"{title} / this" for title in titles.values()]
+    return markdown(["beam", "batch", "system", "sentences/s", "tokens/s", "BLEU", *against], lines)
+
+
+def hard_input(rows: Sequence[Row]) -> str:
+    def counts(found: dict[str, Any]) -> str:
+        return ", ".join(f"{name} {count}" for name, count in found.items())
+
+    lines = [
+        [
+            row["kind"],
+            str(row["lines"]),
+            str(row["flagged_before"]),
+            str(row["flagged_after"]),
+            counts(row["flags_before"]),
+            counts(row["fallbacks"]),
+            f"{row['time_ratio']:.1f}",
+        ]
+        for row in rows
+    ]
+    headings = ["kind", "lines", "flagged before", "after", "flags before", "replaced by", "time"]
+    return markdown(headings, lines)
+
+
+def bf16_loss(rows: Sequence[Row]) -> str:
+    lines = [
+        [
+            f"{row['updates']:,}",
+            *(f"{row[dtype]:.4f}" for dtype in ("fp32", "bf16")),
+            f"{row['bf16'] - row['fp32']:+.4f}",
+        ]
+        for row in rows
+    ]
+    return markdown(["updates", "fp32", "bf16", "difference"], lines)
+
+
+TABLES = {table.__name__: table for table in (train_speed, decode_speed, hard_input, bf16_loss)}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""A peer trains a model of the reference's size on the text that `train_speed.py` prepared. Started by that script.
+
+    PYTHON -m benchmarks.train_peers transformers --run FOLDER --dtype fp32 --steps 20 --warmup 6 --batch-tokens 4096
+
+Runs in the peer's own environment (see `setup.py`). transformers: a MarianMTModel in a plain PyTorch loop, on the very
+batches that nmt trains on. Eole: `eole train` on the same text and pieces, in batches of its own with the same budget;
+the figures are those of its log.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from nmt.config import ModelConfig
+from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.vocabulary import SPECIAL_PIECES
+
+LABEL_SMOOTHING, SEED = 0.1, 1
+# Of `eole train`, which reports each step: its sentences, target tokens, and target tokens a second.
+STEP = re.compile(r"Step +(\d+)/.*sents: +(\d+); bsz: +\d+/ *(\d+)/.*?/ *(\d+) tok/s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("peer", choices=PEERS)
+    parser.add_argument("--run", type=Path, required=True, help="folder of a prepared run")
+    parser.add_argument("--dtype", choices=["fp32", "bf16"], required=True)
+    for name in ("--steps", "--warmup", "--batch-tokens"):
+        parser.add_argument(name, type=int, required=True)
+    parser.add_argument("--threads", type=int, default=0)
+    args = parser.parse_args()
+    sentences, tokens, seconds = PEERS[args.peer](args)
+    print(f"{args.peer} {args.dtype}: {tokens / seconds:.0f} target tokens/s, {sentences / seconds:.1f} sentences/s")
+    print(f"detail: {json.dumps({'version': version(args.peer)})}")
+
+
+def reference() -> ModelConfig:
+    """The size of the reference model. Without nmt.cli, which needs packages that a peer's environment lacks."""
+    import yaml
+
+    settings = yaml.safe_load(Path(__file__).with_name("reference.yaml").read_text(encoding="utf8"))
+    return ModelConfig(**settings["model"])
+
+
+def read_text(run: Path) -> tuple[list[str], list[str]]:
+    """Source and target lines of the training text."""
+    source, target = (
+        (run / "data" / f"train.{side}").read_text(encoding="utf8").splitlines() for side in ("src", "tgt")
+    )
+    return source, target
+
+
+def transformers(args: argparse.Namespace) -> tuple[float, float, float]:
+    """Sentences, target tokens and seconds of the timed steps."""
+    import torch
+    from torch.nn import functional as F
+
+    from benchmarks.decode_peers import new_marian
+    from nmt.data.batches import make_batch, plan_batches
+
+    torch.manual_seed(SEED)
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    tokenizer = Tokenizer.load(args.run / "tokenizer")
+    pairs = encode_pairs(tokenizer, list(zip(*read_text(args.run), strict=True)))
+    model = new_marian(reference(), tokenizer.tgt_vocab_size).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    plan = plan_batches(pairs, args.batch_tokens, SEED, epoch=0)
+    sentences, tokens, started = 0, 0, time.perf_counter()
+    for step in range(args.warmup + args.steps):
+        if step == args.warmup:
+            sentences, tokens, started = 0, 0, time.perf_counter()
+        batch = make_batch(pairs, plan[step % len(plan)])
+        with torch.autocast("cpu", torch.bfloat16, enabled=args.dtype == "bf16"):
+            output = model(input_ids=batch.src_BS, attention_mask=batch.src_mask_BS, decoder_input_ids=batch.tgt_in_BT)
+        labels_BT = batch.tgt_out_BT.masked_fill(~batch.tgt_mask_BT, -100)
+        logits_NV = output.logits.float().flatten(0, 1)
+        loss = F.cross_entropy(logits_NV, labels_BT.flatten(), label_smoothing=LABEL_SMOOTHING)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        sentences, tokens = sentences + len(batch.src_BS), tokens + batch.target_tokens
+    return sentences, tokens, time.perf_counter() - started
+
+
+def eole(args: argparse.Namespace) -> tuple[float, float, float]:
+    """Sentences, target tokens and seconds of the timed steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder, "eole.yaml")
+        config.write_text(json.dumps(eole_config(args, Path(folder))), encoding="utf8")  # JSON is YAML too
+        environment = os.environ | ({"OMP_NUM_THREADS": str(args.threads)} if args.threads else {})
+        command = [str(Path(sys.executable).with_name("eole")), "train", "--config", str(config)]
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(command, env=environment, text=True, check=False, **output)  # type: ignore[call-overload]
+    steps = [tuple(map(int, found)) for found in STEP.findall(done.stdout)]
+    timed = [figures for step, *figures in steps if step > args.warmup]
+    if done.returncode or len(timed) != args.steps:
+        sys.exit(
+            f"{done.stdout[-2000:]}\ntrain_peers: eole ended with status {done.returncode}, {len(timed)} steps timed"
+        )
+    return sum(n for n, _, _ in timed), sum(n for _, n, _ in timed), sum(n / speed for _, n, speed in timed)
+
+
+def eole_config(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Settings for `eole train`; writes the text as pieces, and the vocabulary, into the folder."""
+    tokenizer, model = Tokenizer.load(args.run / "tokenizer"), reference()
+    for side, lines in zip(("src", "tgt"), read_text(args.run), strict=True):
+        pieces = (" ".join(tokenizer.source_pieces(ids)) for ids in tokenizer.encode_source(lines))
+        (folder / f"train.{side}").write_text("".join(f"{line}\n" for line in pieces), encoding="utf8")
+    pieces_V = tokenizer.source_pieces(range(len(SPECIAL_PIECES), tokenizer.src_vocab_size))
+    (folder / "vocabulary").write_text("".join(f"{piece}\t1\n" for piece in pieces_V), encoding="utf8")
+    vocabulary, size = str(folder / "vocabulary"), tokenizer.src_vocab_size
+    text = {"path_src": str(folder / "train.src"), "path_tgt": str(folder / "train.tgt")}
+    return {
+        "save_data": str(folder / "data"),
+        "overwrite": True,
+        "seed": SEED,
+        "report_every": 1,
+        "src_vocab": vocabulary,
+        "tgt_vocab": vocabulary,
+        "src_vocab_size": size,
+        "tgt_vocab_size": size,
+        "share_vocab": True,
+        "n_sample": 0,
+        "data": {"corpus": text, "valid": text},
+        "training": eole_training(args, model, str(folder / "model")),
+        "model": {
+            "architecture": "transformer",
+            "hidden_size": model.d_model,
+            "share_decoder_embeddings": True,
+            "share_embeddings": True,
+            "layers": model.encoder_layers,
+            "heads": model.n_heads,
+            "transformer_ff": model.d_ff,
+            "embeddings": {"word_vec_size": model.d_model, "position_encoding_type": "SinusoidalInterleaved"},
+        },
+    }
+
+
+def eole_training(args: argparse.Namespace, model: ModelConfig, folder: str) -> dict[str, Any]:
+    never = args.warmup + args.steps + 1
+    return {
+        "model_path": folder,
+        "train_steps": args.warmup + args.steps,
+        "valid_steps": never,
+        "save_checkpoint_steps": never,
+        "bucket_size": 100_000,  # more than Multi30k has: batches of similar lengths from the whole text, as nmt's are
+        "num_workers": 0,
+        "world_size": 1,
+        "gpu_ranks": [],
+        "batch_type": "tokens",
+        "batch_size": args.batch_tokens,
+        "batch_size_multiple": 1,
+        "accum_count": [1],
+        "accum_steps": [0],
+        "dropout_steps": [0],
+        "dropout": [model.dropout],
+        "attention_dropout": [model.attention_dropout],
+        "compute_dtype": args.dtype,
+        "optim": "adamw",
+        "learning_rate": 1,
+        "warmup_steps": 1000,
+        "decay_method": "noam",
+        "label_smoothing": LABEL_SMOOTHING,
+        "param_init_method": "xavier_uniform",
+        "normalization": "tokens",
+    }
+
+
+PEERS = {"transformers": transformers, "eole": eole}
+
+if __name__ == "__main__":
+    main()
