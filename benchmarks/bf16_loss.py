@@ -18,7 +18,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.report import report
-from benchmarks.rows import RESULTS, add_rows, describe_run
+from benchmarks.rows import RESULTS, add_rows, describe_run, run_script
 from nmt.cli import load_config
 from nmt.config import Config
 from nmt.data.prepared import Prepared, prepare
@@ -90,4 +90,4 @@ def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespa
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

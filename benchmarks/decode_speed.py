@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, rounded, spread
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, rounded, run_script, spread
 from benchmarks.setup import peer_command
 
 if TYPE_CHECKING:
@@ -237,4 +237,4 @@ def make_rows(rounds: list[list[Figures]]) -> list[Row]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

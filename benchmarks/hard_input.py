@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
@@ -238,4 +238,4 @@ def row_of(outcome: Outcome) -> Row:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

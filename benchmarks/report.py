@@ -7,15 +7,14 @@ table of the last run in results/NAME.jsonl.
 """
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.rows import RESULTS, Row, last_run
+from benchmarks.rows import RESULTS, Row, last_run, run_script
 
 README = Path(__file__).with_name("README.md")
-NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI"}
+NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
@@ -90,8 +89,9 @@ def ratio(row: Row, name: str, to: str) -> str:
 
 def system(row: Row) -> str:
     """A name such as "CTranslate2 int8"."""
-    name, _, shortlist = str(row["dtype"]).partition(":")
-    return f"{NAMES.get(row['system'], row['system'])} {name}" + (f", shortlist {shortlist}" if shortlist else "")
+    dtype, _, shortlist = str(row["dtype"]).partition(":")
+    name = f"{NAMES.get(row['system'], row['system'])} {NAMES.get(dtype, dtype)}"
+    return f"{name}, shortlist {shortlist}" if shortlist else name
 
 
 def train_speed(rows: Sequence[Row]) -> str:
@@ -109,7 +109,7 @@ def train_speed(rows: Sequence[Row]) -> str:
     ]
     ours = "nmt / this, "
     return markdown(
-        ["system", "sentences/s", "target tokens/s", "MiB", "of peak", f"{ours}sentences", f"{ours}tokens"], lines
+        ["system", "sentences/s", "target tokens/s", "peak MiB", "of peak", f"{ours}sentences", f"{ours}tokens"], lines
     )
 
 
@@ -167,4 +167,4 @@ def bf16_loss(rows: Sequence[Row]) -> str:
 TABLES = {table.__name__: table for table in (train_speed, decode_speed, hard_input, bf16_loss)}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -9,13 +9,22 @@ import json
 import shlex
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 RESULTS = Path(__file__).parent / "results"
 Row = dict[str, Any]
+
+
+def run_script(main: Callable[[], int]) -> NoReturn:
+    """Run a script; a mistake of the user becomes a line on stderr."""
+    try:
+        status = main()
+    except (OSError, ValueError) as error:
+        sys.exit(f"{Path(sys.argv[0]).stem}: {error}")
+    sys.exit(status)
 
 
 def spread(rounds: Sequence[float]) -> dict[str, Any]:

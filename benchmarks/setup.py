@@ -14,6 +14,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+REFERENCE = ROOT / "benchmarks" / "reference.yaml"
 REQUIREMENTS, ENVIRONMENTS = ROOT / "benchmarks" / "peers", ROOT / "benchmarks" / ".peers"
 # For each peer the packages that are installed without their requirements.
 PEERS: dict[str, list[str]] = {"transformers": [], "eole": ["eole==0.6.4"]}
@@ -29,7 +30,7 @@ def main() -> int:
         parser.error(f"--peers has {', '.join(sorted(unknown))}: the peers are {', '.join(PEERS)}")
     for name in peers:
         make_environment(name)
-    config = ["--config", str(ROOT / "benchmarks" / "reference.yaml"), "--data.corpus", args.corpus]
+    config = ["--config", str(REFERENCE), "--data.corpus", args.corpus]
     return subprocess.run([sys.executable, "-m", "nmt.train", "--resume", *config, *options], check=False).returncode
 
 

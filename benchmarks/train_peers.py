@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.setup import REFERENCE
 from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.vocabulary import SPECIAL_PIECES
@@ -46,7 +47,7 @@ def reference() -> ModelConfig:
     """The size of the reference model. Without nmt.cli, which needs packages that a peer's environment lacks."""
     import yaml
 
-    settings = yaml.safe_load(Path(__file__).with_name("reference.yaml").read_text(encoding="utf8"))
+    settings = yaml.safe_load(REFERENCE.read_text(encoding="utf8"))
     return ModelConfig(**settings["model"])
 
 

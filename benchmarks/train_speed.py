@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, spread
-from benchmarks.setup import PEERS, peer_command
+from benchmarks.setup import PEERS, REFERENCE, peer_command
 
 if TYPE_CHECKING:
     import torch
@@ -72,12 +72,7 @@ class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFo
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=Help)
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
-    parser.add_argument(
-        "--model",
-        choices=["reference", *PAPER],
-        default="reference",
-        help="its size; peers always have the reference's",
-    )
+    parser.add_argument("--model", choices=["reference", *PAPER], default="reference", help="its size")
     parser.add_argument("--compile", action="store_true", help="as nmt.train's --training.compile")
     parser.add_argument("--dtype", choices=["auto", "fp32", "bf16"], default="auto", help="of nmt and the peers")
     parser.add_argument("--steps", type=int, default=20, help="timed steps of a round")
@@ -100,7 +95,7 @@ def main() -> int:
         time_training(args)
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        config = ["--data.corpus", args.corpus, "--runs", folder, "--name", "run", "--tokenizer.vocab_size", "8000"]
+        config = ["--config", str(REFERENCE), "--data.corpus", args.corpus, "--runs", folder, "--name", "run"]
         if status := subprocess.run([sys.executable, "-m", "nmt.prepare", *config], check=False).returncode:
             return status  # and it has said why
         ours = [sys.executable, "-m", "benchmarks.train_speed", *sys.argv[1:], "--run", str(Path(folder, "run"))]
@@ -116,6 +111,8 @@ def command_of(peer: str, args: argparse.Namespace, run: Path) -> list[str]:
     """The command that times a peer on the prepared run."""
     if peer not in PEERS:
         return shlex.split(peer)
+    if args.model != "reference":
+        sys.exit(f"train_speed: {peer} trains a model of the reference's size: it goes with --model reference only")
     import torch
 
     from nmt.model.device import choose_device, choose_precision
@@ -208,7 +205,7 @@ def model_of(name: str) -> "ModelConfig":
 
     if name in PAPER:
         return ModelConfig(norm_position="pre", **PAPER[name])  # type: ignore[arg-type]
-    return load_config(Path(__file__).with_name("reference.yaml")).model
+    return load_config(REFERENCE).model
 
 
 def matrix_peak(device: "torch.device", dtype: "torch.dtype") -> float:
