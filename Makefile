@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
 
-.PHONY: help test lint tensorboard benchmark-setup report clean
+.PHONY: help test lint tensorboard benchmark-setup report pictures clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -47,6 +47,9 @@ benchmark-setup: $(CORE)  ## make the reference model and the peers of the bench
 
 report: $(CORE)  ## write the tables of benchmarks/README.md from benchmarks/results
 	$(RUN) -m benchmarks.report
+
+pictures: $(CORE)  ## draw docs/pictures from benchmarks/results
+	$(RUN) -m benchmarks.pictures
 
 clean:  ## remove caches and the virtual environment; runs stay
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

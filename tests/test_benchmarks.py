@@ -5,16 +5,18 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import torch
 
-from benchmarks import decode_speed, report, setup
+from benchmarks import decode_speed, picture_data, pictures, report, setup
 from benchmarks.rows import RESULTS, add_rows, last_run
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
 from nmt.decode.shortlist import learn_shortlist
 from nmt.model.build import build_model
+from nmt.training.monitor import Monitor
 from nmt.translation.model_folder import ModelInfo, save_model
 
 pytestmark = pytest.mark.slow
@@ -76,6 +78,7 @@ def test_train_speed_sets_nmt_beside_a_peer(corpus: Path, tmp_path: Path) -> Non
         (["--rounds", "0"], "--rounds is 0: it must be at least 1"),
         (["--corpus", "/nowhere"], "'/nowhere': there is no such folder or file"),
         (["--batch-tokens", "2", "--model", "base"], "more than training.batch_tokens, 2"),
+        (["--peer", "eole", "--model", "base"], "it goes with --model reference only"),
     ],
 )
 def test_train_speed_tells_a_mistake(corpus: Path, tmp_path: Path, options: list[str], told: str) -> None:
@@ -119,6 +122,13 @@ def test_decode_speed_sets_nmt_beside_a_peer(
     assert peer["versions"]["ctranslate2"] == "4.5"
     assert peer["ratios"]["int8:9"]["max"] == pytest.approx(int8["sentences_per_second"]["max"] / 2, rel=1e-3)
     assert set(fp32["ratios"]) == {"int8:9"}
+
+
+@pytest.mark.parametrize("benchmark", ["decode_speed", "hard_input"])
+def test_a_missing_model_is_told(benchmark: str, tmp_path: Path) -> None:
+    result = run(benchmark, tmp_path, "--model", "/nowhere")
+    assert result.returncode != 0
+    assert result.stderr.startswith(f"{benchmark}: /nowhere is not a model folder")
 
 
 def test_hard_input_is_translated_without_the_guard_and_with_it(model: Path, corpus: Path, tmp_path: Path) -> None:
@@ -209,3 +219,49 @@ def test_the_readme_has_the_tables_of_the_kept_rows() -> None:
     changed = text.replace("| nmt fp32 |", "| nmt fp33 |")
     assert changed != text
     assert report.with_tables(changed, RESULTS) == text
+
+
+def test_the_pictures_are_those_of_the_kept_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["pictures.py", "--folder", str(tmp_path)])
+    pictures.main()
+    drawn = {file.name: file.read_text(encoding="utf8") for file in tmp_path.iterdir()}
+    kept = {file.name: file.read_text(encoding="utf8") for file in pictures.PICTURES.glob("*.svg")}
+    assert drawn == kept, "run make pictures"
+    for picture in drawn.values():
+        ElementTree.fromstring(picture)
+
+
+@pytest.mark.parametrize(("least", "greatest"), [(0, 1), (0, 31.9), (25.1, 40.5), (0.001, 0.0012)])
+def test_ticks_enclose_the_figures(least: float, greatest: float) -> None:
+    ticks = pictures.ticks(least, greatest)
+    assert ticks[0] <= least < ticks[1]
+    assert ticks[-2] < greatest <= ticks[-1]
+    assert 3 <= len(ticks) <= 11
+
+
+def test_the_course_of_a_run_is_kept(tmp_path: Path) -> None:
+    for resumed_after in (0, 1):
+        with Monitor(tmp_path, resumed_after, 2) as monitor:
+            step = resumed_after + 1
+            monitor.add_scalars(step, {"validation/bleu": 10.0 * step, "validation/nll": 3.0 / step})
+            monitor.add_scalars(step, {"train/loss": 1.0})
+    report_of_run = {"corpus": "nouns", "source": "de", "target": "en", "parameters": 1_840_000, "bleu": 21.3}
+    versions = {"nmt": "0.0.1", "torch": "2.0"}
+    (tmp_path / "report.json").write_text(json.dumps(report_of_run | {"versions": versions}))
+    rows = picture_data.learning_rows(tmp_path, "busy")
+    assert [(row["step"], row["bleu"], row["nll"]) for row in rows] == [(1, 10, 3), (2, 20, 1.5)]
+    assert 0 <= rows[0]["minutes"] <= rows[1]["minutes"] < 1
+    assert rows[0]["about"] == "1.8 million parameters, test set 21.3 BLEU"
+    assert rows[0]["versions"] == versions
+    assert "test set 21.3 BLEU; " in pictures.learning(rows)
+    assert "; busy<" in pictures.learning(rows)
+
+
+def test_the_attention_of_a_sentence_is_kept(model: Path, tmp_path: Path) -> None:
+    result = run("picture_data", tmp_path, "attention", str(model), "--line", "Haus Boot")
+    assert result.returncode == 0, result.stderr
+    [row] = last_run(tmp_path / "rows.jsonl")
+    assert "".join(row["source"]) == "▁Haus▁Boot"
+    assert len(row["weights"]) == len(row["target"])
+    assert all(len(weights) == len(row["source"]) and 0 < sum(weights) <= 1.01 for weights in row["weights"])
+    ElementTree.fromstring(pictures.attention(row))

@@ -1,0 +1,158 @@
+"""Pictures of kept figures: rows of benchmarks/results flow in, SVG files flow out.
+
+    python -m benchmarks.pictures
+
+The same rows give the same bytes. Each picture has its own background, which follows the reader's light or dark scheme,
+so that it can be read on any page. The colours are those of Okabe and Ito, which colour-blind people can tell apart.
+"""
+
+import argparse
+import math
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from benchmarks.report import machine, system, versions
+from benchmarks.rows import RESULTS, Row, last_run, run_script
+from nmt.vocabulary import SPACE
+
+PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
+WIDTH, MARGIN = 680, 20
+STYLE = """
+text { font: 13px system-ui, sans-serif; fill: #1f2328 }
+.title { font-size: 15px; font-weight: 600 }
+.note { font-size: 11px; fill: #59636e }
+.end { text-anchor: end }
+.middle { text-anchor: middle }
+.page { fill: #ffffff }
+.grid { stroke: #d1d9e0 }
+.nmt { fill: #0072b2 }
+.peer { fill: #999999 }
+.line { stroke: #0072b2; stroke-width: 2.5; fill: none }
+@media (prefers-color-scheme: dark) {
+  text { fill: #f0f6fc }
+  .note { fill: #9198a1 }
+  .page { fill: #0d1117 }
+  .grid { stroke: #3d444d }
+  .nmt { fill: #56b4e9 }
+  .line { stroke: #56b4e9 }
+}
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the rows")
+    parser.add_argument("--folder", type=Path, default=PICTURES, help="gets the pictures")
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    pictures = {
+        "learning": learning(last_run(args.results / "multi30k_run.jsonl")),
+        "speed": speed(last_run(args.results / "decode_speed.jsonl"), last_run(args.results / "train_speed.jsonl")),
+        "attention": attention(last_run(args.results / "attention.jsonl")[0]),
+    }
+    for name, picture in pictures.items():
+        (args.folder / f"{name}.svg").write_text(picture, encoding="utf8")
+    return 0
+
+
+def svg(width: float, height: float, about: str, parts: Sequence[str]) -> str:
+    """A picture; `about`: what it shows, for those who can't see it."""
+    size = f'width="{width:.0f}" height="{height:.0f}"'
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width:.0f} {height:.0f}" role="img">'
+    page = f'<rect class="page" {size} rx="6"/>'
+    return "\n".join([start, f"<title>{escape(about)}</title>", f"<style>{STYLE}</style>", page, *parts, "</svg>\n"])
+
+
+def text(x: float, y: float, words: str, kind: str = "", turn: int = 0) -> str:
+    """`kind`: classes of STYLE; `turn`: degrees, around the start of the text."""
+    turned = f' transform="rotate({turn} {x:.1f} {y:.1f})"' if turn else ""
+    named = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}"{named}{turned}>{escape(words)}</text>'
+
+
+def rectangle(x: float, y: float, width: float, height: float, kind: str, opacity: float = 1) -> str:
+    faint = f' fill-opacity="{opacity:.2f}"' if opacity < 1 else ""
+    return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"{faint}/>'
+
+
+def ticks(least: float, greatest: float) -> list[float]:
+    """Round numbers from at most `least` to at least `greatest`, five to ten of them."""
+    rough = (greatest - least) / 8
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+    return [n * step for n in range(math.floor(least / step), math.ceil(greatest / step) + 1)]
+
+
+def learning(rows: Sequence[Row]) -> str:
+    """Validation BLEU over minutes of training."""
+    left, top, width, height = 60, 88, WIDTH - 110, 240
+    minutes, bleus = [row["minutes"] for row in rows], [row["bleu"] for row in rows]
+    across, up = ticks(0, max(minutes)), ticks(min(bleus), max(bleus))
+
+    def place(minute: float, bleu: float) -> tuple[float, float]:
+        return left + width * minute / across[-1], top + height * (up[-1] - bleu) / (up[-1] - up[0])
+
+    about = f"Validation BLEU while training on {rows[0]['name']}"
+    said = [rows[0]["about"], machine(rows[0]), *filter(None, [rows[0].get("note")])]
+    parts = [text(MARGIN, 30, about, "title"), text(MARGIN, 48, "; ".join(said), "note")]
+    parts.append(text(left - 8, top - 14, "BLEU", "note end"))
+    for bleu in up:
+        _, y = place(0, bleu)
+        parts.append(f'<path class="grid" d="M{left} {y:.1f}h{width}"/>')
+        parts.append(text(left - 8, y + 4, f"{bleu:g}", "end"))
+    for minute in across:
+        parts.append(text(place(minute, 0)[0], top + height + 20, f"{minute:g}", "middle"))
+    parts.append(text(left + width / 2, top + height + 42, "minutes of training, validations included", "note middle"))
+    points = [place(*point) for point in zip(minutes, bleus, strict=True)]
+    parts.append(f'<path class="line" d="M{" L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>')
+    parts += [f'<circle class="nmt" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in points]
+    parts.append(text(points[-1][0] + 8, points[-1][1] + 4, f"{bleus[-1]:.1f}"))
+    return svg(WIDTH, top + height + 56, about, parts)
+
+
+def speed(decoding: Sequence[Row], training: Sequence[Row]) -> str:
+    """Bars of sentences a second, of nmt and its peers."""
+    common = [row for row in decoding if (row["beam"], row["batch"]) == (5, 64)]
+    parts, y = [], 32.0
+    for title, rows in (("Translation, beam 5, batch 64", common), ("Training, batches of 4,096 tokens", training)):
+        where = f"{machine(rows[0])}; {versions(rows[0])}"
+        parts += [text(MARGIN, y, f"{title}: sentences a second", "title"), text(MARGIN, y + 18, where, "note")]
+        y += 32
+        for row in sorted(rows, key=lambda row: -row["sentences_per_second"]["median"]):
+            figure = row["sentences_per_second"]["median"]
+            length = 440 * figure / max(other["sentences_per_second"]["median"] for other in rows)
+            parts += [
+                text(170, y + 15, system(row), "end"),
+                rectangle(180, y, length, 20, "nmt" if row["system"] == "nmt" else "peer"),
+            ]
+            parts.append(text(186 + length, y + 15, f"{figure:.0f}"))
+            y += 26
+        y += 34
+    return svg(WIDTH, y - 34, "Sentences a second of nmt and of other systems, translating and training", parts)
+
+
+def attention(row: Row) -> str:
+    """Cross-attention: target pieces are rows, source pieces columns; the more attention, the stronger the colour."""
+    source, target = ([piece.replace(SPACE, "_") for piece in row[side]] for side in ("source", "target"))
+    cell, left = 26, MARGIN + 8 * max(map(len, target))
+    top = 70 + 6 * max(map(len, source))
+    about = "Cross-attention: where the model looks for each piece"
+    legend = "rows: translation; columns: source; the stronger the colour, the more attention"
+    parts = [text(MARGIN, 30, about, "title"), text(MARGIN, 48, legend, "note")]
+    for number, piece in enumerate(source):
+        parts.append(text(left + cell * (number + 0.5), top - 8, piece, turn=-45))
+    for number, (piece, weights) in enumerate(zip(target, row["weights"], strict=True)):
+        y = top + cell * number
+        parts.append(text(left - 8, y + 18, piece, "end"))
+        for column, weight in enumerate(weights):
+            if weight >= 0.01:
+                parts.append(rectangle(left + cell * column, y, cell, cell, "nmt", weight))
+    size = cell * len(source), cell * len(target)
+    frame = f'<rect class="grid" x="{left}" y="{top}" width="{size[0]}" height="{size[1]}" fill="none"/>'
+    width = max(left + size[0] + 60, 520)
+    return svg(width, top + size[1] + MARGIN, f"{about}: {row['text']}", [*parts, frame])
+
+
+if __name__ == "__main__":
+    run_script(main)
