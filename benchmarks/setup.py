@@ -8,6 +8,7 @@ versions in benchmarks/peers/NAME.txt. An interrupted training goes on, and what
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import venv
@@ -20,7 +21,7 @@ REQUIREMENTS, ENVIRONMENTS = ROOT / "benchmarks" / "peers", ROOT / "benchmarks" 
 PEERS: dict[str, list[str]] = {"transformers": [], "eole": ["eole==0.6.4"]}
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
     parser.add_argument("--peers", default=",".join(PEERS), help=f"comma-separated; default: {','.join(PEERS)}")
@@ -31,7 +32,8 @@ def main() -> int:
     for name in peers:
         make_environment(name)
     config = ["--config", str(REFERENCE), "--data.corpus", args.corpus]
-    return subprocess.run([sys.executable, "-m", "nmt.train", "--resume", *config, *options], check=False).returncode
+    # In place of this process: Ctrl-C reaches the training alone, which saves its state.
+    os.execv(sys.executable, [sys.executable, "-m", "nmt.train", "--resume", *config, *options])
 
 
 def make_environment(name: str) -> None:
@@ -65,4 +67,4 @@ def peer_command(script: str, name: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
