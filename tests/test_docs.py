@@ -35,9 +35,6 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "recipes" / "README.md"]
 TEXTS = {page: page.read_text(encoding="utf8").replace("\\\n", " ") for page in PAGES}
 
-# Parts of the project that are being made: a merge that brings one of them removes it here.
-PENDING = ("nmt.tokenizer", "tokenizers/", "make pictures", "make benchmark-setup")
-PENDING_FILES = ("docs/pictures/attention.svg", "docs/pictures/learning.svg", "docs/pictures/speed.svg")
 # Commands that are not run here, and why.
 EXEMPT = {
     "make tensorboard": "it serves until it is stopped",
@@ -66,7 +63,7 @@ ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTH
 
 LINES = [line.strip() for text in TEXTS.values() for line in text.splitlines() if re.match(" {4,8}[^ ]", line)]
 COMMANDS = [*dict.fromkeys(line for line in LINES if re.match(r"(make|\.venv/\S+|echo|python3?) ", line))]
-READY = [command for command in COMMANDS if not any(part in command for part in (*PENDING, *EXEMPT))]
+READY = [command for command in COMMANDS if not any(part in command for part in EXEMPT)]
 TRAINING = [command for command in READY if re.search(r"make train-|-m nmt\.train", command)]
 TORCHRUN = [command for command in TRAINING if "torchrun" in command]
 OTHERS = [command for command in READY if command not in TRAINING]
@@ -226,7 +223,7 @@ def test_the_documentation_shows_all_doors() -> None:
 
 
 def test_make_targets_exist() -> None:
-    made = (command for command in COMMANDS if command.startswith("make ") and command not in PENDING)
+    made = (command for command in COMMANDS if command.startswith("make "))
     for target in {re.sub(r"train-\w+-\w+", "train-de-en", command.split()[1]) for command in made}:
         subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=True)
 
@@ -240,7 +237,7 @@ def test_links_resolve() -> None:
         for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf8")):
             path, _, anchor = link.partition("#")
             target = (page.parent / path).resolve() if path else page
-            if link.startswith("https://") or target in [ROOT / name for name in PENDING_FILES]:
+            if link.startswith("https://"):
                 continue
             assert target.exists(), f"{page}: {link}"
             headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf8"), re.MULTILINE) if anchor else []
@@ -269,7 +266,6 @@ def known_options() -> set[str]:
 def test_options_and_settings_exist() -> None:
     options, settings = known_options(), setting_types()
     for page, text in TEXTS.items():
-        text = "\n".join(line for line in text.splitlines() if not any(part in line for part in PENDING))
         for option in re.findall(r"(?<![\w-])--([a-z][\w.-]*\w)", text):
             assert option.replace("-", "_") in options, f"{page}: --{option}"
         for setting in re.findall(r"`((?:data|tokenizer|model|training|search)\.[a-z]\w+)", text):
