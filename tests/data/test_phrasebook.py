@@ -215,6 +215,15 @@ def test_a_mistake_in_a_table_is_an_error_that_names_it() -> None:
     for ask, name in ((nouns, "drinkable"), (adjectives, "colourful"), (frames, "sometimes")):
         with pytest.raises(ValueError, match=name):
             ask(name)
+    mistakes = {
+        "drinkable": "",
+        "sometimes": "c=do plan you sometimes",
+        "shall": "c=do plan +shall",
+        "c=say x": "c=say x",
+    }
+    for name, where in mistakes.items():
+        with pytest.raises(ValueError, match=rf"patterns.tsv.*{name}"):
+            Pattern(1, where, "{c}" if where else "{drinkable}", "").make(Random(1))
     with pytest.raises(ValueError, match="repeats a word"):
         Pattern(1, "", "{male} und {female} oder Anna und Peter und {city} und {city}", "x").make(Random(1))
 

@@ -55,10 +55,13 @@ class Pattern:
         """Draw a sentence. One that names the same person or thing twice is drawn anew.
 
         Raises:
-            ValueError: all of many sentences do so.
+            ValueError: the pattern asks for what the tables don't have, or all of many sentences repeat a word.
         """
         for _ in range(1000):
-            sentence = Draft(rng).fill(self)
+            try:
+                sentence = Draft(rng).fill(self)
+            except (LookupError, ValueError) as error:
+                raise ValueError(f"patterns.tsv, {self.where} … {self.german}: can't use {error}") from error
             if len(set(sentence.words)) == len(sentence.words):
                 return sentence
         raise ValueError(f"every sentence of this pattern repeats a word: {sentence.german}")
@@ -129,11 +132,9 @@ class Draft:
             forms = (german.relative_pronoun(antecedent.gender, NOM), "", "", "")
             return people.fixed(replace(antecedent, german=forms, english="who", is_pronoun=True))
         known = self.values.get(name.removeprefix("="))
-        if known is None or isinstance(known, Determiner):
-            return None
         subject = known.subject if isinstance(known, Clause) else known
-        if isinstance(subject, Noun):
-            subject = noun_phrase(THE, subject)
+        if not isinstance(subject, Phrase):
+            return None
         return people.fixed(people.same(subject) if name.startswith("=") else subject)
 
     def clause(self, kind: str, words: list[str]) -> Clause:
@@ -177,6 +178,8 @@ class Draft:
             return replace(clause, time=frame.time(self.rng, name))
         if mark == "@":
             return replace(clause, time=self.value(name) if name in self.values else self.rng.choice(LISTS[name]))
+        if self.person(flag) is None:
+            raise ValueError(f"{flag}: it is no flag and no person")
         return clause
 
     # ----------------------------------------------------------------------------------------------------- rendering

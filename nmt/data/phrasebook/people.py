@@ -26,6 +26,8 @@ RELATIVES: dict[Age, tuple[Noun, ...]] = {
 RELATIVE_NAMES = frozenset(noun.german for noun in RELATIVES["anyone"])
 YOUNG = frozenset(noun.german for noun in nouns("young") + nouns("relatives&cared_for"))
 TRADES = frozenset(noun.german for noun in nouns("trade"))
+GRANDPARENTS = frozenset(noun.german for noun in nouns("grandparent"))
+MINORS = YOUNG | {noun.german for noun in nouns("minor")}
 FRIENDS = nouns("relatives&friends")
 NAMES = tuple((name, True) for name, _ in LISTS["female"]) + tuple((name, False) for name, _ in LISTS["male"])
 WHO = Phrase(("wer", "wen", "wem", "wessen"), "who", ER, "m", "who", "he")
@@ -213,7 +215,4 @@ def is_young(person: Phrase) -> bool:
 
 def age_span(person: Phrase) -> tuple[int, int]:
     """The years of age that a son or a grandmother may have."""
-    return next((span for classes, span in SPANS.items() if person.noun in classes), (24, 59))
-
-
-SPANS = {("Großvater", "Großmutter"): (64, 94), ("Sohn", "Tochter", "Neffe", "Nichte", *YOUNG): (2, 17)}
+    return (64, 94) if person.noun in GRANDPARENTS else (2, 17) if person.noun in MINORS else (24, 59)
