@@ -17,7 +17,8 @@ help:  ## list the targets
 
 # The stamp, not bin/python, says that the environment is whole: venv makes that file before it installs pip.
 $(VENV)/.made:
-	$(PYTHON) -m venv --clear $(VENV)
+	@# An environment that works is kept: its user may have chosen a build of PyTorch.
+	@$(RUN) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
 $(CORE): pyproject.toml | $(VENV)/.made
@@ -29,6 +30,7 @@ $(DEV): pyproject.toml | $(VENV)/.made
 	@touch $@ $(CORE)
 
 train-%: $(CORE)
+	@case '$*' in *-*) ;; *) echo 'train-$*: write make train-SOURCE-TARGET, e.g. make train-de-en' >&2; exit 2;; esac
 	@pair='$*'; $(RUN) -m nmt.train --resume --data.source "$${pair%%-*}" --data.target "$${pair#*-}" \
 		$(if $(CORPUS),--data.corpus '$(CORPUS)') $(ARGS)
 

@@ -379,12 +379,12 @@ class SearchConfig:
     """Seed of random sampling. A sentence's samples depend on the seed and on the sentence, not on the batch."""
 
     mbr: Literal["none", "chrf"] = "none"
-    """How one of the candidates is chosen: none takes the most probable one, chrf that with the highest mean chrF
-    against all (minimum Bayes risk, Kumar and Byrne 2004). Candidates are hypotheses or samples."""
+    """How a candidate is chosen: none takes the best hypothesis, or the first sample, and chrf the candidate with the
+    highest mean chrF against all (minimum Bayes risk). See Kumar and Byrne 2004."""
 
     split_above: Count = 0
-    """Number of pieces above which a line is translated sentence by sentence; 0 takes the length of the longest
-    training source. Models skip sentences in lines that are longer than all their training sentences."""
+    """Number of pieces above which a line is cut between its sentences, where short ones may stay together; 0 takes
+    the length of the longest training source. Models skip sentences in lines longer than all training sentences."""
 
     span_pieces: Size = 200
     """Maximum number of source pieces that the model reads at once; a longer sentence is cut at spaces."""
@@ -400,7 +400,8 @@ class SearchConfig:
     they stay so."""
 
     n_best: Size = 1
-    """Number of translations for each line, best first; at most beam_size, or samples."""
+    """Number of translations for each line: hypotheses, best first, or samples, in the order they were drawn. At most
+    beam_size, or samples."""
 
     batch_size: Annotated[int, Range(1, 10_000)] = 64
     """Number of sentences that are translated together."""

@@ -33,7 +33,7 @@ TEXTS = {
     "--ter": ("", "Compute TER too, which is slow for long lines."),
     "--json": ("FILE", "File to write the scores to, as JSON. For -, standard output has them instead of the table."),
 }
-MODEL = {"--model": ("DIR", "Model or run folder. Without it, the newest finished run.")}
+MODEL = {"--model": ("DIR...", "Model or run folder. Without it, the newest finished run.")}
 
 
 def make_evaluate_parser() -> Any:
@@ -86,7 +86,8 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     from nmt.scoring.evaluation import evaluate, read_test_sets
     from nmt.translation.translator import Translator, find_model
 
-    folder = find_model(options.get("model"))
+    require(len(options.model) <= 1, "--model is given twice, but one model is scored at a time")
+    folder = find_model(options.model[0] if options.model else None)
     tests = read_test_sets(folder, options.get("source"), options.reference)
     translator = Translator.load(folder, options.device, precision=options.precision)
     search = override_search(replace(translator.search, n_best=1), options)

@@ -8,7 +8,7 @@ from nmt.cli import RANK, make_run_parser, parse, run_command
 
 EXAMPLES = """
 python -m nmt.train --data.corpus phrasebook
-python -m nmt.train --resume --data.corpus phrasebook --training.max_steps 3000
+python -m nmt.train --resume --data.corpus phrasebook --training.max_steps 3000 --name longer
 python -m nmt.train --config recipes/modern.yaml --data.corpus my-corpus --data.source fi --data.target sv
 """
 

@@ -128,7 +128,7 @@ def test_decode_speed_sets_nmt_beside_a_peer(
 def test_a_missing_model_is_told(benchmark: str, tmp_path: Path) -> None:
     result = run(benchmark, tmp_path, "--model", "/nowhere")
     assert result.returncode != 0
-    assert result.stderr.startswith(f"{benchmark}: /nowhere is not a model folder")
+    assert result.stderr.startswith(f"{benchmark}: /nowhere: there is no such folder")
 
 
 def test_hard_input_is_translated_without_the_guard_and_with_it(model: Path, corpus: Path, tmp_path: Path) -> None:

@@ -112,9 +112,15 @@ def test_a_mistake_is_told_in_one_line(
     for name, n in (("two", 2), ("one", 1), ("none", 0)):
         write(tmp_path / name, SOURCES[:n])
     (tmp_path / "model").symlink_to(run / "model")
-    assert main(["--model", str(run), *arguments]) == 2
+    model = [] if "--model" in arguments else ["--model", str(run)]
+    assert main([*model, *arguments]) == 2
     output = capsys.readouterr()
     assert output.out == ""
     assert output.err.startswith("nmt.evaluate: ")
     assert message in output.err
     assert output.err.count("\n") == 1
+
+
+def test_two_models_are_not_scored_as_one(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--model", str(run), "--model", str(run)]) == 2
+    assert "one model is scored at a time" in capsys.readouterr().err

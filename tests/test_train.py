@@ -83,6 +83,8 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
     assert said.count("reference  the ") == 3, "the test set has three sentences to show"
     assert train(corpus) == 0
     assert "is finished" in capsys.readouterr().err
+    assert train(corpus, "--training.seed", "7", "--training.threads", "1") == 2
+    assert "training.seed was 1, is 7" in capsys.readouterr().err
 
 
 def test_tensorboard_has_scalars_samples_attention_and_settings(corpus: Path) -> None:

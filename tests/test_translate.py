@@ -274,7 +274,7 @@ def test_without_a_model_the_newest_finished_run_is_taken_and_named(
         (["--n-best", "9"], "search.n_best is 9: it must be from 1 to search.beam_size, 2"),
         (["--device", "gpu"], "gpu"),
         (["nowhere.txt"], "nowhere.txt"),
-        (["--model", "nowhere"], "nowhere is not a model folder"),
+        (["--model", "nowhere"], "nowhere: there is no such folder"),
         (["--output", "in"], "which is also an input"),
         (["--must", "cat", "--must-not", "cat|dog"], "can't be met: must has 'cat'"),
         (["--must", "|"], "empty"),

@@ -3,12 +3,14 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from nmt import __version__
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.files import read_lines
@@ -24,6 +26,9 @@ class Evaluation:
     translations: list[str]
     seconds: float
     """Time of translating; 0 if the translations were given."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Precision, device and search settings of the translator; empty if the translations were given."""
 
 
 def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) -> dict[str, list[list[str]]]:
@@ -52,7 +57,9 @@ def evaluate(
     started = time.perf_counter()
     translations = translator.translate(sources, search)
     seconds = time.perf_counter() - started
-    return Evaluation(score(translations, *references, metrics=metrics), translations, seconds)
+    settings: dict[str, Any] = {"precision": translator.precision, "device": str(translator.device)}
+    settings["search"] = asdict(search or translator.search)
+    return Evaluation(score(translations, *references, metrics=metrics), translations, seconds, settings)
 
 
 def as_json(results: dict[str, Evaluation]) -> str:
@@ -60,7 +67,8 @@ def as_json(results: dict[str, Evaluation]) -> str:
     rows = []
     for name, result in results.items():
         n, seconds, scores = len(result.translations), round(result.seconds, 3), [asdict(s) for s in result.scores]
-        rows.append({"test": name, "sentences": n, "seconds": seconds, "scores": scores})
+        about = {"nmt": __version__, **result.settings}
+        rows.append({"test": name, "sentences": n, "seconds": seconds, "scores": scores, "settings": about})
     return json.dumps(rows, indent=2)
 
 

@@ -137,6 +137,8 @@ class Trainer:
                 stopping = self.processes.all_reduce_any(lambda: self.interrupted)
                 self.step(batches, window)
                 self.progress.seconds = time.perf_counter() - started
+                if monitor:
+                    monitor.expect(self.progress.step)
                 due = self.validation_is_due()
                 # Also before a checkpoint: a run that resumes there starts a new window, and writes the same records.
                 if due or self.progress.step % self.config.log_every == 0:

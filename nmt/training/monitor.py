@@ -18,6 +18,8 @@ from nmt.files import write_lines
 from nmt.training.distributed import Processes
 from nmt.training.loss import Loss
 
+EARLY_STEPS = 5  # after which the time of a run is estimated
+
 
 @dataclass
 class Window:
@@ -78,6 +80,7 @@ class Monitor:
         self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}")
         self.bar = Progress(*columns, TimeRemainingColumn(), console=console(), disable=not console().is_terminal)
+        self.first_step, self.max_steps, self.started = step, max_steps, time.perf_counter()
         self.task: TaskID = self.bar.add_task("training", total=max_steps, completed=step, figures="")
 
     def __enter__(self) -> "Monitor":
@@ -94,6 +97,12 @@ class Monitor:
             file.write(json.dumps({"step": step, **values}) + "\n")
         for tag, value in values.items():
             self.writer.add_scalar(tag, value, step)
+
+    def expect(self, step: int) -> None:
+        """After the first steps, tell how long the others will take."""
+        if step == self.first_step + EARLY_STEPS:
+            seconds, steps = (time.perf_counter() - self.started) / EARLY_STEPS, self.max_steps - step
+            say(f"{seconds:.1f} s a step: about {math.ceil(seconds * steps / 60):,} minutes for {steps:,} more steps")
 
     def advance(self, step: int, figures: str) -> None:
         """Update the progress bar; print a line instead where stderr is not a terminal."""

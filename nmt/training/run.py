@@ -17,7 +17,7 @@ from typing import Any
 
 from nmt import __version__
 from nmt.cli import console, describe_changes, dump_config, fixed_settings, flatten, load_config, make_config, say
-from nmt.config import Config
+from nmt.config import Config, ModelConfig
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus
 from nmt.data.prepared import Prepared, prepare, require_own_run_folder
@@ -36,6 +36,8 @@ from nmt.training.selection import choose_weights
 from nmt.translation.translator import Translator
 
 EXAMPLES = 5  # sentences of each test set that are shown at the end
+SMALL = 300_000  # pairs; a larger corpus may suit the default sizes
+HARMLESS = ("runs", "training.device", "training.threads", "training.log_every")  # settings that change no result
 
 
 def carry_out(parser: Any, given: Any, *, resume: bool) -> None:
@@ -76,7 +78,8 @@ class Run:
         """Do the stages that are not finished. Raises ValueError if the settings of a resumed run changed."""
         processes = self.processes
         if processes.broadcast(self.report_file.exists()):
-            say(f"{self.folder} is finished; --name NAME trains another.")
+            self.require_equal_settings()
+            say(f"{self.folder} is finished; --name NAME trains another. Its report:")
         elif processes.is_main:
             require_own_run_folder(self.config, self.folder)
             with locked(self.folder):
@@ -93,6 +96,13 @@ class Run:
                 self.train(Prepared.load(self.folder))
         if processes.is_main:
             self.print_report()
+
+    def require_equal_settings(self) -> None:
+        """Raise ValueError if a finished run has other settings, which its scores would be taken for."""
+        before, now = (flatten(config) for config in (load_config(self.folder / "config.yaml"), self.config))
+        changed = describe_changes(before | {name: now[name] for name in HARMLESS}, now)
+        advice = "A finished run is not changed or made longer: --name NAME trains another"
+        require(not changed, f"{self.folder} is finished, and was trained with other settings: {changed}. {advice}")
 
     def open_folder(self, resume: bool) -> None:
         """Write config.yaml. A run with checkpoints needs its old settings, except those marked MAY_CHANGE.
@@ -132,7 +142,12 @@ class Run:
         trainer = make_trainer(config, data, self.folder, processes)
         parameters = sum(p.numel() for p in trainer.model.parameters())
         where = f"{trainer.numerics}{f', {processes.size} processes' if processes.size > 1 else ''}"
-        say(f"Training {parameters:,} parameters on {len(prepared.train):,} pairs: {where}; see it: make tensorboard")
+        n = len(prepared.train)
+        say(f"Training {parameters:,} parameters on {n:,} pairs: {where}; see it: make tensorboard")
+        if config.model == ModelConfig() and n < SMALL:
+            say(
+                "The sizes are the defaults, for millions of pairs and a GPU: --config recipes/multi30k.yaml is smaller"
+            )
         progress = trainer.progress
         monitored = Monitor(self.folder, progress.step, config.training.max_steps) if processes.is_main else None
         with monitored or contextlib.nullcontext() as monitor:

@@ -44,10 +44,10 @@ class Glossary:
             self.by_run[index_run(phrase)].append((entry, phrase))
 
     @classmethod
-    def load(cls, path: Path) -> "Glossary":
+    def load(cls, path: Path | str) -> "Glossary":
         """Read a glossary file. Raises ValueError with the line number if a line is not an entry."""
         entries: dict[str, Entry] = {}
-        for number, raw in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+        for number, raw in enumerate(Path(path).read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
             line = raw.decode("utf-8", "replace")
             if not line.strip() or line.startswith("#"):
                 continue

@@ -76,6 +76,8 @@ def save_model(
 
 def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model, Tokenizer, ModelInfo]:
     """Check and load a model folder, for evaluation; ValueError if a file is missing or damaged."""
+    require(folder.is_dir(), f"{folder}: there is no such folder")
+    require(not (folder / "model").is_dir(), f"{folder} is a run folder: its model is in {folder / 'model'}")
     hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
     require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     check_sums(folder, "config.json", "model.safetensors")

@@ -1,19 +1,23 @@
 """Cross-attention as a picture: which source pieces the model looked at for each target piece."""
 
+import contextlib
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 CELL, MARGIN, TEXT = 26, 8, 14
+FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial Unicode.ttf", "Arial.ttf")
 # From white over sky to deep blue: darker is more attention, and it prints in grey.
 COLOURS = np.array([[255, 255, 255], [158, 202, 225], [33, 113, 181], [8, 29, 88]], dtype=np.float32)
 
 
 def attention_picture(weights_TS: Tensor, source: list[str], target: list[str]) -> NDArray[np.uint8]:
     """Draw weights in [0, 1] as an image (height, width, 3): target pieces are rows, source pieces columns."""
-    font = ImageFont.load_default(size=TEXT)
-    source, target = ([piece.replace("▁", "_") for piece in side] for side in (source, target))  # the font lacks ▁
+    font = find_font()
+    source, target = ([piece.replace("▁", "_") for piece in side] for side in (source, target))  # fonts may lack ▁
     left = MARGIN * 2 + int(max(font.getlength(piece) for piece in target))
     top = MARGIN * 2 + int(max(font.getlength(piece) for piece in source))
     image = Image.new("RGB", (left + CELL * len(source) + MARGIN, top + CELL * len(target) + MARGIN), "white")
@@ -29,6 +33,15 @@ def attention_picture(weights_TS: Tensor, source: list[str], target: list[str]) 
         ImageDraw.Draw(upright).text((0, CELL // 2), piece, "#222222", font, anchor="lm")
         image.paste(upright.rotate(90, expand=True), (left + CELL * i, 0))
     return np.asarray(image)
+
+
+@cache
+def find_font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """A font of the system with many scripts, or Pillow's own, which lacks even ö in some versions."""
+    for name in FONTS:
+        with contextlib.suppress(OSError):
+            return ImageFont.truetype(name, TEXT)
+    return ImageFont.load_default(size=TEXT)
 
 
 def colours(weights_TS: NDArray[np.float32]) -> NDArray[np.uint8]:

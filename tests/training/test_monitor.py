@@ -1,6 +1,7 @@
 """The records of a run: every step in one of them, the same figures in both files, and none of an attempt cut off."""
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,11 @@ def test_every_step_is_logged_once_whenever_validation_is(data: TrainingData, tm
     for first, last in itertools.pairwise([0, *norms[1]]):
         mean = sum(norms[0][step] for step in range(first + 1, last + 1)) / (last - first)
         assert norms[1][last] == pytest.approx(mean)
+
+
+def test_the_expected_time_is_told_once(data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(new_trainer(data, tmp_path))
+    assert len(re.findall(r"\d s a step: about 1 minutes for 7 more steps", capsys.readouterr().err)) == 1
 
 
 def test_event_files_hold_the_same_scalars_as_metrics(data: TrainingData, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_term_has_the_words_of_the_line() -> None:
 
 def test_a_file_has_comments_alternatives_and_any_line_ends(tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_bytes(b"\xef\xbb\xbf# animals\nHund\tdog| dogs\r\n\nKatze \tcat")
-    assert Glossary.load(tmp_path / "g.tsv").entries == [Entry("Hund", ("dog", "dogs")), Entry("Katze", ("cat",))]
+    assert Glossary.load(str(tmp_path / "g.tsv")).entries == [Entry("Hund", ("dog", "dogs")), Entry("Katze", ("cat",))]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_line_that_is_no_entry_is_an_error_with_its_number(line: str, tmp_path
 
 def test_targets_on_lines_of_their_own_are_alternatives(tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_text("Hund\tdog\nKatze\tcat\nHund\tdogs|dog\n")
-    assert Glossary.load(tmp_path / "g.tsv").entries == [Entry("Hund", ("dog", "dogs")), Entry("Katze", ("cat",))]
+    assert Glossary.load(str(tmp_path / "g.tsv")).entries == [Entry("Hund", ("dog", "dogs")), Entry("Katze", ("cat",))]
 
 
 def test_a_file_without_entries_is_an_error(tmp_path: Path) -> None:

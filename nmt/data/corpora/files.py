@@ -18,6 +18,7 @@ KINDS = (
     "(or .gz of one), or the common prefix of two plain files"
 )
 ROWS = re.compile(r"\.(tsv|jsonl)(\.gz)?$")
+COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|source|target|src|tgt", re.IGNORECASE)
 UTF16_MARKS = tuple(mark.decode("utf-8", "surrogateescape") for mark in (BOM_UTF16_LE, BOM_UTF16_BE))
 
 
@@ -100,14 +101,20 @@ def read_parallel(source: Path, target: Path, split: Split) -> None:
 
 
 def read_tsv(path: Path, config: DataConfig, split: Split) -> None:
-    """Read the columns that the first line names as the two languages, or else the first two."""
+    """Read the columns that the first line names as the two languages, or else the first two.
+
+    ValueError if the first line seems to name other columns, since it would become a pair.
+    """
     columns = (0, 1)
     for number, line in enumerate(corpus_lines(path, split), start=1):
         cells = line.removesuffix("\r").split("\t")
         if number == 1 and config.source in cells and config.target in cells:
             columns = (cells.index(config.source), cells.index(config.target))
+        elif number == 1 and all(COLUMN_NAME.fullmatch(cell) for cell in cells):
+            wanted = f"data.source is {config.source} and data.target is {config.target}"
+            raise ValueError(f"{path}: its columns are named {', '.join(cells)}, but {wanted}: name the same languages")
         elif len(cells) <= max(columns):
-            split.drop("too few columns", number)
+            split.drop("too few columns" if line.strip() else "a side is blank", number)
         else:
             split.add(cells[columns[0]], cells[columns[1]], number)
 

@@ -82,6 +82,13 @@ def test_a_header_of_language_names_orders_the_columns_of_tsv(tmp_path: Path) ->
     assert corpus.name == "pairs"
 
 
+@pytest.mark.parametrize("header", ["fi\tsv", "source\ttarget"])
+def test_a_header_of_other_columns_is_an_error_and_not_a_pair(tmp_path: Path, header: str) -> None:
+    (tmp_path / "pairs.tsv").write_text(f"{header}\nSatz\tsentence\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"columns are named .* but data.source is de"):
+        load(tmp_path / "pairs.tsv")
+
+
 @pytest.mark.parametrize("given_as", ["news.tsv.gz", "news.jsonl", "news"])
 def test_a_file_and_a_common_prefix_are_corpora_too(tmp_path: Path, given_as: str) -> None:
     pairs = pairs_of("news", 40)
@@ -209,8 +216,8 @@ def test_malformed_rows_are_counted_by_cause_with_their_first_line(folder: Path)
     )
     corpus = load(folder)
     assert corpus.train == [("eins", "one"), ("drei", "three")]
-    assert corpus.ledgers["train"].dropped == {"too few columns": 2}
-    assert corpus.ledgers["train"].first == {"too few columns": 2}
+    assert corpus.ledgers["train"].dropped == {"too few columns": 1, "a side is blank": 1}
+    assert corpus.ledgers["train"].first == {"too few columns": 2, "a side is blank": 3}
     assert corpus.val == [("eins", "one")]
     assert corpus.ledgers["val"].dropped == {"no text in one or both languages": 4, "not JSON": 2}
     assert corpus.ledgers["val"].first == {"no text in one or both languages": 2, "not JSON": 5}
