@@ -48,6 +48,7 @@ FOREIGN = {
     "sacrebleu": {"input", "metrics", "paired-bs", "format"},
     "pip": {"editable"},
     "pytest": {"auto"},
+    "tensorboard": {"logdir", "port"},
 }
 SMALL = (
     "--tokenizer.vocab_size 360 --model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 "
