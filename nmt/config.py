@@ -296,8 +296,8 @@ class TrainingConfig:
 
     patience: Annotated[Count, MAY_CHANGE] = 0
     """Number of validations without a better best_metric after which training stops; 0 never stops early. It is for a
-    constant or inverse-sqrt schedule, if you don't know how long a corpus takes. A cosine schedule is best at its end,
-    so don't stop it."""
+    constant or inverse-sqrt schedule, if you don't know how long a corpus takes. A cosine schedule is usually best
+    near its end, so don't stop it."""
 
     stop_at: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Value of best_metric at which training ends before max_steps; 0 switches this off."""
