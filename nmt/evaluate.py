@@ -33,7 +33,6 @@ TEXTS = {
     "--ter": ("", "Compute TER too, which is slow for long lines."),
     "--json": ("FILE", "File to write the scores to, as JSON. For -, standard output has them instead of the table."),
 }
-MODEL = {"--model": ("DIR...", "Model or run folder. Without it, the newest finished run.")}
 
 
 def make_evaluate_parser() -> Any:
@@ -41,7 +40,8 @@ def make_evaluate_parser() -> Any:
     parser = make_parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
     add_options(parser.add_argument_group("Texts and scores"), TEXTS)
     group = parser.add_argument_group("Model and device")
-    add_options(group, MODEL)
+    text = "Model or run folder. Without it, the newest finished run."
+    group.add_argument("--model", action="append", default=[], metavar="DIR", help=text)
     # fp32, so that scores hardly differ between machines.
     add_device_options(group, precision="fp32")
     add_search_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size")

@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -58,7 +59,10 @@ def start(corpus: Path, *more: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
 
 
-def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_corpus_becomes_a_measured_translator(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmt.training.run.ModelConfig", lambda: ANY)  # as if these sizes were the defaults
     assert train(corpus) == 0
     run = corpus.parent / "runs" / "de-en-houses"
     report = json.loads((run / "report.json").read_text())
@@ -79,10 +83,13 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
         map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]]))
     )
     said = capsys.readouterr().err
+    assert "The model has the default sizes" in said
     assert f"-m nmt.translate --model {run / 'model'}" in said
     assert said.count("reference  the ") == 3, "the test set has three sentences to show"
     assert train(corpus) == 0
     assert "is finished" in capsys.readouterr().err
+    assert train(corpus, "--training.threads", "1") == 0
+    assert "Its report:" in capsys.readouterr().err
     assert train(corpus, "--training.seed", "7", "--training.threads", "1") == 2
     assert "training.seed was 1, is 7" in capsys.readouterr().err
 

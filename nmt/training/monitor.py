@@ -102,7 +102,7 @@ class Monitor:
         """After the first steps, tell how long the others will take."""
         if step == self.first_step + EARLY_STEPS:
             seconds, steps = (time.perf_counter() - self.started) / EARLY_STEPS, self.max_steps - step
-            say(f"{seconds:.1f} s a step: about {math.ceil(seconds * steps / 60):,} minutes for {steps:,} more steps")
+            say(f"{seconds:.1f} s a step: about {math.ceil(seconds * steps / 60):,} min for {steps:,} more steps")
 
     def advance(self, step: int, figures: str) -> None:
         """Update the progress bar; print a line instead where stderr is not a terminal."""

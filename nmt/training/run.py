@@ -146,7 +146,7 @@ class Run:
         say(f"Training {parameters:,} parameters on {n:,} pairs: {where}; see it: make tensorboard")
         if config.model == ModelConfig() and n < SMALL:
             say(
-                "The sizes are the defaults, for millions of pairs and a GPU: --config recipes/multi30k.yaml is smaller"
+                "The model has the default sizes, for millions of pairs and a GPU; recipes/multi30k.yaml has small ones"
             )
         progress = trainer.progress
         monitored = Monitor(self.folder, progress.step, config.training.max_steps) if processes.is_main else None

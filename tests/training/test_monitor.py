@@ -27,7 +27,7 @@ def test_every_step_is_logged_once_whenever_validation_is(data: TrainingData, tm
 
 def test_the_expected_time_is_told_once(data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(new_trainer(data, tmp_path))
-    assert len(re.findall(r"\d s a step: about 1 minutes for 7 more steps", capsys.readouterr().err)) == 1
+    assert len(re.findall(r"\d s a step: about 1 min for 7 more steps", capsys.readouterr().err)) == 1
 
 
 def test_event_files_hold_the_same_scalars_as_metrics(data: TrainingData, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ KINDS = (
     "(or .gz of one), or the common prefix of two plain files"
 )
 ROWS = re.compile(r"\.(tsv|jsonl)(\.gz)?$")
-COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|source|target|src|tgt", re.IGNORECASE)
+COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|(?i:source|target|src|tgt)")  # de, pt-BR, Source
 UTF16_MARKS = tuple(mark.decode("utf-8", "surrogateescape") for mark in (BOM_UTF16_LE, BOM_UTF16_BE))
 
 
@@ -110,7 +110,7 @@ def read_tsv(path: Path, config: DataConfig, split: Split) -> None:
         cells = line.removesuffix("\r").split("\t")
         if number == 1 and config.source in cells and config.target in cells:
             columns = (cells.index(config.source), cells.index(config.target))
-        elif number == 1 and all(COLUMN_NAME.fullmatch(cell) for cell in cells):
+        elif number == 1 and len(cells) > 1 and all(map(COLUMN_NAME.fullmatch, cells)):
             wanted = f"data.source is {config.source} and data.target is {config.target}"
             raise ValueError(f"{path}: its columns are named {', '.join(cells)}, but {wanted}: name the same languages")
         elif len(cells) <= max(columns):

@@ -89,6 +89,12 @@ def test_a_header_of_other_columns_is_an_error_and_not_a_pair(tmp_path: Path, he
         load(tmp_path / "pairs.tsv")
 
 
+@pytest.mark.parametrize("first", ["Ja\tNo", "ja", "Nein.\tNo."])
+def test_a_first_line_that_names_no_columns_is_read_as_text(tmp_path: Path, first: str) -> None:
+    (tmp_path / "pairs.tsv").write_text(f"{first}\n" + "".join(f"Satz {n}\tsentence {n}\n" for n in range(40)))
+    assert load(tmp_path / "pairs.tsv").ledgers["train"].read == 41
+
+
 @pytest.mark.parametrize("given_as", ["news.tsv.gz", "news.jsonl", "news"])
 def test_a_file_and_a_common_prefix_are_corpora_too(tmp_path: Path, given_as: str) -> None:
     pairs = pairs_of("news", 40)
