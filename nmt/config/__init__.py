@@ -1,0 +1,52 @@
+"""The settings of a run: one frozen dataclass for each stage. Values are checked when a dataclass is made.
+
+A recipe (YAML) and the command line give only the settings that differ from the defaults here; `nmt.cli` reads both.
+The docstring of a dataclass is its heading in --help, and the docstring of a field its help: all of it for
+`nmt.train`, the first sentence for `nmt.translate`. The annotation of a field has its bounds, the metavar of a text
+value, and MAY_CHANGE if the value may change when a run is resumed. Nothing here imports torch, so that --help is fast.
+"""
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from nmt.config.data import DataConfig, TokenizerConfig
+from nmt.config.model import ModelConfig
+from nmt.config.search import MAX_HYPOTHESES, DecodingPrecision, SearchConfig
+from nmt.config.training import Precision, TrainingConfig
+from nmt.fields import MAY_CHANGE, Folder, Metavar, require
+from nmt.files import require_plain_name
+
+__all__ = [
+    "MAX_HYPOTHESES",
+    "Config",
+    "DataConfig",
+    "DecodingPrecision",
+    "ModelConfig",
+    "Precision",
+    "SearchConfig",
+    "TokenizerConfig",
+    "TrainingConfig",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The run. Recipes override these defaults, and `runs/<name>/config.yaml` records the values."""
+
+    name: Annotated[str, Metavar("NAME")] = ""
+    """Name of the run's folder. Without a name, it is SOURCE-TARGET-CORPUS, with the corpus that is really used."""
+
+    runs: Annotated[Folder, MAY_CHANGE] = "runs"
+    """Folder that holds the run folders."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+
+    def __post_init__(self) -> None:
+        if self.name:
+            require_plain_name(self.name, "name")
+        ties = self.tokenizer.joint or self.model.tied_embeddings != "three-way"
+        require(ties, "model.tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none")

@@ -1,0 +1,87 @@
+"""Settings of the data: the corpus and its cleaning, and the tokenizer."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from nmt.fields import Folder, Language, Metavar, Range, Size, check_bounds, require
+from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConfig:
+    """Parallel text to read, and which of its pairs to keep."""
+
+    corpus: Annotated[str, Metavar("CORPUS")] = "auto"
+    """Name or place of the parallel text. It is phrasebook (built in), multi30k, a folder with train.*, val.* and
+    test*.* files, a TSV or JSONL file, the common prefix of two plain files, or hub:NAME[:CONFIGURATION]. auto is
+    multi30k from the hub or, if the hub can't be reached, phrasebook."""
+
+    source: Language = "de"
+    """Language to translate from, such as de: the ending of the source files, or the name of the column or key."""
+
+    target: Language = "en"
+    """Language to translate into, such as en: the ending of the target files, or the name of the column or key."""
+
+    max_characters: Size = 2000
+    """Maximum number of characters on each side of a training pair. Longer pairs are dropped and counted."""
+
+    max_pieces: Size = 256
+    """Maximum number of SentencePiece pieces on each side of a training pair. Longer pairs are dropped and counted."""
+
+    max_ratio: Annotated[float, Range(1)] = 5.0
+    """Maximum ratio between the lengths of the two sides of a training pair, in characters. 10 is added to each length
+    first, so that short pairs pass. Other pairs are dropped and counted."""
+
+    drop_duplicates: bool = True
+    """Whether a training pair that occurs again, with both sides equal, is dropped."""
+
+    drop_held_out: bool = True
+    """Whether training pairs are dropped whose source sentence is also in the validation or test text."""
+
+    def __post_init__(self) -> None:
+        require(self.source != self.target, f"data.source and data.target are both {self.source!r}: they must differ")
+        for name, code in (("source", self.source), ("target", self.target)):
+            is_code = re.fullmatch(r"[\w-]+", code) is not None
+            require(is_code, f"data.{name} is {code!r}: it must be a language code such as de, pt-BR or zh_Hans")
+        require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
+        check_bounds("data", self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerConfig:
+    """The SentencePiece tokenizer, which divides text into pieces. Ids 0 to 3 are always unk, bos, eos and pad."""
+
+    kind: Literal["unigram", "bpe"] = "unigram"
+    """Algorithm that divides text into pieces: unigram (Kudo 2018) or bpe (Sennrich et al. 2016)."""
+
+    vocab_size: int = 8000
+    """Number of pieces in the vocabulary. If the text is too small for so many, there are fewer (with a message)."""
+
+    joint: bool = True
+    """Whether both languages share one vocabulary. Otherwise each language has a tokenizer of its own."""
+
+    character_coverage: Annotated[float, Range(0, 1, open="least")] = 1.0
+    """Share of the characters in the training text that the pieces cover. 0.9995 suits Chinese and Japanese."""
+
+    byte_fallback: bool = True
+    """Whether characters that are no pieces are spelled as bytes, so that no text is unknown (takes 256 pieces)."""
+
+    user_defined_symbols: tuple[str, ...] = ()
+    """Strings that are never divided into pieces, such as '[<br>, <name>]'."""
+
+    folder: Folder = ""
+    """Folder of a tokenizer, or of a model with its tokenizer, to use instead of training a new tokenizer."""
+
+    def __post_init__(self) -> None:
+        symbols, setting = self.user_defined_symbols, "tokenizer.user_defined_symbols"
+        floor = FIRST_PIECE + 256 * self.byte_fallback + len(symbols) + 1
+        size = self.vocab_size
+        require(size >= floor, f"tokenizer.vocab_size is {size}: the special pieces alone need {floor}")
+        check_bounds("tokenizer", self)
+        for symbol in symbols:
+            is_word = re.fullmatch(r"[^\s\u2581]+", symbol) is not None
+            require(is_word, f"{setting} has {symbol!r}: a symbol must have no blanks in it, and no \u2581")
+            is_new = symbol not in SPECIAL_PIECES and not re.fullmatch("<0x[0-9A-F]{2}>", symbol)
+            require(is_new, f"{setting} has {symbol}, which is a special piece already")
+        require(len(set(symbols)) == len(symbols), f"{setting} are {', '.join(symbols)}: name each symbol once")

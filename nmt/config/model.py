@@ -1,0 +1,79 @@
+"""Settings of the model."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from nmt.fields import Probability, Range, Size, check_bounds, require
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The Transformer; the defaults are the base model of Vaswani et al. 2017, table 3."""
+
+    d_model: Size = 512
+    """Width of the model: the size of the vector of each position."""
+
+    n_heads: Size = 8
+    """Number of attention heads. Each head is d_model / n_heads wide."""
+
+    n_kv_heads: Annotated[int | None, Range(1)] = None
+    """Number of key–value heads of attention. Without a value, it is n_heads (multi-head attention). Fewer heads are
+    grouped-query attention (Ainslie et al. 2023), and 1 is multi-query attention."""
+
+    encoder_layers: Size = 6
+    """Number of layers of the encoder."""
+
+    decoder_layers: Size = 6
+    """Number of layers of the decoder."""
+
+    d_ff: Size = 2048
+    """Inner width of the feed-forward layers."""
+
+    norm: Literal["layer", "rms"] = "layer"
+    """Kind of normalisation: layer (LayerNorm, Ba et al. 2016) or rms (RMSNorm, Zhang and Sennrich 2019)."""
+
+    norm_position: Literal["post", "pre"] = "post"
+    """Place of the normalisation: post (after the residual sum, Vaswani et al. 2017) or pre (before each sublayer,
+    Xiong et al. 2020). pre needs less warm-up."""
+
+    bias: bool = True
+    """Whether linear layers and norms have a bias."""
+
+    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    """How the model knows the order of pieces. sinusoidal and learned add a vector for each position to the embeddings.
+    rotary rotates queries and keys (Su et al. 2021; only in self-attention)."""
+
+    max_positions: Size = 1024
+    """Maximum length of a sequence in pieces, with BOS or EOS, if positions are learned; others have no limit."""
+
+    activation: Literal["relu", "gelu", "swiglu"] = "relu"
+    """Activation function of the feed-forward layers. swiglu (Shazeer 2020) has a third matrix."""
+
+    tied_embeddings: Literal["three-way", "decoder", "none"] = "three-way"
+    """Which matrices are shared (Press and Wolf 2017). three-way shares the source embedding, the target embedding and
+    the output layer, and needs tokenizer.joint. decoder shares the target embedding and the output layer."""
+
+    dropout: Probability = 0.1
+    """Probability of dropout in embeddings, and in the output of each sublayer before the residual sum."""
+
+    attention_dropout: Probability = 0.0
+    """Probability of dropout in the attention weights."""
+
+    activation_dropout: Probability = 0.0
+    """Probability of dropout inside the feed-forward layers, after the activation."""
+
+    def __post_init__(self) -> None:
+        check_bounds("model", self)
+        width, heads, kv_heads = self.d_model, self.n_heads, self.kv_heads
+        require(width % heads == 0, f"model.d_model is {width}: it must be a multiple of model.n_heads, {heads}")
+        rotates = self.positions != "rotary" or self.d_head % 2 == 0
+        require(rotates, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
+        require(heads % kv_heads == 0, f"model.n_kv_heads is {kv_heads}: it must divide model.n_heads, {heads}")
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.n_heads
+
+    @property
+    def kv_heads(self) -> int:
+        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads

@@ -1,0 +1,156 @@
+"""Settings of training."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from nmt.fields import (
+    MAY_CHANGE,
+    Count,
+    Folder,
+    Metavar,
+    NotNegative,
+    Positive,
+    Probability,
+    Range,
+    Size,
+    check_bounds,
+    require,
+)
+
+Precision = Literal["auto", "fp32", "bf16"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How the weights are learned, and how often the model is validated."""
+
+    seed: Annotated[int, Range(0, 2**32 - 1)] = 1
+    """Seed of the initial weights, of dropout and of the order of batches."""
+
+    start_from: Folder = ""
+    """Model folder whose weights the training starts from (fine-tuning). The settings model.* must be those of that
+    model, except dropout. If tokenizer.folder is the same folder, the vocabulary stays; otherwise pieces that are in
+    both vocabularies keep their embeddings."""
+
+    freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = ()
+    """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for fine-tuning on little
+    text."""
+
+    max_steps: Annotated[Count, MAY_CHANGE] = 100_000
+    """Number of optimizer steps. With 0, nothing is trained. The cosine schedule ends at this step."""
+
+    batch_tokens: Annotated[int | Literal["auto"], Range(1)] = 4096
+    """Maximum number of positions on each side of a batch, padding included. With auto, the size is doubled as long as
+    a batch fits in memory, training gets faster and an epoch has at least 100 batches."""
+
+    accumulate: Size = 1
+    """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their target
+    pieces."""
+
+    shard: Annotated[bool, MAY_CHANGE] = False
+    """Whether several processes share parameters, gradients and optimizer state (FSDP2) instead of each holding all of
+    them (DDP, faster). It is for a model that one device can translate with but not train: each process keeps a whole
+    copy of the weights to validate."""
+
+    learning_rate: Annotated[Positive, MAY_CHANGE] = 7e-4
+    """Highest learning rate, reached at the end of the warm-up."""
+
+    schedule: Literal["inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
+    """Learning rate after the warm-up. inverse-sqrt is the highest rate × sqrt(warmup_steps / step), cosine is half a
+    cosine down to min_learning_rate, and constant is the highest rate."""
+
+    warmup_steps: Count = 4000
+    """Number of steps in which the learning rate rises linearly from 0."""
+
+    min_learning_rate: Annotated[NotNegative, MAY_CHANGE] = 0.0
+    """Learning rate at the end of the cosine schedule."""
+
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """Optimizer of the weights: adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for matrices and AdamW
+    for the rest. A step of Muon is a few percent slower, and fewer steps lead to the same loss."""
+
+    muon_rate: Positive = 2.0
+    """Learning rate of Muon, as a multiple of learning_rate (which is AdamW's)."""
+
+    weight_decay: NotNegative = 0.01
+    """Weight decay of matrices. Biases, norms and embeddings have none."""
+
+    beta1: Probability = 0.9
+    """Decay rate of AdamW's first moment."""
+
+    beta2: Probability = 0.98
+    """Decay rate of AdamW's second moment."""
+
+    epsilon: Positive = 1e-9
+    """Small number that AdamW adds to a divisor, for numerical stability."""
+
+    clip_norm: Annotated[NotNegative, MAY_CHANGE] = 1.0
+    """Maximum norm of the whole gradient; 0 switches clipping off."""
+
+    label_smoothing: Probability = 0.1
+    """Share of the target probability that is spread evenly over the vocabulary (Szegedy et al. 2016). 0.1 suits nearly
+    every corpus. Take 0 if you need the probabilities themselves."""
+
+    word_dropout: Probability = 0.0
+    """Probability with which each input piece of encoder and decoder is replaced by unk in training. It makes the
+    decoder use the source more, and is for small corpora. With r_drop the two passes replace different pieces."""
+
+    r_drop: NotNegative = 0.0
+    """Weight of R-Drop (Wu et al. 2021, alpha); 0 switches it off. Each batch then passes through the model twice, and
+    the divergence between the two passes is added to the loss. 5 is usual. It nearly doubles the time of a step, and is
+    for small corpora and long runs."""
+
+    device: Annotated[str, Metavar("DEVICE"), MAY_CHANGE] = "auto"
+    """Device to train on: auto (a GPU if there is one), cpu, cuda or cuda:N."""
+
+    precision: Precision = "auto"
+    """Number format of matrix products: fp32, bf16 (autocast), or auto: bf16 if the device has instructions for it."""
+
+    compile: Annotated[bool, MAY_CHANGE] = False
+    """Whether the layers of the model are compiled (torch.compile). It is for GPUs, where it fuses the operations
+    between matrix products. On a CPU it takes minutes, needs a C++ compiler, and gains nothing for small models."""
+
+    threads: Annotated[Count, MAY_CHANGE] = 0
+    """Number of CPU threads; 0 takes one for each core."""
+
+    log_every: Annotated[Size, MAY_CHANGE] = 50
+    """Number of steps between two records of loss, speed and gradient norm."""
+
+    validate_every: Annotated[Size, MAY_CHANGE] = 1000
+    """Number of steps between two validations (loss, BLEU, chrF), each with a checkpoint."""
+
+    validation_sentences: Annotated[Count, MAY_CHANGE] = 0
+    """Number of validation sentences that are translated, by greedy search, for BLEU; 0 takes all. The loss is always
+    that of all sentences."""
+
+    keep_checkpoints: Annotated[Size, MAY_CHANGE] = 3
+    """Number of newest checkpoints that are kept, for resuming and averaging, besides the best checkpoint."""
+
+    best_metric: Literal["bleu", "chrf", "loss", "nll", "perplexity"] = "bleu"
+    """Validation score that decides which checkpoint is the best, and when training stops early."""
+
+    patience: Annotated[Count, MAY_CHANGE] = 0
+    """Number of validations without a better best_metric after which training stops; 0 never stops early. It is for a
+    constant or inverse-sqrt schedule, if you don't know how long a corpus takes. A cosine schedule is usually best
+    near its end, so don't stop it."""
+
+    stop_at: Annotated[NotNegative, MAY_CHANGE] = 0.0
+    """Value of best_metric at which training ends before max_steps; 0 switches this off."""
+
+    ema: Probability = 0.0
+    """Decay of an exponential moving average of the weights; 0 switches it off. The averaged weights are then validated
+    and delivered. 0.999 suits schedules whose learning rate doesn't end near zero. The cosine schedule needs none."""
+
+    average: Annotated[Size, MAY_CHANGE] = 1
+    """Number of checkpoints whose weights are averaged; 1 takes the best checkpoint alone. The model folder gets the
+    average if it validates better than the best checkpoint. 5 to 10 suit long runs without a cosine schedule."""
+
+    average_of: Annotated[Literal["last", "best"], MAY_CHANGE] = "last"
+    """Which checkpoints are averaged if average is above 1."""
+
+    def __post_init__(self) -> None:
+        check_bounds("training", self)
+        muon = self.shard and self.optimizer == "muon"
+        require(not muon, "training.optimizer is muon, which needs whole matrices: with training.shard take adamw")
+        require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
+        require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
