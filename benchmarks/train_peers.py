@@ -74,7 +74,7 @@ def transformers(args: argparse.Namespace) -> tuple[float, float, float]:
     pairs = encode_pairs(tokenizer, list(zip(*read_text(args.run), strict=True)))
     model = new_marian(reference(), tokenizer.tgt_vocab_size).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    plan = plan_batches(pairs, args.batch_tokens, SEED, epoch=0)
+    plan = plan_batches(pairs.lengths, args.batch_tokens, SEED, epoch=0)
     sentences, tokens, started = 0, 0, time.perf_counter()
     for step in range(args.warmup + args.steps):
         if step == args.warmup:

@@ -8,8 +8,8 @@ import torch
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model import precision
-from nmt.model.build import build_model
-from nmt.model.contract import Model
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32, tied_embeddings="none")
@@ -30,14 +30,14 @@ def make_tokenizer(folder: Path, pairs: list[tuple[str, str]] = PAIRS, vocab_siz
     return train_tokenizer(pairs * 5, TokenizerConfig(vocab_size=vocab_size), folder, "de", "en")
 
 
-def make_model(tokenizer: Tokenizer, seed: int = 1, config: ModelConfig = TINY) -> Model:
+def make_model(tokenizer: Tokenizer, seed: int = 1, config: ModelConfig = TINY) -> GenerativeModel:
     torch.manual_seed(seed)
-    return build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    return build_generative_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
 
 
 def save_tiny(
     folder: Path,
-    model: Model,
+    model: GenerativeModel,
     tokenizer: Tokenizer,
     search: SearchConfig = SHORT,
     languages: tuple[str, str] = ("de", "en"),

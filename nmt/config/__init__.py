@@ -48,5 +48,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.name:
             require_plain_name(self.name, "name")
-        ties = self.tokenizer.joint or self.model.tied_embeddings != "three-way"
-        require(ties, "model.tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none")
+        if self.model.one_vocabulary and not self.tokenizer.joint:
+            family = self.model.family
+            advice = "tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none"
+            require(family != "encoder-decoder", f"model.{advice}")
+            raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")

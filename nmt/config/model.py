@@ -3,12 +3,21 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from nmt.fields import Probability, Range, Size, check_bounds, require
+from nmt.fields import Count, Probability, Range, Size, check_bounds, require
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """The Transformer; the defaults are the base model of Vaswani et al. 2017, table 3."""
+
+    family: Literal["encoder-decoder", "decoder-only", "encoder-only"] = "encoder-decoder"
+    """Family of the model. encoder-decoder has two stacks of layers, joined by cross-attention. decoder-only reads
+    source and target as one sequence; language models are of this family too. encoder-only can't translate: it learns
+    to predict hidden pieces, or to tell true pairs from false ones. The last two need tokenizer.joint."""
+
+    source_attention: Literal["bidirectional", "causal"] = "bidirectional"
+    """Attention over the source in a decoder-only model: bidirectional (each source piece sees all others, Liu et al.
+    2018) or causal (it sees earlier ones, as a language model does)."""
 
     d_model: Size = 512
     """Width of the model: the size of the vector of each position."""
@@ -20,11 +29,11 @@ class ModelConfig:
     """Number of key–value heads of attention. Without a value, it is n_heads (multi-head attention). Fewer heads are
     grouped-query attention (Ainslie et al. 2023), and 1 is multi-query attention."""
 
-    encoder_layers: Size = 6
-    """Number of layers of the encoder."""
+    encoder_layers: Count = 6
+    """Number of layers of the encoder. A decoder-only model has encoder_layers + decoder_layers layers."""
 
     decoder_layers: Size = 6
-    """Number of layers of the decoder."""
+    """Number of layers of the decoder. An encoder-only model has none."""
 
     d_ff: Size = 2048
     """Inner width of the feed-forward layers."""
@@ -44,14 +53,20 @@ class ModelConfig:
     rotary rotates queries and keys (Su et al. 2021; only in self-attention)."""
 
     max_positions: Size = 1024
-    """Maximum length of a sequence in pieces, with BOS or EOS, if positions are learned; others have no limit."""
+    """Maximum length of a sequence in pieces, with BOS and EOS, if positions are learned; others have no limit. In a
+    decoder-only model, it is the length of source and target together."""
 
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Activation function of the feed-forward layers. swiglu (Shazeer 2020) has a third matrix."""
 
     tied_embeddings: Literal["three-way", "decoder", "none"] = "three-way"
     """Which matrices are shared (Press and Wolf 2017). three-way shares the source embedding, the target embedding and
-    the output layer, and needs tokenizer.joint. decoder shares the target embedding and the output layer."""
+    the output layer, and needs tokenizer.joint. decoder shares the target embedding and the output layer. A model
+    with one embedding shares it with the output layer unless the value is none."""
+
+    scale_embeddings: bool = True
+    """Whether embeddings are multiplied by the square root of d_model (Vaswani et al. 2017, section 3.4). Many
+    decoder-only models of others don't multiply them."""
 
     dropout: Probability = 0.1
     """Probability of dropout in embeddings, and in the output of each sublayer before the residual sum."""
@@ -64,11 +79,18 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         check_bounds("model", self)
+        has_encoder = self.encoder_layers > 0 or self.family == "decoder-only"
+        require(has_encoder, f"model.encoder_layers is 0, and model.family is {self.family}: it needs an encoder")
         width, heads, kv_heads = self.d_model, self.n_heads, self.kv_heads
         require(width % heads == 0, f"model.d_model is {width}: it must be a multiple of model.n_heads, {heads}")
         rotates = self.positions != "rotary" or self.d_head % 2 == 0
         require(rotates, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
         require(heads % kv_heads == 0, f"model.n_kv_heads is {kv_heads}: it must divide model.n_heads, {heads}")
+
+    @property
+    def one_vocabulary(self) -> bool:
+        """Whether source and target need one vocabulary."""
+        return self.family != "encoder-decoder" or self.tied_embeddings == "three-way"
 
     @property
     def d_head(self) -> int:

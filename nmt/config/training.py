@@ -40,8 +40,9 @@ class TrainingConfig:
     """Number of optimizer steps. With 0, nothing is trained. The cosine schedule ends at this step."""
 
     batch_tokens: Annotated[int | Literal["auto"], Range(1)] = 4096
-    """Maximum number of positions on each side of a batch, padding included. With auto, the size is doubled as long as
-    a batch fits in memory, training gets faster and an epoch has at least 100 batches."""
+    """Maximum number of positions on each side of a batch, padding included. Where a model reads both sides as one
+    sequence, the batch may have twice as many positions. With auto, the size is doubled as long as a batch fits in
+    memory, training gets faster and an epoch has at least 100 batches."""
 
     accumulate: Size = 1
     """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their target

@@ -1,12 +1,12 @@
 """Batches: id sequences flow in; a plan of the batches of an epoch, and padded batches, flow out.
 
-Shapes: N pairs, B batch, S source length, T target length; padding comes last. A plan depends only
-on the lengths, `batch_tokens`, the seed and the epoch: to resume, compute it again and continue at a batch number.
+Shapes: N pairs, B batch, S source length, T target length; padding comes last. A plan depends only on the
+lengths, `batch_tokens`, the seed and the epoch: to resume, compute it again and continue at a batch number.
 """
 
 import hashlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -62,9 +62,9 @@ class Pairs:
         assert len(self.source) == len(self.target), "each source needs one target"
 
     @property
-    def longest(self) -> int:
-        """Number of pieces of the longest sentence of both sides, without EOS."""
-        return max((int(side.lengths_N.max()) for side in (self.source, self.target) if len(side)), default=0)
+    def lengths(self) -> tuple[Tensor, Tensor]:
+        """Number of positions of each source with its EOS, and of each target with its BOS (int64, N)."""
+        return self.source.lengths_N + 1, self.target.lengths_N + 1
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,9 @@ class Batch:
         return int(self.tgt_mask_BT.sum())
 
     @property
-    def source_tokens(self) -> int:
-        return int(self.src_mask_BS.sum())
-
-    @property
-    def positions(self) -> int:
-        """Number of positions on both sides, with padding."""
-        return self.src_BS.numel() + self.tgt_in_BT.numel()
+    def lengths(self) -> tuple[Tensor, Tensor]:
+        """Number of positions of each source and target, without padding (int64, B)."""
+        return self.src_mask_BS.sum(1), self.tgt_mask_BT.sum(1)
 
 
 @dataclass(frozen=True)
@@ -157,30 +153,30 @@ def hide_pieces(batch: Batch, probability: float) -> Batch:
     return replace(batch, src_BS=hidden(batch.src_BS), tgt_in_BT=hidden(batch.tgt_in_BT)) if probability else batch
 
 
-def plan_batches(pairs: Pairs, batch_tokens: int, seed: int, epoch: int) -> Plan:
+def plan_batches(lengths: Sequence[Tensor], batch_tokens: int, seed: int, epoch: int) -> Plan:
     """The indices of the pairs in each batch of an epoch: shuffled batches of pairs of similar lengths.
 
-    Neither side of a batch has more than `batch_tokens` positions, with padding. Each epoch shuffles the batches, and
-    pairs of equal lengths, anew. Raises ValueError if one pair is longer than `batch_tokens`.
+    `lengths`: see `Model.sequence_lengths`. Of two sequences, as of an encoder–decoder, neither has more than
+    `batch_tokens` positions in a batch, with padding; if there is one sequence, with both sides, it has at most twice
+    as many. Each epoch shuffles the batches, and pairs of equal lengths, anew. Raises ValueError if one pair is longer.
     """
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
-    order_N = torch.randperm(len(pairs.source), generator=generator)
-    for side in (pairs.source, pairs.target):  # sorted by target length, and by source length where that is equal
-        order_N = order_N[side.lengths_N[order_N].argsort(stable=True)]
-    batches = list(cut(order_N, pairs, batch_tokens))
+    order_N = torch.randperm(len(lengths[0]), generator=generator)
+    for lengths_N in lengths:  # sorted by target length, and by source length where that is equal
+        order_N = order_N[lengths_N[order_N].argsort(stable=True)]
+    batches = list(cut(order_N, torch.stack(list(lengths)).amax(0), batch_tokens * 2 // len(lengths)))
     return [batches[i] for i in torch.randperm(len(batches), generator=generator)]
 
 
-def cut(order_N: Tensor, pairs: Pairs, batch_tokens: int) -> Iterator[Tensor]:
-    """Cut a sequence of pairs into batches, each as large as `batch_tokens` allows."""
+def cut(order_N: Tensor, lengths_N: Tensor, budget: int) -> Iterator[Tensor]:
+    """Cut a sequence of pairs into batches, each of at most `budget` positions."""
     start, longest = 0, 0
-    lengths_N = torch.maximum(pairs.source.lengths_N, pairs.target.lengths_N)[order_N] + 1  # with BOS or EOS
-    for i, length in enumerate(lengths_N.tolist()):
-        if length > batch_tokens:
-            problem = f"a training pair has {length} pieces, more than training.batch_tokens, {batch_tokens}"
+    for i, length in enumerate(lengths_N[order_N].tolist()):
+        if length > budget:
+            problem = f"a training pair takes {length} positions, and training.batch_tokens allows {budget}"
             raise ValueError(f"{problem}: raise batch_tokens, or lower data.max_pieces")
         longest = max(longest, length)
-        if longest * (i + 1 - start) > batch_tokens:
+        if longest * (i + 1 - start) > budget:
             yield order_N[start:i]
             start, longest = i, length
     if start < len(order_N):

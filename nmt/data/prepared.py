@@ -112,8 +112,9 @@ def take_tokenizer(config: Config) -> Tokenizer:
     """Load the tokenizer in `config.tokenizer.folder`."""
     folder = Path(config.tokenizer.folder)
     tokenizer = Tokenizer.load(folder)
-    separate = f"model.tied_embeddings is three-way, but the tokenizer in {folder} has a vocabulary for each language"
-    require(tokenizer.joint or config.model.tied_embeddings != "three-way", f"{separate}: take decoder or none")
+    separate = f"the tokenizer in {folder} has a vocabulary for each language, but the model needs one vocabulary"
+    advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
+    require(tokenizer.joint or not config.model.one_vocabulary, f"{separate}: {advice}")
     tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
     return tokenizer
 

@@ -21,8 +21,8 @@ from nmt.config import SearchConfig
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis, length_divisor, longest_output
 from nmt.decode.rules import Rule, make_rules
 from nmt.fields import require
-from nmt.model.cache import CrossWeights, DecoderCache
-from nmt.model.contract import Decoder, Model
+from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.contract import Decoder, GenerativeModel
 from nmt.vocabulary import BOS, EOS
 
 # The best K of a row lie in the K blocks with the largest maxima. Finding those first takes a fifth of a plain top-k's
@@ -50,7 +50,12 @@ def search(
 
 @torch.inference_mode()
 def force_score(
-    model: Model, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor, weights: CrossWeights = None
+    model: GenerativeModel,
+    src_BS: Tensor,
+    src_mask_BS: Tensor,
+    tgt_BT: Tensor,
+    tgt_mask_BT: Tensor,
+    weights: SourceWeights = None,
 ) -> Tensor:
     """Return the log-probability (B, T), float32, of each token of given translations; 0 at padding.
 
@@ -115,7 +120,7 @@ class Beams:
         n_sentences, device, beam_size = src_BS.size(0), src_BS.device, options.beam_size
         self.model, self.options, self.steps = model, options, 0
         lengths = zip((src_mask_BS.sum(1) - 1).tolist(), constraints, strict=True)
-        self.limits = [longest_output(n_source, options, model.max_positions, c) for n_source, c in lengths]
+        self.limits = [longest_output(n_source, options, model.longest_target(n_source), c) for n_source, c in lengths]
         n_steps = max(self.limits) + 1
         self.live = Live(
             sentences_N=torch.arange(n_sentences, device=device),
@@ -147,11 +152,11 @@ class Beams:
     def log_probs(self) -> Tensor:
         """Return the model's log-probability of each piece after each hypothesis."""
         live = self.live
-        cross_weights: CrossWeights = [] if any(rule.needs_attention for rule in live.rules) else None
-        log_probs_NKV = self.model.step(live.tokens_NK, live.cache, cross_weights).log_softmax(-1)
-        if cross_weights is not None:
+        source_weights: SourceWeights = [] if any(rule.needs_attention for rule in live.rules) else None
+        log_probs_NKV = self.model.step(live.tokens_NK, live.cache, source_weights).log_softmax(-1)
+        if source_weights is not None:
             for rule in live.rules:
-                rule.observe(cross_weights)
+                rule.observe(source_weights)
         return log_probs_NKV
 
     def apply_rules(self, own_NKV: Tensor) -> Tensor:

@@ -4,14 +4,14 @@ Shapes: N sentences, W rows of each, V target vocabulary; see `nmt.model.cache`.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 import torch
 from torch import Tensor
 
 from nmt.fields import require
-from nmt.model.cache import CrossWeights, DecoderCache
+from nmt.model.cache import DecoderCache, SourceWeights
 from nmt.model.contract import Decoder
 
 
@@ -30,6 +30,11 @@ class EnsembleCache(DecoderCache):
             cache.keep(sentences)
 
 
+def least(limits: Iterable[int | None]) -> int | None:
+    """The least limit; None if there is no limit."""
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
 class Ensemble:
     """A `Decoder` made of several models with one vocabulary."""
 
@@ -38,7 +43,10 @@ class Ensemble:
         sizes = [model.vocab_size for model in models]
         require(len(set(sizes)) == 1, f"an ensemble needs models with one tokenizer; these have {sizes} pieces")
         self.models, self.vocab_size = models, sizes[0]
-        self.max_positions = min((m.max_positions for m in models if m.max_positions is not None), default=None)
+        self.longest_source = least(model.longest_source for model in models)
+
+    def longest_target(self, n_source: int) -> int | None:
+        return least(model.longest_target(n_source) for model in self.models)
 
     def restricted(self, pieces_L: Tensor) -> "Ensemble":
         return Ensemble([model.restricted(pieces_L) for model in self.models])
@@ -46,9 +54,9 @@ class Ensemble:
     def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> EnsembleCache:
         return EnsembleCache([model.start(src_BS, src_mask_BS, max_length, width) for model in self.models])
 
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, cross_weights: CrossWeights = None) -> Tensor:
+    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
         """The logarithm (N, W, V) of the mean probability."""
         assert isinstance(cache, EnsembleCache), "the cache must come from `Ensemble.start`"
         pairs = zip(self.models, cache.caches, strict=True)
-        log_probs = (model.step(tokens_NW, own, cross_weights).log_softmax(-1) for model, own in pairs)
+        log_probs = (model.step(tokens_NW, own, source_weights).log_softmax(-1) for model, own in pairs)
         return reduce(torch.logaddexp, log_probs) - math.log(len(self.models))

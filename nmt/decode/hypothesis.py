@@ -54,16 +54,17 @@ def length_divisor(length: int | Tensor, options: SearchConfig) -> float | Tenso
 
 
 def longest_output(
-    n_source: int, options: SearchConfig, max_positions: int | None, constraints: CompiledConstraints = NO_CONSTRAINTS
+    n_source: int, options: SearchConfig, room: int | None, constraints: CompiledConstraints = NO_CONSTRAINTS
 ) -> int:
     """Return the most pieces that a translation may have, EOS not counted.
 
-    max(min(max_length_ratio * n_source + 10, max_length), min_length) + constraints.n_pieces, but below max_positions;
-    ValueError if the constraints need more. (fairseq's `--max-len-a` and `--max-len-b`, Ott et al. 2019, with bounds.)
+    max(min(max_length_ratio * n_source + 10, max_length), min_length) + constraints.n_pieces, but at most `room`, which
+    the model has (None: no limit); ValueError if the constraints need more. (fairseq's `--max-len-a` and `--max-len-b`,
+    Ott et al. 2019, with bounds.)
     """
     limit, needed = int(options.max_length_ratio * n_source) + 10, constraints.n_pieces
     limit = max(min(limit, options.max_length or limit), options.min_length) + needed
-    if max_positions is None:
+    if room is None:
         return limit
-    require(needed < max_positions, f"the constraints need {needed} pieces: the model's limit is {max_positions - 1}")
-    return min(limit, max_positions - 1)
+    require(needed <= room, f"the constraints need {needed} pieces: the model's limit is {room}")
+    return min(limit, room)

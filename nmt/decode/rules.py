@@ -31,7 +31,7 @@ class Rule:
     only_forbids = True  # whether `apply` only sets log-probabilities to -inf; if not, it gets a copy of them
     needs_attention = False  # whether the rule uses `observe`
 
-    def observe(self, cross_weights: list[Tensor]) -> None:
+    def observe(self, source_weights: list[Tensor]) -> None:
         """Read the step's cross-attention weights, (N, H, K, S) of each decoder block."""
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
@@ -268,9 +268,9 @@ class Coverage(Rule):
         self.weight, self.mask_NS = weight, src_mask_BS
         self.attended_NKS = torch.zeros(src_mask_BS.size(0), 1, src_mask_BS.size(1), device=src_mask_BS.device)
 
-    def observe(self, cross_weights: list[Tensor]) -> None:
+    def observe(self, source_weights: list[Tensor]) -> None:
         """Add a step's attention: the mean of all heads of all blocks."""
-        self.attended_NKS = self.attended_NKS + torch.stack([weights.mean(1) for weights in cross_weights]).mean(0)
+        self.attended_NKS = self.attended_NKS + torch.stack([weights.mean(1) for weights in source_weights]).mean(0)
 
     def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
         self.attended_NKS = self.attended_NKS.gather(1, parents_NK[:, :, None].expand(-1, -1, self.mask_NS.size(1)))

@@ -30,7 +30,8 @@ def sample(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchC
     """
     n_sentences, width, device = src_BS.size(0), options.samples, src_BS.device
     sources = [ids[real].tolist() for ids, real in zip(src_BS, src_mask_BS, strict=True)]
-    limits = [longest_output(len(ids) - 1, options, model.max_positions) for ids in sources]
+    lengths = [len(ids) - 1 for ids in sources]
+    limits = [longest_output(length, options, model.longest_target(length)) for length in lengths]
     random_TBW = random_numbers(sources, limits, options).to(device)
     cache = model.start(src_BS, src_mask_BS, random_TBW.size(0), width)
     sentences_N, limits_N = torch.arange(n_sentences, device=device), torch.tensor(limits, device=device)

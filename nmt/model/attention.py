@@ -8,14 +8,14 @@ Masks are additive: 0 where a query may attend, MASKED elsewhere.
 Source: Vaswani et al. 2017, section 3.2; grouped queries: Ainslie et al. 2023.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
-from nmt.model.cache import MASKED, CrossWeights, DecoderCache, KeysValues
+from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, SourceWeights
 from nmt.model.dropout import dropout
 from nmt.model.linear import apply
 from nmt.model.positions import RotaryPositions
@@ -64,6 +64,15 @@ def split_heads(x_BTX: Tensor, d_head: int) -> Tensor:
     return x_BTX.unflatten(2, (-1, d_head)).transpose(1, 2)
 
 
+class Seen(NamedTuple):
+    """Lists to which each block appends what its self-attention computed for a whole sequence."""
+
+    keys_values: list[Tensor]
+    """Keys and values (2, B, K, T, D), rotated, as a `DecoderCache` takes them."""
+    weights: list[Tensor] | None = None
+    """Attention weights (B, H, T, T); None: nobody needs these weights."""
+
+
 class Attention(nn.Module):
     """The sizes of the heads and the attention of a step, for self-attention and cross-attention."""
 
@@ -73,7 +82,7 @@ class Attention(nn.Module):
         self.scale, self.p_dropout = config.d_head**-0.5, config.attention_dropout
 
     def attend_rows(
-        self, q_RQ: Tensor, kv: KeysValues, mask: Tensor | None, cache: DecoderCache, weights: CrossWeights
+        self, q_RQ: Tensor, kv: KeysValues, mask: Tensor | None, cache: DecoderCache, weights: SourceWeights
     ) -> Tensor:
         """The attended values (R, Q); `mask` is (N, 1, W or 1, L). The rows of a sentence, and the heads that share
         keys, are query positions of one product."""
@@ -105,27 +114,36 @@ class SelfAttention(Attention):
         self.out = nn.Linear(config.d_model, config.d_model, bias=config.bias)
         self.rotary = RotaryPositions(D) if config.positions == "rotary" else None
 
-    def forward(self, x_BTM: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
         """The attended values (B, T, M). `mask` is broadcastable to (B, 1, T, T); None: causal."""
         H, K, D = self.sizes
         q, k, v = split_heads(self.qkv(x_BTM), D).split([H, K, K], dim=1)
         if self.rotary is not None:
             q, k = self.rotary(q), self.rotary(k)
-        y_BHTD = attention(q, k, v, mask, self.p_dropout if self.training else 0.0)
+        if seen is not None:
+            seen.keys_values.append(torch.stack([k, v]))
+        p = self.p_dropout if self.training else 0.0
+        if seen is None or seen.weights is None:
+            y_BHTD = attention(q, k, v, mask, p)
+        else:
+            mask = causal_mask(x_BTM.size(1), x_BTM.device) if mask is None else mask
+            y_BHTD, layer_weights = explicit_attention(q, k, v, mask, p)
+            seen.weights.append(layer_weights)
         return self.out(y_BHTD.transpose(1, 2).flatten(2))
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
-        """Attention of each row to its past and to itself; its keys and values are appended to the cache."""
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: list[Tensor] | None = None) -> Tensor:
+        """Attention of each row to its past and to itself; its keys and values are appended to the cache, and its
+        weights (N, H, W, L) to `weights`."""
         modules: dict[str, Any] = self._modules
         H, K, D = self.sizes
         qkv_RX = apply(modules["qkv"], x_RM)
         if self.rotary is not None:
             qk_RX, v_RX = qkv_RX.split_with_sizes([(H + K) * D, K * D], 1)
-            rotated_RHD = self.rotary(qk_RX.unflatten(1, (-1, D)), cache.length - 1, cache.length)
+            rotated_RHD = self.rotary.at(qk_RX.unflatten(1, (-1, D)), cache.place)
             qkv_RX = torch.cat([rotated_RHD.flatten(1), v_RX], dim=1)
         q_RQ, kv_RX = qkv_RX.split_with_sizes([H * D, 2 * K * D], 1)
         kv = cache.append(layer, kv_RX.view(-1, cache.rows, 2, K, D).permute(2, 0, 3, 1, 4))
-        return apply(modules["out"], self.attend_rows(q_RQ, kv, cache.past_N1WL, cache, None))
+        return apply(modules["out"], self.attend_rows(q_RQ, kv, cache.past_N1WL, cache, weights))
 
 
 class CrossAttention(Attention):
@@ -143,7 +161,7 @@ class CrossAttention(Attention):
         k, v = split_heads(self.kv(states_BSM), D).split(K, dim=1)
         return k, v
 
-    def forward(self, x_BTM: Tensor, states_BSM: Tensor, mask_B11S: Tensor, weights: CrossWeights) -> Tensor:
+    def forward(self, x_BTM: Tensor, states_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights) -> Tensor:
         """The attended values (B, T, M) of the encoder's output, whose padding `mask_B11S` hides."""
         q, (k, v) = split_heads(self.q(x_BTM), self.sizes[2]), self.keys_values(states_BSM)
         p = self.p_dropout if self.training else 0.0
@@ -154,7 +172,7 @@ class CrossAttention(Attention):
             weights.append(layer_weights)
         return self.out(y_BHTD.transpose(1, 2).flatten(2))
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: CrossWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: CrossCache, layer: int, weights: SourceWeights) -> Tensor:
         """Attention of each row to the source of its sentence."""
         modules: dict[str, Any] = self._modules
         q_RQ = apply(modules["q"], x_RM)

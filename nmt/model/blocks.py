@@ -1,4 +1,4 @@
-"""The blocks of the encoder and the decoder.
+"""The blocks of all families of models.
 
 `forward` computes all positions, for training; `step` the newest position of each row of a `DecoderCache`, without
 dropout and with the same parameters.
@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
-from nmt.model.attention import CrossAttention, SelfAttention
-from nmt.model.cache import CrossWeights, DecoderCache
+from nmt.model.attention import CrossAttention, Seen, SelfAttention
+from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
 from nmt.model.dropout import Dropout
 from nmt.model.linear import apply
 
@@ -72,21 +72,28 @@ class FeedForward(nn.Module):
         return torch.relu(x_BTF) if self.activation == "relu" else F.gelu(x_BTF)
 
 
-class EncoderBlock(nn.Module):
-    """Self-attention, then feed-forward."""
+class Block(nn.Module):
+    """Self-attention, then feed-forward: a block of an encoder, or of a decoder-only model."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.self_attention, self.feed_forward = SelfAttention(config), FeedForward(config)
         self.around_self, self.around_feed_forward = Residual(config), Residual(config)
 
-    def forward(self, x_BSM: Tensor, mask: Tensor) -> Tensor:
-        x_BSM = self.around_self(x_BSM, lambda x: self.self_attention(x, mask))
-        return self.around_feed_forward(x_BSM, self.feed_forward)
+    def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
+        """All positions. `mask` as in `SelfAttention.forward`; None: causal."""
+        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, mask, seen))
+        return self.around_feed_forward(x_BTM, self.feed_forward)
+
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: list[Tensor] | None) -> Tensor:
+        """The newest position. `layer` is this block's number in the cache; `weights` as in `SelfAttention.step`."""
+        modules: dict[str, Any] = self._modules
+        x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer, weights)
+        return modules["around_feed_forward"].step(x_RM, modules["feed_forward"].step)
 
 
 class DecoderBlock(nn.Module):
-    """Causal self-attention, attention to the source, then feed-forward."""
+    """Causal self-attention, attention to the source, then feed-forward: a block of an encoder–decoder's decoder."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -94,13 +101,13 @@ class DecoderBlock(nn.Module):
         self.feed_forward = FeedForward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
-    def forward(self, x_BTM: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: CrossWeights) -> Tensor:
+    def forward(self, x_BTM: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights) -> Tensor:
         """All target positions, given the encoder's output."""
         x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, None))
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask_B11S, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: CrossWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: CrossCache, layer: int, weights: SourceWeights) -> Tensor:
         """The newest position. `layer` is this block's number in the cache."""
         modules: dict[str, Any] = self._modules
         x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer)

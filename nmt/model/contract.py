@@ -1,7 +1,8 @@
 """The methods of every model. Code outside `nmt.model` uses these, and no attribute of a particular family of models.
 
 Shapes: B batch, S source length, T target length, M model width, V target vocabulary, L size of a restricted one; in
-decoding N sentences, W rows (hypotheses) of each, R rows (N × W); elsewhere N real target positions of a batch.
+decoding N sentences, W rows (hypotheses) of each, R rows (N × W); elsewhere N real target positions of a batch, or
+pairs.
 """
 
 from abc import abstractmethod
@@ -14,20 +15,25 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.model.attention import CrossAttention, SelfAttention
 from nmt.model.blocks import FeedForward
-from nmt.model.cache import CrossWeights, DecoderCache
+from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.dropout import Dropout
 from nmt.model.linear import apply, some_outputs
 from nmt.model.positions import AddedPositions
 
 
 class Decoder(Protocol):
-    """What search calls: a `Model` in evaluation mode, a model with a `Restricted` vocabulary, or an `Ensemble`."""
+    """What search calls: a `GenerativeModel` in evaluation mode, one with a `Restricted` vocabulary, or an
+    `Ensemble`."""
 
     @property
     def vocab_size(self) -> int: ...
 
     @property
-    def max_positions(self) -> int | None:
-        """The longest sequence that the model can read, in pieces; None: no limit."""
+    def longest_source(self) -> int | None:
+        """The most pieces that a source may have, without EOS; None: no limit."""
+
+    def longest_target(self, n_source: int) -> int | None:
+        """The most pieces that a target may have, without EOS, if the source has `n_source`; None: no limit."""
 
     def restricted(self, pieces_L: Tensor) -> "Decoder":
         """This decoder with a smaller vocabulary: its piece i is piece `pieces_L[i]` (int64) of the present one."""
@@ -37,32 +43,35 @@ class Decoder(Protocol):
         """Read the sources; return an empty cache for `max_length` target positions of `width` rows of each sentence.
         Source ids are int64, each sentence with its EOS; the mask is True at real positions, which come first."""
 
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, cross_weights: CrossWeights = None) -> Tensor:
+    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
         """Logits (N, W, V), float32, of the pieces after `tokens_NW` (int64), which are added to the cache.
 
         If all rows of a sentence are equal, as at first, `tokens_NW` may have one row (W = 1) for all of them.
         """
 
 
-class Model(nn.Module, Decoder):
-    """A model of any family: a `Decoder` that can be trained, and can read whole translations."""
+class Model(nn.Module):
+    """A model of any family: what training needs."""
 
-    config: ModelConfig
     output: nn.Linear  # from states (M) to logits (V)
 
-    @abstractmethod
-    def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: CrossWeights = None) -> Tensor:
-        """Logits (B, T, V), float32, of the pieces after each target position t, which sees target ids 0 to t. Sources
-        as in `start`; target ids int64, each sentence with its BOS."""
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config, self.dropout = config, Dropout(config.dropout)
+        self.scale = config.d_model**0.5 if config.scale_embeddings else 1.0
 
     @abstractmethod
     def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
-        """The last hidden states (N, M) at the real target positions, sentence by sentence. Arguments as in `forward`,
-        but on any device."""
+        """The last hidden states (N, M) at the real target positions, sentence by sentence.
+
+        Sources as in `Decoder.start`; target ids int64, each sentence with its BOS. All may be on any device. An
+        encoder-only model reads the source alone, and returns the states of the source where `tgt_mask_BT` is True.
+        """
 
     @abstractmethod
-    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, cross_weights: CrossWeights) -> Tensor:
-        """`step` up to the output layer: the last hidden states (R, M)."""
+    def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
+        """The length of each sequence (int64, N) that the model reads for a pair, one tensor for each sequence. Given
+        are the lengths of sources with EOS (0: there is no source), and of targets with BOS."""
 
     @abstractmethod
     def blocks(self) -> list[nn.Module]:
@@ -86,14 +95,13 @@ class Model(nn.Module, Decoder):
 
     @property
     def max_positions(self) -> int | None:
+        """The longest sequence that the model can read; None: no limit."""
         return self.config.max_positions if self.config.positions == "learned" else None
 
-    def restricted(self, pieces_L: Tensor) -> "Restricted":
-        return Restricted(self, pieces_L)
-
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, cross_weights: CrossWeights = None) -> Tensor:
-        states_RM = self.newest_states(tokens_NW, cache, cross_weights)
-        return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
+    def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: nn.Module) -> Tensor:
+        """Embeddings, scaled by √M if the settings say so (Vaswani et al. 2017, section 3.4), with positions, and
+        dropout."""
+        return self.dropout(positions(embedding(ids_BT) * self.scale))
 
     def embeddings(self) -> list[nn.Parameter]:
         """The parameters whose rows are embeddings, of pieces or of positions."""
@@ -110,18 +118,57 @@ class Model(nn.Module, Decoder):
             elif isinstance(module, FeedForward) and module.activation == "swiglu":
                 yield module.up.weight, [module.down.in_features] * 2
 
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v and for
+        the halves of SwiGLU; embeddings: normal with standard deviation 1/√M; biases: 0; norms: 1 (by PyTorch)."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear) and module is not self.output:
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        for fused, rows in self.fused_matrices():
+            for part in fused.split(rows):
+                nn.init.xavier_uniform_(part)
+        # A dict, not a set: tied matrices come once, and in the same order in every process.
+        positions = [p for m in self.modules() if isinstance(m, AddedPositions) for p in m.parameters()]
+        named = dict(self.named_parameters())
+        for weight in dict.fromkeys([*positions, *(named[name] for name in self.vocabularies() if name in named)]):
+            nn.init.normal_(weight, std=self.config.d_model**-0.5)
+
+
+class GenerativeModel(Model, Decoder):
+    """A model that writes: a `Decoder` that can be trained, and can read whole translations."""
+
+    @abstractmethod
+    def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: SourceWeights = None) -> Tensor:
+        """Logits (B, T, V), float32, of the pieces after each target position t, which sees target ids 0 to t. Sources
+        as in `start`; target ids int64, each sentence with its BOS."""
+
+    @abstractmethod
+    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
+        """`step` up to the output layer: the last hidden states (R, M)."""
+
+    def restricted(self, pieces_L: Tensor) -> "Restricted":
+        return Restricted(self, pieces_L)
+
+    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
+        states_RM = self.newest_states(tokens_NW, cache, source_weights)
+        return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
+
 
 class Restricted:
     """A `Decoder` that can write only some pieces of a model's vocabulary."""
 
-    def __init__(self, model: Model, pieces_L: Tensor) -> None:
+    def __init__(self, model: GenerativeModel, pieces_L: Tensor) -> None:
         self.model, self.pieces_L, self.start = model, pieces_L, model.start
-        self.vocab_size, self.max_positions = pieces_L.size(0), model.max_positions
+        self.vocab_size, self.longest_source = pieces_L.size(0), model.longest_source
+        self.longest_target = model.longest_target
         self.output = some_outputs(model.output, pieces_L)
 
     def restricted(self, pieces_L: Tensor) -> "Restricted":
         return Restricted(self.model, self.pieces_L[pieces_L])
 
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, cross_weights: CrossWeights = None) -> Tensor:
-        states_RM = self.model.newest_states(self.pieces_L[tokens_NW], cache, cross_weights)
+    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
+        states_RM = self.model.newest_states(self.pieces_L[tokens_NW], cache, source_weights)
         return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)

@@ -11,20 +11,18 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import padding_mask
-from nmt.model.blocks import DecoderBlock, EncoderBlock, make_norm
-from nmt.model.cache import CrossWeights, DecoderCache
-from nmt.model.contract import Model
-from nmt.model.dropout import Dropout
+from nmt.model.blocks import Block, DecoderBlock, make_norm
+from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
+from nmt.model.contract import GenerativeModel
 from nmt.model.linear import apply
 from nmt.model.positions import AddedPositions
 
 
-class EncoderDecoder(Model):
+class EncoderDecoder(GenerativeModel):
     """A model that reads the source in both directions, and writes the target from left to right."""
 
     def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
-        super().__init__()
-        self.config, self.scale = config, config.d_model**0.5
+        super().__init__(config)
         self.tgt_embedding = self.src_embedding = nn.Embedding(tgt_vocab_size, config.d_model)
         if config.tied_embeddings != "three-way":
             self.src_embedding = nn.Embedding(src_vocab_size, config.d_model)
@@ -32,16 +30,25 @@ class EncoderDecoder(Model):
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
         self.src_positions, self.tgt_positions = AddedPositions(config), AddedPositions(config)
-        self.encoder = nn.ModuleList(EncoderBlock(config) for _ in range(config.encoder_layers))
+        self.encoder = nn.ModuleList(Block(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderBlock(config) for _ in range(config.decoder_layers))
         # The output of pre-norm blocks is not normalised: each stack ends with a norm of its own.
         pre_norm = config.norm_position == "pre"
         self.encoder_norm = make_norm(config) if pre_norm else nn.Identity()
         self.decoder_norm = make_norm(config) if pre_norm else nn.Identity()
-        self.dropout = Dropout(config.dropout)
-        initialise(self)
+        self.initialise()
 
-    def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: CrossWeights = None) -> Tensor:
+    @property
+    def longest_source(self) -> int | None:
+        return None if self.max_positions is None else self.max_positions - 1
+
+    def longest_target(self, n_source: int) -> int | None:
+        return self.longest_source
+
+    def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
+        return [source_N, target_N]
+
+    def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: SourceWeights = None) -> Tensor:
         return self.output(self.decode(tgt_BT, *self.encode(src_BS, src_mask_BS), weights)).float()
 
     def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
@@ -58,31 +65,27 @@ class EncoderDecoder(Model):
             x_BSM = block(x_BSM, mask_B11S)
         return self.encoder_norm(x_BSM), mask_B11S
 
-    def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: CrossWeights = None) -> Tensor:
+    def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""
         x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions)
         for block in self.decoder:
             x_BTM = block(x_BTM, memory_BSM, mask_B11S, weights)
         return self.decoder_norm(x_BTM)
 
-    def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: nn.Module) -> Tensor:
-        """Embeddings scaled by √M (Vaswani et al. 2017, section 3.4), with positions, and dropout."""
-        return self.dropout(positions(embedding(ids_BT) * self.scale))
-
-    def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache:
+    def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> CrossCache:
         assert not self.training, "dropout would make the search random: call model.eval() first"
         memory_BSM, mask_B11S = self.encode(src_BS, src_mask_BS)
         blocks: list[Any] = list(self.decoder)
         source_2NKSD = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
-        return DecoderCache(source_2NKSD, None if bool(src_mask_BS.all()) else mask_B11S, max_length, width)
+        return CrossCache(source_2NKSD, None if bool(src_mask_BS.all()) else mask_B11S, max_length, width)
 
-    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, cross_weights: CrossWeights) -> Tensor:
+    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
-        x_RM = self.tgt_positions.forward(x_RM, cache.length - 1, cache.length)
+        x_RM = self.tgt_positions.at(x_RM, cache.place)
         blocks: list[Any] = list(self.decoder)
         for layer, block in enumerate(blocks):
-            x_RM = block.step(x_RM, cache, layer, cross_weights)
+            x_RM = block.step(x_RM, cache, layer, source_weights)
         return apply(self.decoder_norm, x_RM)
 
     def blocks(self) -> list[nn.Module]:
@@ -95,22 +98,3 @@ class EncoderDecoder(Model):
 
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
         return {"src_embedding.weight": "source", "tgt_embedding.weight": "target", "output.weight": "target"}
-
-
-@torch.no_grad()
-def initialise(model: EncoderDecoder) -> None:
-    """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v and for the
-    halves of SwiGLU; embeddings: normal with standard deviation 1/√M; biases: 0; norms: 1 (by PyTorch)."""
-    for module in model.modules():
-        if isinstance(module, nn.Linear) and module is not model.output:
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-    for fused, rows in model.fused_matrices():
-        for part in fused.split(rows):
-            nn.init.xavier_uniform_(part)
-    # A dict, not a set: tied matrices come once, and in the same order in every process.
-    positions = [*model.src_positions.parameters(), *model.tgt_positions.parameters()]
-    embeddings = [model.src_embedding.weight, model.tgt_embedding.weight, model.output.weight]
-    for weight in [*positions, *dict.fromkeys(embeddings)]:
-        nn.init.normal_(weight, std=model.config.d_model**-0.5)

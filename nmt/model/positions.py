@@ -1,6 +1,6 @@
 """How the model knows the order of tokens: a table added to the embeddings, or rotations of queries and keys.
 
-Shapes: B batch, T length, D head width, M model width, X any leading sizes.
+Shapes: B batch, T length, D head width, M model width, H heads, R rows of a cache, X any leading sizes.
 """
 
 import math
@@ -9,6 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
+
+Place = slice | Tensor
+"""Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was
+made long enough by `reserve`."""
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
@@ -30,17 +34,26 @@ class AddedPositions(nn.Module):
         elif self.kind == "sinusoidal":
             self.register_buffer("table", sinusoids(256, config.d_model), persistent=False)
 
-    def forward(self, x_XTM: Tensor, start: int = 0, end: int | None = None) -> Tensor:
-        """Add rows `start` to `end`, or one row to all; 0 to T if not given. Raises ValueError past a learned table."""
+    def reserve(self, end: int) -> None:
+        """Make the table long enough for positions below `end`. Raises ValueError if a learned table is shorter."""
+        if self.kind == "rotary" or end <= self.table.size(0):
+            return
+        if self.kind == "learned":
+            raise ValueError(f"{end} pieces are too long for this model, whose positions end at {self.table.size(0)}")
+        with torch.inference_mode(False):  # training may use the longer table too
+            self.table = sinusoids(2 * end, self.table.size(1)).to(self.table)
+
+    def forward(self, x_XTM: Tensor) -> Tensor:
+        """Add the rows of positions 0 to T. Raises ValueError past a learned table."""
+        return self.at(x_XTM, slice(0, x_XTM.size(-2)))
+
+    def at(self, x_XM: Tensor, place: Place) -> Tensor:
+        """Add the rows of these positions: a slice, of one position or of T, or a position for each row (X = R)."""
         if self.kind == "rotary":
-            return x_XTM
-        end, table = end or x_XTM.size(-2), self.table
-        if end > table.size(0):
-            if self.kind == "learned":
-                raise ValueError(f"{end} pieces are too long for this model, whose positions end at {table.size(0)}")
-            with torch.inference_mode(False):  # training may use the longer table too
-                self.table = table = sinusoids(2 * end, table.size(1)).to(table)
-        return x_XTM + table[start:end]
+            return x_XM
+        if isinstance(place, slice):
+            self.reserve(place.stop)
+        return x_XM + self.table[place]
 
 
 class RotaryPositions(nn.Module):
@@ -58,12 +71,23 @@ class RotaryPositions(nn.Module):
         angles = torch.arange(length)[:, None] * rates
         return torch.stack([angles.cos(), angles.sin()])
 
-    def forward(self, x_XTD: Tensor, start: int = 0, end: int | None = None) -> Tensor:
-        """Rotate by the angles of positions `start` to `end`, or all by those of one position; 0 to T if not given."""
-        end, table = end or x_XTD.size(-2), self.table
-        if end > table.size(1):
+    def reserve(self, end: int) -> None:
+        """Make the table long enough for positions below `end`."""
+        if end > self.table.size(1):
             with torch.inference_mode(False):  # training may use the longer table too
-                self.table = table = self.angles(2 * end).to(table)
-        cos, sin = table[:, start:end].to(x_XTD.dtype)
-        a, b = x_XTD.chunk(2, dim=-1)
+                self.table = self.angles(2 * end).to(self.table)
+
+    def forward(self, x_XTD: Tensor) -> Tensor:
+        """Rotate by the angles of positions 0 to T."""
+        return self.at(x_XTD, slice(0, x_XTD.size(-2)))
+
+    def at(self, x_XD: Tensor, place: Place) -> Tensor:
+        """Rotate by the angles of these positions: a slice, of one position or of T, or a position for each row of
+        x (R, H, D)."""
+        if isinstance(place, slice):
+            self.reserve(place.stop)
+            cos, sin = self.table[:, place].to(x_XD.dtype)
+        else:
+            cos, sin = self.table[:, place, None].to(x_XD.dtype)
+        a, b = x_XD.chunk(2, dim=-1)
         return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)

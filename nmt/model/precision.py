@@ -7,12 +7,12 @@ from torch import nn
 
 from nmt.config import DecodingPrecision
 from nmt.fields import require
-from nmt.model.contract import Model
+from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_precision
 from nmt.model.linear import Int8Linear
 
 
-def with_precision(model: Model, name: DecodingPrecision) -> tuple[Model, DecodingPrecision]:
+def with_precision(model: GenerativeModel, name: DecodingPrecision) -> tuple[GenerativeModel, DecodingPrecision]:
     """The model to translate with, and its precision: fp32, bf16 or int8 (ValueError if the device can't compute in
     it); auto: the fastest on the model's device. In int8, only linear layers change."""
     int8 = model.device.type == "cpu" and has_int8()

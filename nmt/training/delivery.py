@@ -11,7 +11,7 @@ from torch import Tensor
 from nmt import __version__
 from nmt.config import Config
 from nmt.decode.shortlist import learn_shortlist
-from nmt.model.build import build_model
+from nmt.model.build import build_generative_model
 from nmt.model.weights import set_weights
 from nmt.training.data import TrainingData
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
@@ -26,7 +26,7 @@ def write_model(
 ) -> None:
     """Write the model folder. `corpus`: its name; `device`: for translating the sentences of `least_confidence`."""
     tokenizer, pairs = data.tokenizer, data.train
-    model = build_model(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    model = build_generative_model(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     set_weights(model, weights, folder)
     facts = Facts(longest_source=int(pairs.source.lengths_N.max()))
     plain = replace(config.search, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)

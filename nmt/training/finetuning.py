@@ -52,5 +52,9 @@ def shared_rows(new: Any, old: Any) -> tuple[Tensor, Tensor]:
 
 def freeze(model: Model, parts: Collection[str]) -> None:
     """Freeze the weights of these parts of the model (see `Model.parts`)."""
-    for module in (module for part in parts for module in model.parts()[part]):
+    own = model.parts()
+    missing = [part for part in parts if part not in own]
+    require(not missing, f"training.freeze names {', '.join(missing)}: this model has {' and '.join(own)}")
+    require(set(parts) < set(own), "training.freeze names all parts of the model: nothing is left to learn")
+    for module in (module for part in parts for module in own[part]):
         module.requires_grad_(False)

@@ -20,6 +20,7 @@ from nmt.data.batches import Batch, Pairs, PlannedBatch, plan_batches
 from nmt.fields import require
 from nmt.files import write_lines
 from nmt.model.build import build_model
+from nmt.model.contract import Model
 from nmt.model.device import choose_numerics, keep_freed_memory
 from nmt.model.weights import set_weights
 from nmt.training.checkpoint import Progress, gather, load_checkpoint, newest_checkpoint, save_checkpoint, signed
@@ -42,12 +43,13 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     starts with random weights, or with those in `training.start_from`. `training.seed` determines all random numbers.
     """
     training = config.training
-    check_settings(config, data, processes)
+    check_accumulation(training, processes)
     if training.threads or processes.size > 1:
         torch.set_num_threads(training.threads or max(1, usable_cores() // processes.local_size))
     keep_freed_memory()
     torch.manual_seed(training.seed)
     model = build_model(config.model, data.tokenizer.src_vocab_size, data.tokenizer.tgt_vocab_size)
+    check_lengths(model, data)
     freeze(model, training.freeze)
     newest = newest_checkpoint(folder / "checkpoints") if processes.is_main else None
     path = processes.broadcast(str(newest or ""))  # processes may see different states of a shared file system
@@ -65,18 +67,23 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     return trainer
 
 
-def check_settings(config: Config, data: TrainingData, processes: Processes) -> None:
-    """Raise ValueError if a process would have no batch, or if a sentence is too long for learned positions, which
-    validation would notice only hours later."""
-    n, size, model = config.training.accumulate, processes.size, config.model
+def check_accumulation(config: TrainingConfig, processes: Processes) -> None:
+    """Raise ValueError if a process would have no batch."""
+    n, size = config.accumulate, processes.size
     advice = "raise it (the batch of a step then gets larger)"
     require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step; {advice}")
-    multiple = not config.training.shard or n % size == 0
+    multiple = not config.shard or n % size == 0
     require(multiple, f"training.accumulate is {n}: with training.shard it must be a multiple of {size}, the processes")
+
+
+def check_lengths(model: Model, data: TrainingData) -> None:
+    """Raise ValueError if a pair is too long for learned positions, which validation would notice only hours later."""
+    limit = model.max_positions
     for name, pairs in (("training", data.train), ("validation", data.validation)):
+        longest = max(int(lengths_N.max()) for lengths_N in model.sequence_lengths(*pairs.lengths))
         require(
-            model.positions != "learned" or pairs.longest < model.max_positions,
-            f"a {name} sentence takes {pairs.longest + 1} positions, and model.max_positions is {model.max_positions}: "
+            limit is None or longest <= limit,
+            f"a {name} sentence takes {longest} positions, and model.max_positions is {limit}: "
             f"raise it, or take model.positions sinusoidal or rotary",
         )
 
@@ -177,7 +184,8 @@ class Trainer:
         """Endless batches, from the epoch and batch in `progress`, which are updated for each batch."""
         pairs, progress = self.data.train, self.progress
         while True:
-            plan = plan_batches(pairs, int(self.config.batch_tokens), self.config.seed, progress.epoch)
+            lengths = self.model.sequence_lengths(*pairs.lengths)
+            plan = plan_batches(lengths, int(self.config.batch_tokens), self.config.seed, progress.epoch)
             for number in range(progress.batch, len(plan)):
                 progress.batch += 1
                 yield PlannedBatch(pairs, plan[number], progress.epoch, number)
@@ -200,7 +208,7 @@ class Trainer:
         if self.ema:
             update_average(self.ema, self.model, self.config.ema, self.progress.step)
         for _, batch, loss in trained:
-            window.add(batch, loss)
+            window.add(batch, loss, self.model.sequence_lengths(*batch.lengths))
         window.gradient_norm += norm
         window.steps += 1
 

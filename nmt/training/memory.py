@@ -27,12 +27,12 @@ def find_batch_tokens(learner: Learner, pairs: Pairs, processes: int = 1) -> int
     A batch must fit in memory beside the optimizer's state, in each of the machine's `processes`, and an epoch must
     have enough batches. Clears the gradients of `learner`. Raises ValueError if no size fits.
     """
-    size = MIN_BATCH_TOKENS
-    while size <= pairs.longest:
+    size, lengths = MIN_BATCH_TOKENS, learner.model.sequence_lengths(*pairs.lengths)
+    while size < max(int(lengths_N.max()) for lengths_N in lengths):
         size *= 2
     best, speed = 0, 0.0
     while not best or may_double(learner, processes):
-        plan = plan_batches(pairs, size, seed=0, epoch=0)
+        plan = plan_batches(lengths, size, seed=0, epoch=0)
         if best and len(plan) < MIN_BATCHES:
             break
         new_speed = tokens_per_second(learner, pairs, plan)

@@ -4,12 +4,13 @@ import contextlib
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
 from nmt.cli import console, say
@@ -28,8 +29,9 @@ class Window:
     loss: float = 0.0
     nll: float = 0.0
     target_tokens: int = 0
-    source_tokens: int = 0
+    real_positions: int = 0
     positions: int = 0
+    """Positions of all sequences that the model read, with padding."""
     sentences: int = 0
     gradient_norm: float = 0.0
     steps: int = 0
@@ -37,12 +39,13 @@ class Window:
     """Seconds spent making batches."""
     started: float = field(default_factory=time.perf_counter)
 
-    def add(self, batch: Batch, loss: Loss) -> None:
+    def add(self, batch: Batch, loss: Loss, lengths: Sequence[Tensor]) -> None:
+        """Add a batch; `lengths`: see `Model.sequence_lengths`."""
         self.loss += float(loss.smoothed)
         self.nll += float(loss.nll)
         self.target_tokens += batch.target_tokens
-        self.source_tokens += batch.source_tokens
-        self.positions += batch.positions
+        self.real_positions += sum(int(lengths_B.sum()) for lengths_B in lengths)
+        self.positions += sum(len(lengths_B) * int(lengths_B.max()) for lengths_B in lengths)
         self.sentences += batch.src_BS.size(0)
 
     @contextlib.contextmanager
@@ -55,9 +58,9 @@ class Window:
     def figures(self, processes: Processes) -> dict[str, float]:
         """The figures of all processes together, by TensorBoard tag; losses are per target token, in nats."""
         seconds = time.perf_counter() - self.started
-        names = ("loss", "nll", "target_tokens", "source_tokens", "positions", "sentences", "waited")
+        names = ("loss", "nll", "target_tokens", "real_positions", "positions", "sentences", "waited")
         sums = processes.all_reduce_sum([getattr(self, name) for name in names])
-        loss, nll, target_tokens, source_tokens, positions, sentences, waited = sums
+        loss, nll, target_tokens, real_positions, positions, sentences, waited = sums
         return {
             "train/loss": loss / target_tokens,
             "train/nll": nll / target_tokens,
@@ -65,7 +68,7 @@ class Window:
             "train/gradient_norm": self.gradient_norm / self.steps,
             "speed/target_tokens_per_second": target_tokens / seconds,
             "speed/sentences_per_second": sentences / seconds,
-            "speed/padding_efficiency": (target_tokens + source_tokens) / positions,
+            "speed/padding_efficiency": real_positions / positions,
             "speed/data_share": waited / processes.size / seconds,
         }
 

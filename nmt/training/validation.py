@@ -6,7 +6,7 @@ import torch
 
 from nmt.config import SearchConfig, TrainingConfig
 from nmt.data.batches import make_batch, plan_batches
-from nmt.model.contract import Model
+from nmt.model.contract import GenerativeModel, Model
 from nmt.model.device import Numerics
 from nmt.scoring.metrics import score
 from nmt.training.data import TrainingData
@@ -32,6 +32,7 @@ class Validator:
         self.model, self.config, self.processes = model, config, processes
         self.learner = Learner(model, config, numerics)
         self.tokenizer, self.pairs, self.text = data.tokenizer, data.validation, data.validation_text
+        assert isinstance(model, GenerativeModel)
         self.translator = Translator(model, data.tokenizer, SearchConfig(beam_size=1, guard=False))
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
@@ -48,8 +49,9 @@ class Validator:
         """Smoothed loss, negative log-likelihood (in nats per token) and perplexity of the validation pairs."""
         self.learner.eval()
         smoothed = nll = tokens = 0.0
-        budget = max(BATCH_TOKENS, self.pairs.longest + 1)
-        for index in self.processes.shard_items(plan_batches(self.pairs, budget, seed=0, epoch=0)):
+        lengths = self.model.sequence_lengths(*self.pairs.lengths)
+        budget = max(BATCH_TOKENS, *(int(lengths_N.max()) for lengths_N in lengths))
+        for index in self.processes.shard_items(plan_batches(lengths, budget, seed=0, epoch=0)):
             batch = make_batch(self.pairs, index)
             loss: Loss = self.learner(batch)
             smoothed, nll, tokens = smoothed + float(loss.smoothed), nll + float(loss.nll), tokens + batch.target_tokens
@@ -71,5 +73,5 @@ class Validator:
             if source and target:
                 columns = [*self.tokenizer.source_pieces(source), "</s>"]
                 rows = [*self.tokenizer.target_pieces(target), "</s>"]
-                picture = attention_picture(cross_attention(self.model, source, target), columns, rows)
+                picture = attention_picture(cross_attention(self.translator.model, source, target), columns, rows)
                 monitor.writer.add_image(f"cross_attention/{number + 1}", picture, step, dataformats="HWC")

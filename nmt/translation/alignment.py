@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.model.contract import Model
+from nmt.model.contract import GenerativeModel
 from nmt.translation.request import Translation
 from nmt.translation.spans import pad
 from nmt.vocabulary import BOS
@@ -22,7 +22,7 @@ from nmt.vocabulary import BOS
 class Aligner:
     """Aligns translations with their sources, by the cross-attention of one model."""
 
-    def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
+    def __init__(self, model: GenerativeModel, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
 
     def align(self, translation: Translation) -> list[tuple[int, int]]:
@@ -45,7 +45,7 @@ class Aligner:
 
 
 @torch.inference_mode()
-def cross_attention(model: Model, source: Sequence[int], target: Sequence[int]) -> Tensor:
+def cross_attention(model: GenerativeModel, source: Sequence[int], target: Sequence[int]) -> Tensor:
     """Attention weights (T + 1, S + 1), float32, from the steps that write target and EOS to source and EOS."""
     weights: list[Tensor] = []
     model(*pad([source], model.device), torch.tensor([[BOS, *target]], device=model.device), weights)

@@ -1,5 +1,6 @@
 """Compilation of constraints: texts flow in; prefix ids and an automaton over pieces flow out, for beam search."""
 
+from collections.abc import Callable
 from functools import cached_property
 
 from nmt.config import SearchConfig
@@ -19,8 +20,8 @@ MAX_PIECES = 500
 class ConstraintCompiler:
     """Compiles constraints for the target vocabulary of a tokenizer."""
 
-    def __init__(self, tokenizer: Tokenizer, max_positions: int | None) -> None:
-        self.tokenizer, self.max_positions = tokenizer, max_positions
+    def __init__(self, tokenizer: Tokenizer, longest_target: Callable[[int], int | None]) -> None:
+        self.tokenizer, self.longest_target = tokenizer, longest_target
 
     @cached_property
     def surfaces(self) -> Surfaces:
@@ -40,7 +41,7 @@ class ConstraintCompiler:
             for piece in prefix:
                 state = int(phrases.row(state)[piece])
                 require(state >= 0, "the prefix contains a phrase of must_not, or allows no end without one")
-        longest_output(n_source, search, self.max_positions, compiled)
+        longest_output(n_source, search, self.longest_target(n_source), compiled)
         return compiled
 
     def automaton(self, constraints: Constraints) -> Automaton | None:

@@ -11,8 +11,9 @@ import torch
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score
+from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import Hypothesis, length_divisor
-from nmt.model.contract import Model
+from nmt.model.contract import GenerativeModel
 from nmt.text.normalise import tidy
 from nmt.translation.request import Part, Translation
 from nmt.translation.spans import make_batches, pad
@@ -27,18 +28,23 @@ class ForcedScorer:
     Of `search`, only length_penalty, length_norm and batch_size are used.
     """
 
-    def __init__(self, models: Sequence[Model], tokenizer: Tokenizer, search: SearchConfig) -> None:
+    def __init__(self, models: Sequence[GenerativeModel], tokenizer: Tokenizer, search: SearchConfig) -> None:
         self.models, self.tokenizer, self.search = models, tokenizer, search
-        limits = [model.max_positions - 1 for model in models if model.max_positions is not None]
-        self.longest = min([MAX_SCORED, *limits])
+        self.limits = Ensemble(models)
+
+    def fits(self, source: Sequence[int], target: Sequence[int]) -> bool:
+        """Whether the models have positions for both sides."""
+        longest_source, longest_target = self.limits.longest_source, self.limits.longest_target(len(source))
+        fits = longest_source is None or len(source) <= longest_source
+        return fits and (longest_target is None or len(target) <= longest_target)
 
     @torch.inference_mode()
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Translation | None]:
-        """The translation of each pair, with its scores; None if a side is longer than `longest`."""
+        """The translation of each pair, with its scores; None if a side is too long."""
         sources = self.tokenizer.encode_source([tidy(source)[0] for source, _ in pairs])
         targets = self.tokenizer.encode_target([tidy(target)[0] for _, target in pairs])
         lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
-        fitting = [i for i, length in enumerate(lengths) if length <= self.longest]
+        fitting = [i for i, length in enumerate(lengths) if length <= MAX_SCORED and self.fits(sources[i], targets[i])]
         scored: list[Translation | None] = [None] * len(pairs)
         device = self.models[0].device
         for rows in make_batches(fitting, self.search.batch_size, lengths.__getitem__):

@@ -19,7 +19,7 @@ from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import Shortlist
 from nmt.fields import require
-from nmt.model.contract import Decoder, Model
+from nmt.model.contract import Decoder, GenerativeModel, Model
 from nmt.model.device import choose_device, keep_freed_memory
 from nmt.model.precision import with_precision
 from nmt.text.normalise import tidy
@@ -61,7 +61,7 @@ class Translator:
 
     def __init__(
         self,
-        model: Model | Sequence[Model],
+        model: GenerativeModel | Sequence[GenerativeModel],
         tokenizer: Tokenizer,
         search: SearchConfig | None = None,
         precision: DecodingPrecision = "fp32",
@@ -73,13 +73,13 @@ class Translator:
         `search`: the default settings of calls. ValueError if the device can't compute in this precision, or if the
         models have different vocabularies.
         """
-        models = [model] if isinstance(model, Model) else model
+        models = [model] if isinstance(model, GenerativeModel) else model
         converted = [with_precision(model.eval(), precision) for model in models]
         self.models, self.precision = [model for model, _ in converted], converted[0][1]
         self.decoder: Decoder = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
         self.tokenizer, self.shortlist = tokenizer, shortlist
         self.search, self.facts = search or SearchConfig(), facts or Facts()
-        self.compiler = ConstraintCompiler(tokenizer, self.decoder.max_positions)
+        self.compiler = ConstraintCompiler(tokenizer, self.decoder.longest_target)
         self.spans = SpanSearch(self.decoder, self.device, self.compiler, shortlist)
         self.aligner = Aligner(self.model, tokenizer)
 
@@ -104,12 +104,12 @@ class Translator:
             require(
                 is_same, f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
             )
-        models = [model for model, _, _ in loaded]
+        models = [require_generative(model, path) for path, (model, _, _) in zip(folders, loaded, strict=True)]
         shortlist = load_shortlist(folders[0], tokenizer)
         return cls(models, tokenizer, search or info.search, precision, info.facts, shortlist)
 
     @property
-    def model(self) -> Model:
+    def model(self) -> GenerativeModel:
         """The model, or the first of an ensemble."""
         return self.models[0]
 
@@ -148,7 +148,7 @@ class Translator:
     ) -> list[list[Translation]]:
         """As `translate_n_best`, without the guard; `halved`: in spans half as long."""
         all_ids = self.tokenizer.encode_source([tidy(request.text)[0] for request in requests])
-        limit = min(search.span_pieces, (self.decoder.max_positions or search.span_pieces + 1) - 1)
+        limit = min(search.span_pieces, self.decoder.longest_source or search.span_pieces)
         split_above = search.split_above or self.facts.longest_source
         spans_of = [
             cut_line(ids, request.constraints, self.tokenizer, limit=limit, split_above=split_above, halved=halved)
@@ -191,6 +191,13 @@ class Translator:
     def scorer(self, search: SearchConfig | None = None) -> ForcedScorer:
         """A scorer of given translations, with the same models."""
         return ForcedScorer(self.models, self.tokenizer, search or self.search)
+
+
+def require_generative(model: Model, folder: Path) -> GenerativeModel:
+    """The model; ValueError if it can't write."""
+    if not isinstance(model, GenerativeModel):
+        raise ValueError(f"the model in {folder} is {model.config.family}: it can't translate")
+    return model
 
 
 def best_joins(lists: SpanLists, n_best: int) -> list[list[Hypothesis]]:

@@ -21,7 +21,7 @@ def test_an_epoch_holds_every_pair_once_and_no_batch_is_over_the_budget(
     corpus: list[tuple[list[int], list[int]]], budget: int, seed: int, epoch: int
 ) -> None:
     pairs = as_pairs(corpus)
-    plan = plan_batches(pairs, budget, seed, epoch)
+    plan = plan_batches(pairs.lengths, budget, seed, epoch)
     assert sorted(torch.cat(plan).tolist()) == list(range(len(corpus)))
     for index in plan:
         batch = make_batch(pairs, index)
@@ -44,7 +44,9 @@ def test_a_batch_holds_its_pairs_with_their_ends_and_marks_padding(
             assert (padded[~mask] == PAD).all()
             assert mask.sort(descending=True).values.equal(mask), "padding comes last"
     assert batch.target_tokens == sum(len(corpus[i][1]) + 1 for i in index)
-    assert batch.source_tokens == sum(len(corpus[i][0]) + 1 for i in index)
+    source_B, target_B = (lengths_B.tolist() for lengths_B in batch.lengths)
+    assert source_B == [len(corpus[i][0]) + 1 for i in index]
+    assert target_B == [len(corpus[i][1]) + 1 for i in index]
 
 
 def random_lengths(n: int) -> Pairs:
@@ -55,21 +57,29 @@ def random_lengths(n: int) -> Pairs:
 
 def test_a_plan_is_a_pure_function_of_seed_and_epoch() -> None:
     pairs = random_lengths(500)
-    one = plan_batches(pairs, 200, seed=1, epoch=3)
+    one = plan_batches(pairs.lengths, 200, seed=1, epoch=3)
     torch.manual_seed(99)
-    assert all(map(torch.equal, one, plan_batches(pairs, 200, seed=1, epoch=3)))
+    assert all(map(torch.equal, one, plan_batches(pairs.lengths, 200, seed=1, epoch=3)))
     for seed, epoch in ((1, 4), (2, 3)):
-        other = plan_batches(pairs, 200, seed, epoch)
+        other = plan_batches(pairs.lengths, 200, seed, epoch)
         assert [b.tolist() for b in other] != [b.tolist() for b in one]
 
 
 def test_little_of_a_batch_is_padding() -> None:
     pairs = random_lengths(20_000)
     real = int(pairs.source.lengths_N.sum() + pairs.target.lengths_N.sum()) + 2 * 20_000
-    positions = sum(make_batch(pairs, index).positions for index in plan_batches(pairs, 4096, 1, 0))
-    assert real / positions > 0.9
+    batches = [make_batch(pairs, index) for index in plan_batches(pairs.lengths, 4096, 1, 0)]
+    assert real / sum(batch.src_BS.numel() + batch.tgt_in_BT.numel() for batch in batches) > 0.9
+
+
+def test_one_sequence_with_both_sides_has_twice_the_budget() -> None:
+    lengths_N = torch.stack(random_lengths(2000).lengths).sum(0)
+    plan = plan_batches([lengths_N], 400, seed=1, epoch=0)
+    padded = [int(lengths_N[index].max()) * len(index) for index in plan]
+    assert 700 < max(padded) <= 800
+    assert int(lengths_N.sum()) / sum(padded) > 0.95
 
 
 def test_a_pair_over_the_budget_is_an_error_with_both_numbers() -> None:
-    with pytest.raises(ValueError, match=r"31 pieces.*batch_tokens, 30"):
-        plan_batches(as_pairs([([5] * 30, [5])]), 30, 1, 0)
+    with pytest.raises(ValueError, match=r"31 positions.*batch_tokens allows 30"):
+        plan_batches(as_pairs([([5] * 30, [5])]).lengths, 30, 1, 0)

@@ -15,8 +15,8 @@ from nmt.config import ModelConfig, SearchConfig
 from nmt.decode.beam import best_continuations, force_score, search
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import FORBIDDEN_IDS, CompiledConstraints, Hypothesis
-from nmt.model.build import build_model
-from nmt.model.contract import Model
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import BOS, EOS, PAD
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
@@ -24,10 +24,10 @@ seeds = st.integers(0, 2**16)
 many = settings(max_examples=15, deadline=None, derandomize=True)
 
 
-def random_model(seed: int, vocab_size: int = 40, config: ModelConfig = TINY) -> Model:
+def random_model(seed: int, vocab_size: int = 40, config: ModelConfig = TINY) -> GenerativeModel:
     """With larger weights than a fresh one, so that its choices differ between positions and hypotheses end."""
     torch.manual_seed(seed)
-    model = build_model(config, vocab_size, vocab_size).eval()
+    model = build_generative_model(config, vocab_size, vocab_size).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(1.5)
@@ -47,7 +47,7 @@ def batch(sources: list[list[int]]) -> tuple[Tensor, Tensor]:
     return src_BS, src_BS != PAD
 
 
-def find(model: Model, sources: list[list[int]], options: SearchConfig) -> list[list[Hypothesis]]:
+def find(model: GenerativeModel, sources: list[list[int]], options: SearchConfig) -> list[list[Hypothesis]]:
     return search(model, *batch(sources), options)
 
 
@@ -77,7 +77,7 @@ def ruled(
 
 
 def plain_beam_search(
-    model: Model, source: list[int], options: SearchConfig, prefix: Sequence[int] = ()
+    model: GenerativeModel, source: list[int], options: SearchConfig, prefix: Sequence[int] = ()
 ) -> list[tuple[float, list[int]]]:
     """The definition: one sentence, whole prefixes instead of a cache, and never an early end."""
     limit = max(min(int(options.max_length_ratio * len(source)) + 10, options.max_length or 10**9), options.min_length)
@@ -216,7 +216,7 @@ def test_neighbours_in_the_batch_change_nothing(seed: int, beam_size: int, order
             assert [h.score for h in apart] == pytest.approx([h.score for h in together[i]], abs=1e-4)
 
 
-def assert_forced_scores(model: Model, source: list[int], found: list[Hypothesis]) -> None:
+def assert_forced_scores(model: GenerativeModel, source: list[int], found: list[Hypothesis]) -> None:
     tgt_BT, tgt_mask_BT = batch([h.ids for h in found])
     src_BS, src_mask_BS = (x.expand(len(found), -1) for x in batch([source]))
     forced_BT = force_score(model, src_BS, src_mask_BS, tgt_BT, tgt_mask_BT)
@@ -338,9 +338,9 @@ def test_broken_weights_are_named_instead_of_searched_forever() -> None:
         find(model, [[4, 5]], SearchConfig())
 
 
-def learn_to_reverse(vocab_size: int = 10) -> Model:
+def learn_to_reverse(vocab_size: int = 10) -> GenerativeModel:
     torch.manual_seed(1)
-    model = build_model(
+    model = build_generative_model(
         ModelConfig(
             d_model=32, n_heads=4, encoder_layers=1, decoder_layers=1, d_ff=64, norm_position="pre", dropout=0.0
         ),

@@ -13,8 +13,8 @@ from nmt.decode.beam import force_score, search
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
 from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces
-from nmt.model.build import build_model
-from nmt.model.contract import Model
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
 from nmt.model.precision import with_precision
 from nmt.vocabulary import EOS, PAD
 
@@ -26,9 +26,9 @@ seeds = st.integers(0, 2**16)
 words = st.text("abc", min_size=1, max_size=4)
 
 
-def random_model(seed: int, vocab_size: int = len(PIECES)) -> Model:
+def random_model(seed: int, vocab_size: int = len(PIECES)) -> GenerativeModel:
     torch.manual_seed(seed)
-    model = build_model(TINY, vocab_size, vocab_size).eval()
+    model = build_generative_model(TINY, vocab_size, vocab_size).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(1.5)

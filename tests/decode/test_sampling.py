@@ -12,8 +12,8 @@ from nmt.config import ModelConfig, SearchConfig
 from nmt.decode.beam import force_score
 from nmt.decode.hypothesis import FORBIDDEN_IDS
 from nmt.decode.sampling import sample, sample_pieces
-from nmt.model.build import build_model
-from nmt.model.contract import Model
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import EOS, PAD
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
@@ -21,9 +21,9 @@ seeds = st.integers(0, 2**16)
 many = settings(max_examples=15, deadline=None, derandomize=True)
 
 
-def random_model(seed: int, vocab_size: int = 30) -> Model:
+def random_model(seed: int, vocab_size: int = 30) -> GenerativeModel:
     torch.manual_seed(seed)
-    model = build_model(TINY, vocab_size, vocab_size).eval()
+    model = build_generative_model(TINY, vocab_size, vocab_size).eval()
     with torch.no_grad():
         model.output.weight[EOS] *= 1.5
     return model

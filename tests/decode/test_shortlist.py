@@ -14,9 +14,9 @@ from nmt.data.batches import Pairs, Sequences
 from nmt.decode import shortlist
 from nmt.decode.ensemble import Ensemble, EnsembleCache
 from nmt.decode.shortlist import CANDIDATES, ROUNDS, Shortlist, learn_shortlist, model_1
-from nmt.model.build import build_model
+from nmt.model.build import build_generative_model
 from nmt.model.cache import DecoderCache
-from nmt.model.contract import Decoder, Model
+from nmt.model.contract import Decoder, GenerativeModel
 from nmt.model.precision import with_precision
 from nmt.model.weights import write_tensors
 from nmt.translation.model_folder import ModelInfo, load_shortlist, save_model
@@ -118,9 +118,9 @@ def test_a_restricted_ensemble_means_its_models_probabilities_of_the_pieces() ->
 PIECES = torch.tensor([0, 1, 2, 3, 9, 20, 21, 49])
 
 
-def models(config: ModelConfig) -> list[Model]:
+def models(config: ModelConfig) -> list[GenerativeModel]:
     torch.manual_seed(2)
-    return [build_model(config, 50, 50).eval() for _ in range(2)]
+    return [build_generative_model(config, 50, 50).eval() for _ in range(2)]
 
 
 def steps_of_both(whole: Decoder) -> Iterator[tuple[Tensor, list[DecoderCache], Decoder]]:

@@ -6,8 +6,8 @@ from torch import nn
 
 from nmt.config import DecodingPrecision, ModelConfig
 from nmt.model import precision as module
-from nmt.model.build import build_model
-from nmt.model.contract import Model
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
 from nmt.model.linear import Int8Linear
 from nmt.model.precision import with_precision
 from tests.tiny import needs_int8
@@ -15,9 +15,9 @@ from tests.tiny import needs_int8
 WIDE = ModelConfig(d_model=64, n_heads=4, encoder_layers=2, decoder_layers=2, d_ff=128)
 
 
-def model() -> Model:
+def model() -> GenerativeModel:
     torch.manual_seed(1)
-    return build_model(WIDE, 600, 600).eval()
+    return build_generative_model(WIDE, 600, 600).eval()
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, hide_pieces, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.model.build import build_model
-from nmt.model.contract import Model
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
 from nmt.training.finetuning import freeze, start_from
 from nmt.training.optim import make_optimizer
 from nmt.translation.model_folder import ModelInfo, save_model
@@ -30,12 +30,12 @@ def tokenizer(folder: Path, pairs: list[tuple[str, str]], joint: bool = True) ->
     return train_tokenizer(pairs, TokenizerConfig(vocab_size=40, byte_fallback=False, joint=joint), folder, "de", "en")
 
 
-def new_model(config: ModelConfig, words: Tokenizer, seed: int) -> Model:
+def new_model(config: ModelConfig, words: Tokenizer, seed: int) -> GenerativeModel:
     torch.manual_seed(seed)
-    return build_model(config, words.src_vocab_size, words.tgt_vocab_size).eval()
+    return build_generative_model(config, words.src_vocab_size, words.tgt_vocab_size).eval()
 
 
-def folder_of(model: Model, words: Tokenizer, folder: Path) -> Path:
+def folder_of(model: GenerativeModel, words: Tokenizer, folder: Path) -> Path:
     info = ModelInfo("de", "en", "test", model.config, SearchConfig())
     save_model(folder, dict(model.named_parameters()), words, info, "A test.\n")
     return folder

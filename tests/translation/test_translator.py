@@ -16,8 +16,8 @@ import nmt
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
-from nmt.model.build import build_model
-from nmt.model.contract import Model
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import Facts
 from nmt.translation.translator import Translator, best_joins, find_model
 from tests.tiny import PAIRS, SHORT, save_tiny
@@ -44,7 +44,7 @@ class Syllables(Tokenizer):
         return ["".join(self.pieces[i - 4] for i in sentence) for sentence in ids]
 
 
-def frozen_model(positions: str) -> Model:
+def frozen_model(positions: str) -> GenerativeModel:
     """Weights from whole-number arithmetic alone, the same on every machine."""
     config = ModelConfig(
         d_model=16,
@@ -56,7 +56,7 @@ def frozen_model(positions: str) -> Model:
         tied_embeddings="none",
         positions=positions,  # type: ignore[arg-type]
     )
-    model = build_model(config, 64, 64)
+    model = build_generative_model(config, 64, 64)
     with torch.no_grad():
         for n, (name, weight) in enumerate(sorted(model.named_parameters())):
             if weight.dim() == 2:

@@ -1,0 +1,161 @@
+"""The decoder-only Transformer: source and target are one sequence (Radford et al. 2018; prefix: Liu et al. 2018).
+
+The sequence of a pair is `<s> source </s> <s> target </s>`: the second `<s>` separates the target from the source. That
+of a text without a source is `<s> text </s>`. There is no padding between source and target, so that a target's
+positions follow its own source's. The source with its `<s>` and `</s>` is the prefix.
+
+Shapes: B batch, S source length, T target length, P prefix length, L length of the sequence, M model width, V
+vocabulary; N, W, R, K, D as in `cache`. Real positions come first and padding after them.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from nmt.config import ModelConfig
+from nmt.model.attention import Seen, causal_mask, padding_mask
+from nmt.model.blocks import Block, make_norm
+from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.contract import GenerativeModel
+from nmt.model.linear import apply
+from nmt.model.positions import AddedPositions, RotaryPositions
+from nmt.vocabulary import BOS
+
+
+class Joined(NamedTuple):
+    """Pairs as sequences. `forward` reads the ids of a sequence up to the last but one, and predicts the next ones."""
+
+    ids_BL: Tensor
+    starts_B: Tensor
+    """The position of each target's BOS, which is the length of the prefix."""
+
+
+def join(src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, longest: int) -> Joined:
+    """Join sources and targets without padding between them. Targets begin with BOS; `longest`: length of the longest
+    sequence. The rest of shorter sequences is arbitrary."""
+    if not src_BS.size(1):
+        return Joined(tgt_BT, torch.zeros(len(tgt_BT), dtype=torch.int64, device=tgt_BT.device))
+    starts_B = src_mask_BS.sum(1) + 1
+    apart_BX = torch.cat([pad(src_BS, (1, 0), value=BOS), tgt_BT], dim=1)
+    place_L = torch.arange(longest, device=src_BS.device)
+    gap_B1 = (src_BS.size(1) + 1 - starts_B)[:, None]
+    from_BL = torch.where(place_L < starts_B[:, None], place_L, place_L + gap_B1).clamp_(max=apart_BX.size(1) - 1)
+    return Joined(apart_BX.gather(1, from_BL), starts_B)
+
+
+class DecoderOnly(GenerativeModel):
+    """A model that reads the source as the beginning of the sequence that it continues.
+
+    Attention over the source is bidirectional (`model.source_attention`), as in an encoder, or causal, as elsewhere.
+    """
+
+    def __init__(self, config: ModelConfig, vocab_size: int) -> None:
+        super().__init__(config)
+        self.tgt_embedding = nn.Embedding(vocab_size, config.d_model)
+        self.output = nn.Linear(config.d_model, vocab_size, bias=False)
+        if config.tied_embeddings != "none":
+            self.output.weight = self.tgt_embedding.weight
+        self.tgt_positions = AddedPositions(config)
+        depth = config.encoder_layers + config.decoder_layers
+        self.decoder = nn.ModuleList(Block(config) for _ in range(depth))
+        self.decoder_norm = make_norm(config) if config.norm_position == "pre" else nn.Identity()
+        self.initialise()
+
+    @property
+    def longest_source(self) -> int | None:
+        # Half of the positions, so that a translation has as much room as its source.
+        return None if self.max_positions is None else (self.max_positions - 3) // 2
+
+    def longest_target(self, n_source: int) -> int | None:
+        return None if self.max_positions is None else self.max_positions - 3 - n_source
+
+    def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
+        return [torch.where(source_N > 0, source_N + 1, 0) + target_N]
+
+    def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: SourceWeights = None) -> Tensor:
+        T, S = tgt_BT.size(1), src_BS.size(1)
+        longest = T + (int(src_mask_BS.sum(1).max()) + 1 if S else 0)
+        ids_BL, starts_B = join(src_BS, src_mask_BS, tgt_BT, longest)
+        seen = None if weights is None else Seen([], [])
+        x_BLM = self.read(ids_BL, starts_B, seen)
+        where_BT = starts_B[:, None] + torch.arange(T, device=tgt_BT.device)
+        if weights is not None and seen is not None and seen.weights is not None:
+            for weights_BHLL in seen.weights:
+                H, L = weights_BHLL.size(1), weights_BHLL.size(3)
+                weights_BHTL = weights_BHLL.gather(2, where_BT[:, None, :, None].expand(-1, H, -1, L))
+                weights.append(source_part(weights_BHTL, src_mask_BS))
+        return self.output(x_BLM.gather(1, where_BT[:, :, None].expand(-1, -1, x_BLM.size(2)))).float()
+
+    def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
+        # Computed before the ids are moved: on a GPU, the CPU would have to wait for the number of positions.
+        n_source_B, n_target_B = src_mask_BS.sum(1), tgt_mask_BT.sum(1)
+        (lengths_B,) = self.sequence_lengths(n_source_B, n_target_B)
+        ids_BL, starts_B = join(src_BS, src_mask_BS, tgt_BT, int(lengths_B.max()))
+        place_L = torch.arange(ids_BL.size(1), device=ids_BL.device)
+        real_BL = (place_L >= starts_B[:, None]) & (place_L < lengths_B[:, None])
+        real_N = real_BL.flatten().nonzero().squeeze(1)
+        ids_BL, starts_B, real_N = (x.to(self.device, non_blocking=True) for x in (ids_BL, starts_B, real_N))
+        return self.read(ids_BL, starts_B).flatten(0, 1).index_select(0, real_N)
+
+    def read(self, ids_BL: Tensor, starts_B: Tensor, seen: Seen | None = None) -> Tensor:
+        """The last hidden states (B, L, M) of whole sequences, given the lengths of their prefixes (0: none)."""
+        mask = None
+        if self.config.source_attention == "bidirectional":
+            in_prefix_BL = torch.arange(ids_BL.size(1), device=ids_BL.device) < starts_B[:, None]
+            mask = causal_mask(ids_BL.size(1), ids_BL.device).masked_fill(in_prefix_BL[:, None, None], 0.0)
+        x_BLM = self.embed(ids_BL, self.tgt_embedding, self.tgt_positions)
+        for block in self.decoder:
+            x_BLM = block(x_BLM, mask, seen)
+        return self.decoder_norm(x_BLM)
+
+    def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache:
+        prefix_BP, real_BP = src_BS, src_mask_BS
+        if src_BS.size(1):
+            prefix_BP, real_BP = pad(src_BS, (1, 0), value=BOS), pad(src_mask_BS, (1, 0), value=True)
+        return self.start_after(prefix_BP, real_BP, max_length, width)
+
+    def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
+        """As `start`, after any ids, which are read as they are. P may be 0."""
+        assert not self.training, "dropout would make the search random: call model.eval() first"
+        n_positions = prefix_BP.size(1) + max_length
+        for module in self.modules():
+            if isinstance(module, AddedPositions | RotaryPositions):
+                module.reserve(n_positions)
+        seen = Seen([])
+        # Padding comes last, so a causal mask hides it from all real positions.
+        mask = padding_mask(real_BP) if self.config.source_attention == "bidirectional" else None
+        x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
+        for block in self.decoder:
+            x_BPM = block(x_BPM, mask, seen)
+        return DecoderCache(seen.keys_values, max_length, width, real_BP)
+
+    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
+        cache.grow(tokens_NW.size(1))
+        x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
+        x_RM = self.tgt_positions.at(x_RM, cache.place)
+        weights: SourceWeights = None if source_weights is None else []
+        blocks: list[Any] = list(self.decoder)
+        for layer, block in enumerate(blocks):
+            x_RM = block.step(x_RM, cache, layer, weights)
+        if source_weights is not None:
+            assert cache.real_NP is not None
+            source_weights += [source_part(weights_NHWL, cache.real_NP[:, 1:]) for weights_NHWL in weights or []]
+        return apply(self.decoder_norm, x_RM)
+
+    def blocks(self) -> list[nn.Module]:
+        return [*self.decoder]
+
+    def parts(self) -> dict[str, list[nn.Module]]:
+        embeddings = [self.tgt_embedding, self.output, self.tgt_positions]
+        return {"embeddings": embeddings, "decoder": [self.decoder, self.decoder_norm]}
+
+    def vocabularies(self) -> dict[str, Literal["source", "target"]]:
+        return {"tgt_embedding.weight": "target", "output.weight": "target"}
+
+
+def source_part(weights_NHTL: Tensor, src_mask_NS: Tensor) -> Tensor:
+    """The attention to the source (N, H, T, S), as in cross-attention: without `<s>` and the target, and its sum 1."""
+    weights_NHTS = weights_NHTL[..., 1 : 1 + src_mask_NS.size(1)] * src_mask_NS[:, None, None]
+    return weights_NHTS / weights_NHTS.sum(-1, keepdim=True).clamp(min=1e-9)

@@ -1,0 +1,54 @@
+"""The encoder-only Transformer: it reads a sequence in both directions, and predicts pieces of it (Devlin et al. 2019).
+
+Shapes: B batch, S source length, T = S, M model width, N positions to predict.
+"""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from nmt.config import ModelConfig
+from nmt.model.attention import padding_mask
+from nmt.model.blocks import Block, make_norm
+from nmt.model.contract import Model
+from nmt.model.positions import AddedPositions
+
+
+class EncoderOnly(Model):
+    """A model that reads: it can't write. Its parts have the names of an encoder–decoder's, which may start from it."""
+
+    def __init__(self, config: ModelConfig, vocab_size: int) -> None:
+        super().__init__(config)
+        self.src_embedding = nn.Embedding(vocab_size, config.d_model)
+        self.output = nn.Linear(config.d_model, vocab_size, bias=False)
+        if config.tied_embeddings != "none":
+            self.output.weight = self.src_embedding.weight
+        self.src_positions = AddedPositions(config)
+        self.encoder = nn.ModuleList(Block(config) for _ in range(config.encoder_layers))
+        self.encoder_norm = make_norm(config) if config.norm_position == "pre" else nn.Identity()
+        self.initialise()
+
+    def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
+        chosen_N = tgt_mask_BT.flatten().nonzero().squeeze(1)  # on the CPU, as in other families
+        src_BS, src_mask_BS, chosen_N = (x.to(self.device, non_blocking=True) for x in (src_BS, src_mask_BS, chosen_N))
+        return self.encode(src_BS, src_mask_BS).flatten(0, 1).index_select(0, chosen_N)
+
+    def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> Tensor:
+        """The last hidden states (B, S, M)."""
+        x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
+        for block in self.encoder:
+            x_BSM = block(x_BSM, mask_B11S)
+        return self.encoder_norm(x_BSM)
+
+    def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
+        return [source_N]
+
+    def blocks(self) -> list[nn.Module]:
+        return [*self.encoder]
+
+    def parts(self) -> dict[str, list[nn.Module]]:
+        embeddings = [self.src_embedding, self.output, self.src_positions]
+        return {"embeddings": embeddings, "encoder": [self.encoder, self.encoder_norm]}
+
+    def vocabularies(self) -> dict[str, Literal["source", "target"]]:
+        return {"src_embedding.weight": "source", "output.weight": "source"}
