@@ -38,10 +38,11 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Ten
 
     Heads that share a key–value head are computed as more query positions of it: keys and values are never copied.
     """
-    (B, H, T, D), K = q_BHTD.shape, k_BKSD.size(1)
-    scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, -1, D), k_BKSD.transpose(-1, -2)).view(B, H, T, -1)
+    (B, H, T, D), (_, K, S, _) = q_BHTD.shape, k_BKSD.shape
+    rows = H // K * T
+    scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, rows, D), k_BKSD.transpose(-1, -2)).view(B, H, T, S)
     weights = torch.softmax(scores + mask, dim=-1).to(v_BKSD.dtype)  # from float32, the dtype of masks
-    dropped = dropout(weights, p).view(B, K, -1, k_BKSD.size(2))
+    dropped = dropout(weights, p).view(B, K, rows, S)
     return torch.matmul(dropped, v_BKSD).view(B, H, T, D), weights
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
+from nmt.fields import require
 
 Place = slice | Tensor
 """Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was
@@ -35,24 +36,27 @@ class AddedPositions(nn.Module):
             self.register_buffer("table", sinusoids(256, config.d_model), persistent=False)
 
     def reserve(self, end: int) -> None:
-        """Make the table long enough for positions below `end`. Raises ValueError if a learned table is shorter."""
-        if self.kind == "rotary" or end <= self.table.size(0):
-            return
-        if self.kind == "learned":
-            raise ValueError(f"{end} pieces are too long for this model, whose positions end at {self.table.size(0)}")
-        with torch.inference_mode(False):  # training may use the longer table too
-            self.table = sinusoids(2 * end, self.table.size(1)).to(self.table)
+        """Make a sinusoidal table long enough for positions below `end`."""
+        if self.kind == "sinusoidal" and end > self.table.size(0):
+            with torch.inference_mode(False):  # training may use the longer table too
+                self.table = sinusoids(2 * end, self.table.size(1)).to(self.table)
 
     def forward(self, x_XTM: Tensor) -> Tensor:
         """Add the rows of positions 0 to T. Raises ValueError past a learned table."""
         return self.at(x_XTM, slice(0, x_XTM.size(-2)))
 
     def at(self, x_XM: Tensor, place: Place) -> Tensor:
-        """Add the rows of these positions: a slice, of one position or of T, or a position for each row (X = R)."""
+        """Add the rows of these positions: a slice, of one position or of T, or a position for each row (X = R).
+
+        Raises ValueError if a slice is longer than a learned table.
+        """
         if self.kind == "rotary":
             return x_XM
-        if isinstance(place, slice):
-            self.reserve(place.stop)
+        if isinstance(place, Tensor):  # a sentence that is done may go on, beyond its last position
+            return x_XM + self.table[place.clamp(max=self.table.size(0) - 1)]
+        self.reserve(place.stop)
+        size = self.table.size(0)
+        require(place.stop <= size, f"{place.stop} pieces are too long for this model, whose positions end at {size}")
         return x_XM + self.table[place]
 
 

@@ -1,0 +1,81 @@
+"""Tiny models with any of the settings that there are, for property tests. A new setting is one line in OPTIONS."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import torch
+from hypothesis import assume
+from hypothesis import strategies as st
+from torch import Tensor
+
+from nmt.config import ModelConfig
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
+
+VOCAB = 23
+OPTIONS: dict[str, tuple[Any, ...]] = {
+    "family": ("encoder-decoder", "decoder-only"),
+    "source_attention": ("bidirectional", "causal"),
+    "norm": ("layer", "rms"),
+    "norm_position": ("pre", "post"),
+    "bias": (True, False),
+    "positions": ("sinusoidal", "learned", "rotary"),
+    "activation": ("relu", "gelu", "swiglu"),
+    "n_kv_heads": (None, 2, 1),
+    "tied_embeddings": ("three-way", "decoder", "none"),
+    "scale_embeddings": (True, False),
+    "encoder_layers": (1, 2),
+    "decoder_layers": (1, 2),
+}
+
+
+def config(**changes: Any) -> ModelConfig:
+    """A tiny encoder–decoder without dropout, with these changes."""
+    tiny = ModelConfig(
+        d_model=16, n_heads=4, encoder_layers=2, decoder_layers=1, d_ff=24, max_positions=40, dropout=0.0
+    )
+    return replace(tiny, **changes)
+
+
+def allowed(changes: dict[str, Any]) -> bool:
+    """Whether these settings can be combined."""
+    try:
+        config(**changes)
+    except ValueError:
+        return False
+    return True
+
+
+@st.composite
+def combinations(draw: st.DrawFn) -> ModelConfig:
+    """Any settings that can be combined."""
+    changes = {name: draw(st.sampled_from(values), label=name) for name, values in OPTIONS.items()}
+    assume(allowed(changes))
+    return config(**changes)
+
+
+def some_combinations(n: int) -> list[ModelConfig]:
+    """The same `n` random combinations each time; the first have each value of each setting once, and nothing else."""
+    single = [{name: value} for name, values in OPTIONS.items() for value in values]
+    generator = random.Random(1)
+    mixed = ({name: generator.choice(values) for name, values in OPTIONS.items()} for _ in iter(int, 1))
+    chosen = [config(**changes) for changes in single if allowed(changes)]
+    while len(chosen) < n:
+        changes = next(mixed)
+        if allowed(changes):
+            chosen.append(config(**changes))
+    return chosen
+
+
+def make(config: ModelConfig, seed: int) -> GenerativeModel:
+    """A random model in evaluation mode; where it may, the target has more pieces than the source."""
+    torch.manual_seed(seed)
+    return build_generative_model(config, VOCAB, VOCAB if config.one_vocabulary else VOCAB + 5).eval()
+
+
+def sentences(seed: int, lengths: list[int]) -> tuple[Tensor, Tensor]:
+    """Random ids with padding of random ids, so that any look at padding shows; and the mask of real positions."""
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(4, VOCAB, (len(lengths), max(lengths)), generator=generator)
+    return ids, torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]

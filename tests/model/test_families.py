@@ -1,0 +1,188 @@
+"""All models that write, in any combination of their settings: masks, steps, gradients, the contract."""
+
+import re
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from nmt.config import ModelConfig
+from nmt.model.contract import GenerativeModel
+from tests.model.settings import VOCAB, combinations, config, make, sentences, some_combinations
+
+seeds = st.integers(0, 2**16)
+
+
+@pytest.mark.parametrize("config", some_combinations(60))
+def test_every_weight_gets_a_finite_gradient(config: ModelConfig) -> None:
+    model = make(config, 1).train()
+    src, src_mask = sentences(1, [5, 3])
+    tgt, _ = sentences(2, [4, 4])
+    logits = model(src, src_mask, tgt)
+    assert logits.shape == (2, 4, model.output.weight.size(0))
+    assert logits.dtype == torch.float32
+    logits.log_softmax(-1)[..., 5].sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+        # A key bias moves all of a query's scores alike: its gradient is rightly nought.
+        assert parameter.grad.abs().sum() > 0, name
+
+
+@given(combinations(), seeds, st.integers(1, 6), st.integers(1, 6))
+def test_no_position_sees_the_future(config: ModelConfig, seed: int, length: int, changed: int) -> None:
+    model = make(config, seed)
+    src, src_mask = sentences(seed, [4])
+    tgt, _ = sentences(seed + 1, [7])
+    other = tgt.clone()
+    other[0, length:] = (other[0, length:] + changed - 4) % (VOCAB - 4) + 4
+    torch.testing.assert_close(model(src, src_mask, tgt)[:, :length], model(src, src_mask, other)[:, :length])
+
+
+@given(combinations(), seeds, st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=4))
+def test_logits_do_not_depend_on_the_batch(config: ModelConfig, seed: int, lengths: list[tuple[int, int]]) -> None:
+    model = make(config, seed)
+    src, src_mask = sentences(seed, [s for s, _ in lengths])
+    tgt, _ = sentences(seed + 1, [t for _, t in lengths])
+    together = model(src, src_mask, tgt)
+    for i, (s, t) in enumerate(lengths):
+        alone = model(src[i : i + 1, :s], src_mask[i : i + 1, :s], tgt[i : i + 1, :t])
+        torch.testing.assert_close(together[i : i + 1, :t], alone, atol=1e-5, rtol=1e-4)
+
+
+def assert_steps_give_the_logits_of_the_whole_prefix(model: GenerativeModel, seed: int, width: int) -> None:
+    src, src_mask = sentences(seed, [6, 3])
+    tgt, _ = sentences(seed + 1, [5] * 2 * width)
+    with torch.inference_mode():
+        cache = model.start(src, src_mask, 5, width)
+        steps = [model.step(tgt[:, t].view(2, width), cache).flatten(0, 1) for t in range(5)]
+        rows = torch.arange(2).repeat_interleave(width)
+        whole = model(src[rows], src_mask[rows], tgt)
+    torch.testing.assert_close(torch.stack(steps, dim=1), whole, atol=1e-5, rtol=1e-4)
+
+
+@given(combinations(), seeds, st.integers(1, 3))
+def test_decoding_step_by_step_gives_the_logits_of_the_whole_prefix(config: ModelConfig, seed: int, width: int) -> None:
+    assert_steps_give_the_logits_of_the_whole_prefix(make(config, seed), seed, width)
+
+
+@given(combinations(), seeds, st.integers(1, 3))
+def test_steps_use_the_parameters_that_the_model_has_now(config: ModelConfig, seed: int, width: int) -> None:
+    """Parameters may be replaced, not only changed in place, after the model has decoded."""
+    model = make(config, seed)
+    assert_steps_give_the_logits_of_the_whole_prefix(model, seed, width)
+    for module in model.modules():
+        for name, parameter in list(module.named_parameters(recurse=False)):
+            setattr(module, name, nn.Parameter(parameter.detach() + 0.1 * torch.randn_like(parameter)))
+    assert_steps_give_the_logits_of_the_whole_prefix(model, seed, width)
+
+
+@given(
+    combinations(),
+    seeds,
+    st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * 9), st.sets(st.integers(0, 2))), max_size=4),
+)
+def test_rows_go_on_from_any_row_of_their_sentence_while_others_leave(
+    config: ModelConfig, seed: int, moves: list[tuple[tuple[int, ...], set[int]]]
+) -> None:
+    model = make(config, seed)
+    src, src_mask = sentences(seed, [6, 3, 4])
+    generator = torch.Generator().manual_seed(seed)
+    # The plain way: the sentence and the tokens so far.
+    rows: list[tuple[int, list[int]]] = [(n, []) for n in range(3) for _ in range(3)]
+    with torch.inference_mode():
+        cache = model.start(src, src_mask, len(moves) + 1, 3)
+        for parents, leaving in [*moves, ((0,) * 9, set())]:
+            tokens = torch.randint(4, 20, (len(rows),), generator=generator)
+            rows = [(n, [*ids, token]) for (n, ids), token in zip(rows, tokens.tolist(), strict=True)]
+            logits = model.step(tokens.view(-1, 3), cache).flatten(0, 1)
+            for logits_V, (n, ids) in zip(logits, rows, strict=True):
+                whole = model(src[n : n + 1], src_mask[n : n + 1], torch.tensor([ids]))
+                torch.testing.assert_close(logits_V, whole[0, -1], atol=1e-5, rtol=1e-4)
+            parents_NW = torch.tensor(parents[: len(rows)]).view(-1, 3)
+            cache.reorder(parents_NW)
+            rows = [rows[i - i % 3 + parent] for i, parent in enumerate(parents_NW.flatten().tolist())]
+            staying = [n for n in range(len(rows) // 3) if n not in leaving]
+            cache.keep(torch.tensor(staying, dtype=torch.int64))
+            rows = [row for n in staying for row in rows[3 * n : 3 * n + 3]]
+            if not rows:
+                return
+
+
+@given(combinations(), seeds, st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4))
+def test_target_states_are_those_of_the_real_positions_in_their_order(
+    config: ModelConfig, seed: int, lengths: list[tuple[int, int]]
+) -> None:
+    model = make(config, seed)
+    source = sentences(seed, [source for source, _ in lengths])
+    tgt, tgt_mask = sentences(seed + 1, [target for _, target in lengths])
+    states_NM = model.target_states(*source, tgt, tgt_mask)
+    assert states_NM.size(0) == sum(target for _, target in lengths)
+    torch.testing.assert_close(states_NM @ model.output.weight.T, model(*source, tgt)[tgt_mask], atol=1e-5, rtol=1e-4)
+
+
+def test_dropout_is_off_in_evaluation_and_on_everywhere_in_training() -> None:
+    src, src_mask = sentences(1, [6])
+    tgt, _ = sentences(2, [5])
+    for name in ("dropout", "attention_dropout", "activation_dropout"):
+        model = make(config(**{name: 0.5}), 1)
+        assert torch.equal(model(src, src_mask, tgt), model(src, src_mask, tgt))
+        model.train()
+        assert not torch.equal(model(src, src_mask, tgt), model(src, src_mask, tgt))
+
+
+@pytest.mark.parametrize("config", some_combinations(30))
+def test_parts_and_blocks_hold_every_parameter_once(config: ModelConfig) -> None:
+    model = make(config, 1)
+    parts = model.parts()
+    assert set(parts) >= {"embeddings", "decoder"}
+    held = [{id(p) for module in modules for p in module.parameters()} for modules in parts.values()]
+    assert sum(map(len, held)) == len(set().union(*held)) == len(list(model.parameters()))
+    blocks = [id(p) for block in model.blocks() for p in block.parameters()]
+    names = {id(p): name for name, p in model.named_parameters()}
+    outside = held[0] | {i for i, name in names.items() if re.match("(en|de)coder_norm", name)}
+    assert sorted(blocks) == sorted(id(p) for p in model.parameters() if id(p) not in outside)
+
+
+@pytest.mark.parametrize("config", some_combinations(30))
+def test_embeddings_and_parameters_by_piece_are_named(config: ModelConfig) -> None:
+    model = make(config, 1)
+    sizes = {"source": VOCAB, "target": model.vocab_size}
+    by_piece = {name for name, p in model.named_parameters() if p.size(0) in sizes.values()}
+    vocabularies = {n: v for n, v in model.vocabularies().items() if n in dict(model.named_parameters())}
+    assert set(vocabularies) == by_piece
+    assert all(model.get_parameter(name).size(0) == sizes[side] for name, side in vocabularies.items())
+    names = {id(p): name for name, p in model.named_parameters()}
+    embeddings = {names[id(p)] for p in model.embeddings()}
+    assert embeddings == {n for n in names.values() if "embedding" in n or n.endswith("positions.table")}
+
+
+def test_a_vocabulary_restricted_twice_has_the_pieces_of_the_first() -> None:
+    model = make(config(), 1)
+    source, pieces = sentences(1, [5]), torch.tensor([1, 4, 9, 20])
+    twice = model.restricted(pieces).restricted(torch.tensor([0, 3]))
+    assert twice.vocab_size == 2
+    logits_V = model.step(torch.tensor([[20]]), model.start(*source, 1))[0, 0]
+    restricted_L = twice.step(torch.tensor([[1]]), twice.start(*source, 1))[0, 0]
+    torch.testing.assert_close(restricted_L, logits_V[[1, 20]])
+
+
+@pytest.mark.parametrize("source_attention", ["bidirectional", "causal"])
+@pytest.mark.parametrize(("family", "layers"), [("encoder-decoder", 2), ("decoder-only", 0)])
+def test_attention_to_the_source_is_given_on_request_and_changes_nothing(
+    family: str, layers: int, source_attention: str
+) -> None:
+    model = make(config(family=family, source_attention=source_attention, encoder_layers=layers, decoder_layers=3), 1)
+    source, (tgt, _) = sentences(1, [6, 2]), sentences(2, [5, 4])
+    maps: list[Tensor] = []
+    torch.testing.assert_close(model(*source, tgt, maps), model(*source, tgt))
+    assert [tuple(m.shape) for m in maps] == [(2, 4, 5, 6)] * 3
+    assert (maps[0][1, :, :, 2:] == 0).all()
+    torch.testing.assert_close(maps[0].sum(-1), torch.ones(2, 4, 5))
+    steps: list[Tensor] = []
+    cache = model.start(*source, 5)
+    for t in range(5):
+        model.step(tgt[:, t : t + 1], cache, steps)
+    torch.testing.assert_close([torch.cat(steps[layer::3], dim=2) for layer in range(3)], maps)
