@@ -18,16 +18,18 @@ from nmt.decode.hypothesis import FORBIDDEN_IDS, CompiledConstraints, Hypothesis
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import BOS, EOS, PAD
+from tests.decode.families import of_family
 
+pytestmark = pytest.mark.usefixtures("family")
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 seeds = st.integers(0, 2**16)
 many = settings(max_examples=15, deadline=None, derandomize=True)
 
 
-def random_model(seed: int, vocab_size: int = 40, config: ModelConfig = TINY) -> GenerativeModel:
+def random_model(seed: int, vocab_size: int = 40, config: ModelConfig | None = None) -> GenerativeModel:
     """With larger weights than a fresh one, so that its choices differ between positions and hypotheses end."""
     torch.manual_seed(seed)
-    model = build_generative_model(config, vocab_size, vocab_size).eval()
+    model = build_generative_model(config or of_family(TINY), vocab_size, vocab_size).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(1.5)
@@ -313,10 +315,12 @@ def test_learned_positions_bound_the_output() -> None:
         max_positions=8,
         tied_embeddings="none",
     )
-    found = find(random_model(1, config=config), [[4, 5, 6], [7]], SearchConfig(max_length_ratio=5.0))
-    assert all(len(h.ids) <= 7 for (h,) in found)
-    found = find(random_model(1, config=config), [[4, 5, 6], [7]], SearchConfig(min_length=20))
-    assert all(len(h.ids) == 7 for (h,) in found)
+    model = random_model(1, config=of_family(config))
+    rooms = [model.longest_target(n) or 0 for n in (3, 1)]
+    found = find(model, [[4, 5, 6], [7]], SearchConfig(max_length_ratio=5.0))
+    assert all(len(h.ids) <= room < 8 for (h,), room in zip(found, rooms, strict=True))
+    found = find(model, [[4, 5, 6], [7]], SearchConfig(min_length=20))
+    assert [len(h.ids) for (h,) in found] == rooms
 
 
 def test_a_vocabulary_smaller_than_the_beam_yields_what_there_is() -> None:
@@ -341,8 +345,17 @@ def test_broken_weights_are_named_instead_of_searched_forever() -> None:
 def learn_to_reverse(vocab_size: int = 10) -> GenerativeModel:
     torch.manual_seed(1)
     model = build_generative_model(
-        ModelConfig(
-            d_model=32, n_heads=4, encoder_layers=1, decoder_layers=1, d_ff=64, norm_position="pre", dropout=0.0
+        of_family(
+            ModelConfig(
+                d_model=32,
+                n_heads=4,
+                encoder_layers=1,
+                decoder_layers=1,
+                d_ff=64,
+                norm_position="pre",
+                positions="rotary",
+                dropout=0.0,
+            )
         ),
         vocab_size,
         vocab_size,
@@ -374,7 +387,7 @@ def test_a_model_that_learned_to_reverse_does_so_with_and_without_a_beam() -> No
 @many
 @given(seed=seeds, beam_size=st.integers(1, 4))
 def test_an_ensemble_means_its_models_probabilities(seed: int, beam_size: int) -> None:
-    deep = replace(TINY, decoder_layers=2, n_heads=4, norm_position="pre")
+    deep = replace(TINY, decoder_layers=2, n_heads=4, norm_position="pre")  # an encoder–decoder with any family
     models = [random_model(seed), random_model(seed + 1, config=deep)]
     sources = random_sources(seed, n=3)
     ensemble = Ensemble(models)

@@ -17,7 +17,9 @@ from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.model.precision import with_precision
 from nmt.vocabulary import EOS, PAD
+from tests.decode.families import of_family
 
+pytestmark = pytest.mark.usefixtures("family")
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 PIECES = ["<unk>", "<s>", "</s>", "<pad>", "▁", "a", "b", "c", ".", "▁a", "▁b", "ab", "▁ab", "ca", "▁c", "bc", "▁abc"]
 SURFACES = Surfaces(PIECES)
@@ -28,7 +30,7 @@ words = st.text("abc", min_size=1, max_size=4)
 
 def random_model(seed: int, vocab_size: int = len(PIECES)) -> GenerativeModel:
     torch.manual_seed(seed)
-    model = build_generative_model(TINY, vocab_size, vocab_size).eval()
+    model = build_generative_model(of_family(TINY), vocab_size, vocab_size).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(1.5)

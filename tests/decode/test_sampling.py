@@ -15,7 +15,9 @@ from nmt.decode.sampling import sample, sample_pieces
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import EOS, PAD
+from tests.decode.families import of_family
 
+pytestmark = pytest.mark.usefixtures("family")
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 seeds = st.integers(0, 2**16)
 many = settings(max_examples=15, deadline=None, derandomize=True)
@@ -23,7 +25,7 @@ many = settings(max_examples=15, deadline=None, derandomize=True)
 
 def random_model(seed: int, vocab_size: int = 30) -> GenerativeModel:
     torch.manual_seed(seed)
-    model = build_generative_model(TINY, vocab_size, vocab_size).eval()
+    model = build_generative_model(of_family(TINY), vocab_size, vocab_size).eval()
     with torch.no_grad():
         model.output.weight[EOS] *= 1.5
     return model

@@ -23,6 +23,7 @@ from nmt.translation.model_folder import ModelInfo, load_shortlist, save_model
 from nmt.translation.request import Constraints, Request, Term
 from nmt.translation.spans import pad
 from nmt.translation.translator import Translator
+from tests.decode.families import of_family
 from tests.tiny import PAIRS, TINY, needs_int8
 
 OPTIONS = SearchConfig(beam_size=3, max_length_ratio=0.5, batch_size=4, guard=False, shortlist=CANDIDATES)
@@ -93,6 +94,7 @@ def test_the_list_has_control_pieces_candidates_frequent_ones_and_perhaps_the_so
     assert listed.pieces(sources, 1, own=True).tolist() == [0, 1, 2, 3, 5, 6, 11, 12, 20, 30]
 
 
+@pytest.mark.usefixtures("family")
 @pytest.mark.parametrize("kind", ["fp32", pytest.param("int8", marks=needs_int8()), "tied"])
 def test_a_restricted_decoder_gives_the_logits_of_its_pieces(kind: str) -> None:
     decoders = [
@@ -104,6 +106,7 @@ def test_a_restricted_decoder_gives_the_logits_of_its_pieces(kind: str) -> None:
         torch.testing.assert_close(found, decoders[0].step(PIECES[tokens_N1], caches[0])[..., PIECES])
 
 
+@pytest.mark.usefixtures("family")
 def test_a_restricted_ensemble_means_its_models_probabilities_of_the_pieces() -> None:
     decoders = models(TINY)
     for tokens_N1, caches, some in steps_of_both(Ensemble(decoders)):
@@ -120,7 +123,7 @@ PIECES = torch.tensor([0, 1, 2, 3, 9, 20, 21, 49])
 
 def models(config: ModelConfig) -> list[GenerativeModel]:
     torch.manual_seed(2)
-    return [build_generative_model(config, 50, 50).eval() for _ in range(2)]
+    return [build_generative_model(of_family(config), 50, 50).eval() for _ in range(2)]
 
 
 def steps_of_both(whole: Decoder) -> Iterator[tuple[Tensor, list[DecoderCache], Decoder]]:
