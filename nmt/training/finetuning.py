@@ -13,33 +13,64 @@ from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.translation.model_folder import load_model
 
+# Settings that may differ: they change what a layer sees or which weights there are, not what a layer's weights mean.
+ANY_START = {"source_attention"}
+# If the models are of different families, also these: of each stack, the parts that both models have are taken.
+OTHER_FAMILY = ANY_START | {"family", "tied_embeddings", "encoder_layers", "decoder_layers", "max_positions"}
+
 
 def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     """Copy the weights of a model folder into a new model; return a message for the user.
 
-    Rows of embeddings are copied by piece: a piece that the old vocabulary lacks keeps its random embedding.
+    Rows of embeddings are copied by piece: a piece that the old vocabulary lacks keeps its random embedding. From a
+    model of another family, the weights of the same name and shape are taken: a translator starts with the encoder of
+    an encoder-only model, for example.
 
     Raises:
-        ValueError: the folder is not a model folder, or the settings of the models differ in more than dropout.
+        ValueError: the folder is not a model folder, or the settings of the models differ (dropout may).
     """
     old_model, old_tokenizer, info = load_model(folder)
     settings, old_settings = asdict(model.config), asdict(info.model)
-    names = [name for name in settings if settings[name] != old_settings[name] and "dropout" not in name]
+    may_differ = ANY_START if settings["family"] == old_settings["family"] else OTHER_FAMILY
+    names = [name for name in settings if settings[name] != old_settings[name] and name not in may_differ]
+    names = [name for name in names if "dropout" not in name]
     different = "; ".join(f"model.{name} is {settings[name]!r}, there {old_settings[name]!r}" for name in names)
     require(not names, f"the model in {folder} was trained with other settings, use these: {different}")
-    vocabularies, old = model.vocabularies(), dict(old_model.named_parameters())
     source_rows = shared_rows(tokenizer.source, old_tokenizer.source)
     target_rows = shared_rows(tokenizer.target, old_tokenizer.target)
-    copied = total = 0
+    taken = copy_weights(model, old_model, {"source": source_rows, "target": target_rows})
+    return f"Starting from the weights in {folder}: {describe(model, taken)}."
+
+
+def copy_weights(model: Model, old_model: Model, rows: dict[str, tuple[Tensor, Tensor]]) -> dict[int, int]:
+    """Copy what fits, by name; return how many numbers of each parameter (its `id`) were copied. `rows`: see
+    `shared_rows`."""
+    # Tied parameters have several names, and models tie them differently: each name is tried.
+    old = dict(old_model.named_parameters(remove_duplicate=False))
+    sides, old_sides = model.vocabularies(), old_model.vocabularies()
+    taken: dict[int, int] = {}
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if name in vocabularies:
-                new_rows, old_rows = source_rows if vocabularies[name] == "source" else target_rows
+        for name, parameter in model.named_parameters(remove_duplicate=False):
+            if name not in old or id(parameter) in taken or parameter.shape[1:] != old[name].shape[1:]:
+                continue
+            if name in sides and name in old_sides:
+                new_rows, old_rows = rows[sides[name]]
                 parameter[new_rows] = old[name][old_rows].to(parameter.device)
-                copied, total = copied + len(new_rows), total + len(parameter)
-            else:
+                taken[id(parameter)] = len(new_rows) * parameter.size(1)
+            elif parameter.shape == old[name].shape:
                 parameter.copy_(old[name])
-    return f"Starting from the weights in {folder}; {copied:,} of {total:,} rows of embeddings are copied."
+                taken[id(parameter)] = parameter.numel()
+    return taken
+
+
+def describe(model: Model, taken: dict[int, int]) -> str:
+    """For each part of the model how much of it was taken."""
+    shares = {}
+    for part, modules in model.parts().items():
+        parameters = {id(p): p for module in modules for p in module.parameters()}
+        n = sum(p.numel() for p in parameters.values())
+        shares[part] = sum(taken.get(i, 0) for i in parameters) / n if n else 1.0
+    return ", ".join(f"{part} {share:.1%}" for part, share in shares.items())
 
 
 def shared_rows(new: Any, old: Any) -> tuple[Tensor, Tensor]:

@@ -1,5 +1,6 @@
 """Training that starts from a model folder: what is taken over, what is refused, what stays still."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, hide_pieces, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.model.build import build_generative_model
-from nmt.model.contract import GenerativeModel
+from nmt.model.build import build_generative_model, build_model
+from nmt.model.contract import GenerativeModel, Model
 from nmt.training.finetuning import freeze, start_from
 from nmt.training.optim import make_optimizer
 from nmt.translation.model_folder import ModelInfo, save_model
@@ -35,7 +36,7 @@ def new_model(config: ModelConfig, words: Tokenizer, seed: int) -> GenerativeMod
     return build_generative_model(config, words.src_vocab_size, words.tgt_vocab_size).eval()
 
 
-def folder_of(model: GenerativeModel, words: Tokenizer, folder: Path) -> Path:
+def folder_of(model: Model, words: Tokenizer, folder: Path) -> Path:
     info = ModelInfo("de", "en", "test", model.config, SearchConfig())
     save_model(folder, dict(model.named_parameters()), words, info, "A test.\n")
     return folder
@@ -71,7 +72,7 @@ def test_with_a_new_vocabulary_shared_pieces_keep_their_embedding(tmp_path: Path
         kept += int(old_words.target.id_to_piece(there) == piece)
         assert torch.equal(model.get_parameter("tgt_embedding.weight")[i], expected), piece
     assert 10 < kept < words.tgt_vocab_size
-    assert f"{kept} of {words.tgt_vocab_size} rows" in said
+    assert f"embeddings {kept / words.tgt_vocab_size:.1%}, encoder 100.0%, decoder 100.0%" in said
     assert torch.equal(
         dict(model.named_parameters())["decoder.0.cross_attention.kv.weight"],
         dict(old.named_parameters())["decoder.0.cross_attention.kv.weight"],
@@ -83,6 +84,36 @@ def test_another_architecture_is_refused_by_its_settings(tmp_path: Path) -> None
     folder = folder_of(new_model(CONFIG, words, 1), words, tmp_path / "model")
     with pytest.raises(ValueError, match=r"model\.d_ff is 32, there 16; model\.norm is 'rms', there 'layer'"):
         start_from(new_model(replace(CONFIG, d_ff=32, norm="rms"), words, 2), words, folder)
+
+
+@pytest.mark.parametrize(("family", "part"), [("encoder-only", "encoder"), ("decoder-only", "decoder")])
+@pytest.mark.parametrize("tied", ["three-way", "decoder"])
+def test_a_translator_starts_with_the_parts_that_another_family_has(
+    tmp_path: Path, family: str, part: str, tied: str
+) -> None:
+    words = tokenizer(tmp_path / "words", PAIRS)
+    torch.manual_seed(1)
+    sizes = words.src_vocab_size, words.tgt_vocab_size
+    old = build_model(replace(CONFIG, family=family, encoder_layers=2, decoder_layers=1), *sizes)  # type: ignore[arg-type]
+    folder = folder_of(old, words, tmp_path / "model")
+    model = new_model(replace(CONFIG, encoder_layers=2, tied_embeddings=tied), words, 2)  # type: ignore[arg-type]
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    said = start_from(model, words, folder)
+    kept = dict(old.named_parameters())
+    separate = family == "decoder-only" and tied == "decoder"  # a decoder has no embedding of sources
+    for name, parameter in model.named_parameters():
+        if "embedding" in name and not (
+            separate and name.startswith("src")
+        ):  # the other family's only embedding, which is its output layer too
+            assert torch.equal(parameter, old.output.weight), name
+        elif name in kept:
+            assert torch.equal(parameter, kept[name]), name
+        else:
+            assert torch.equal(parameter, before[name]), name
+    shares = dict(re.findall(r"(encoder|decoder|embeddings) (\d+\.\d)%", said))
+    assert shares["embeddings"] == ("50.0" if separate else "100.0")
+    assert (shares[part] == "100.0") == (part == "encoder")
+    assert float(shares[part]) > 50
 
 
 def test_frozen_parts_stay_and_the_others_learn(tmp_path: Path) -> None:
