@@ -7,6 +7,7 @@ table of the last run in results/NAME.jsonl.
 """
 
 import re
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,30 @@ def bf16_loss(rows: Sequence[Row]) -> str:
     return markdown(["updates", "fp32", "bf16", "difference"], lines)
 
 
-TABLES = {table.__name__: table for table in (train_speed, decode_speed, hard_input, bf16_loss)}
+def quality(rows: Sequence[Row]) -> str:
+    def over_seeds(row: Row, name: str, digits: int) -> str:
+        """The mean over the seeds, and their range."""
+        figures = row[name]["rounds"]
+        mean = f"{statistics.mean(figures):.{digits}f}"
+        return f"{mean} ({min(figures):.{digits}f} to {max(figures):.{digits}f})" if len(figures) > 1 else mean
+
+    lines = [
+        [
+            row["variant"],
+            f"{row['parameters'] / 1e6:.2f}",
+            over_seeds(row, "bleu", 2),
+            over_seeds(row, "chrf", 2),
+            over_seeds(row, "nll", 3),
+            over_seeds(row, "minutes", 0),
+            *(median(row, f"{kind}_speed") for kind in ("training", "greedy", "beam_5")),
+        ]
+        for row in rows
+    ]
+    speeds = ["training, sentences/s", "greedy", "beam 5"]
+    return markdown(["variant", "million parameters", "BLEU", "chrF", "nats/piece", "minutes", *speeds], lines)
+
+
+TABLES = {table.__name__: table for table in (train_speed, decode_speed, hard_input, bf16_loss, quality)}
 
 if __name__ == "__main__":
     run_script(main)
