@@ -74,6 +74,8 @@ def command(options: Any) -> int:
     from nmt.data.cleaning import ledger_table
     from nmt.translation.augmentation import augment, require_new
 
+    kind = f"data.text is {options.data.text}, but only pairs can be added to"
+    require(options.data.unit == "pair", f"{kind}: text in one language goes to --more-source or --more-target")
     require("output" in options, "--output DIR is missing: it names the folder that will hold the larger corpus")
     output = Path(options.output).expanduser()
     require_new(output)

@@ -1,4 +1,4 @@
-"""Command: prepare a corpus. Parallel text flows in; clean pairs, a tokenizer and a ledger flow out."""
+"""Command: prepare a corpus. Text flows in; clean pairs (or texts), a tokenizer and a ledger flow out."""
 
 import sys
 from collections.abc import Sequence

@@ -33,6 +33,11 @@ def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
     return {**settings, "search": search | settings.get("search", {})}
 
 
+def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
+    """Convert the settings, by their dotted names, of prepared data or a tokenizer. Older ones are of pairs."""
+    return {"data.text": "pairs"} | settings
+
+
 def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:
     """Convert the config.json of a model folder of format 1."""
     decoding = info.pop("decoding")

@@ -167,7 +167,7 @@ def test_text_in_one_language_is_read_as_training_text_is(
     _, ledger = load_sentences(more, DataConfig(max_characters=20), {"A bird sings."})
     assert ledger.repaired == {"byte-order mark removed": 1}
     assert ledger.dropped == dict.fromkeys(
-        ["a side is blank", "invalid UTF-8", "occurs in val or test", "longer than 20 characters"], 1
+        ["blank", "invalid UTF-8", "occurs in val or test", "longer than 20 characters"], 1
     )
     capsys.readouterr()
     (tmp_path / "more.en").write_bytes("A cat".encode("utf-16"))
@@ -222,6 +222,7 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
         (["--forward", "forth", "--more-source", "nothing"], "nothing: No such file"),
         (["--forward", "forth", "--shortlist", "8"], "has no shortlist"),
         (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),
+        (["--forward", "forth", "--data.text", "both"], "data.text is both, but only pairs can be added to"),
         (["--forward", "forth", "--data.corups", "x"], "did you mean data.corpus"),
     ],
 )

@@ -110,6 +110,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
         "input.jsonl": '{"text": "Guten Morgen!\\nWo ist er?", "id": 1}\n"Ja"\n',
         "pairs.tsv": "Guten Morgen!\tGood morning!\n" + "".join(f"fi {i}\tsv {i}\n" for i in range(40)),
         "glossary.tsv": "Bahnhof\tstation|stations\n",
+        "news.en": "".join(f"Sentence {i}\n" for i in range(60)),
         "more.sv": "sv sentence k\nsv sentence l\n",
         **dict.fromkeys(("reference.en", "output.en", "output-a.en"), "Good morning!\n\nWhere is the station?\n"),
         "output-b.en": "Good evening!\n\nWhere is it?\n",

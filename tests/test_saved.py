@@ -37,4 +37,8 @@ def test_a_run_of_format_1_goes_on_as_it_would_have(tmp_path: Path, monkeypatch:
     validated = {record["step"]: record["validation/nll"] for record in records if "validation/nll" in record}
     assert [nll[step] for step in (50, 60)] == pytest.approx([4.024934, 4.042802], abs=1e-3)
     assert validated[60] == pytest.approx(3.983926, abs=1e-3)
+    settings = tmp_path / "runs" / "run" / "config.yaml"
+    assert "\n  text: pairs\n" in settings.read_text()
+    settings.write_text(settings.read_text().replace("  text: pairs\n", ""))  # as an older nmt wrote it
+    assert main(["--config", "runs/run/config.yaml", "--resume"]) == 0
     assert (tmp_path / "runs" / "run" / "model" / "config.json").is_file()

@@ -1,6 +1,8 @@
 """Promises of the command: named tokenizers are those of nmt.prepare, lines in are lines out, nothing is lost."""
 
+import hashlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +137,27 @@ def test_training_again_keeps_a_tokenizer_with_the_same_settings(capsys: pytest.
     assert main(["train", "mine", "text.de", *SMALL]) == 2
     assert "files was [], is ['text.de']" in capsys.readouterr().err
     assert model.stat().st_mtime_ns == before
+
+
+def test_text_in_one_language_makes_a_tokenizer_and_older_ones_are_of_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["train", "english", "--data.corpus", "text.de", "--data.target", "de", "--data.text", "target", *SMALL]
+    assert main(argv) == 0
+    assert "texts of text" in capsys.readouterr().err
+    assert main([*argv, "--tokenizer.joint", "false"]) == 2
+    assert "data.text is target, which needs tokenizer.joint true" in capsys.readouterr().err
+    assert main(["train", "older", "--data.corpus", "corpus", *SMALL]) == 0
+    record = Path("tokenizers/older/settings.json")
+    saved = json.loads(record.read_text())
+    assert saved["settings"].pop("data.text") == "pairs"
+    record.write_text(json.dumps(saved))
+    sums = record.with_name("SHA256SUMS")
+    digest = hashlib.sha256(record.read_bytes()).hexdigest()
+    sums.write_text(re.sub(r"\w+(  settings\.json)", rf"{digest}\1", sums.read_text()))
+    capsys.readouterr()
+    assert main(["train", "older", "--data.corpus", "corpus", *SMALL]) == 0
+    assert "is trained already" in capsys.readouterr().err
+    assert main(["train", "older", "--data.corpus", "corpus", "--data.text", "both", *SMALL]) == 2
+    assert "data.text was 'pairs', is 'both'" in capsys.readouterr().err
 
 
 def test_an_altered_tokenizer_is_not_taken_for_trained(capsys: pytest.CaptureFixture[str]) -> None:

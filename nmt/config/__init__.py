@@ -34,7 +34,8 @@ class Config:
     """The run. Recipes override these defaults, and `runs/<name>/config.yaml` records the values."""
 
     name: Annotated[str, Metavar("NAME")] = ""
-    """Name of the run's folder. Without a name, it is SOURCE-TARGET-CORPUS, with the corpus that is really used."""
+    """Name of the run's folder. Without a name, it is SOURCE-TARGET-CORPUS, with the corpus that is really used; of
+    text in one language, LANGUAGE-CORPUS."""
 
     runs: Annotated[Folder, MAY_CHANGE] = "runs"
     """Folder that holds the run folders."""
@@ -48,6 +49,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.name:
             require_plain_name(self.name, "name")
+        one_vocabulary = f"data.text is {self.data.text}, which needs tokenizer.joint true"
+        require(self.tokenizer.joint or self.data.unit == "pair", one_vocabulary)
         if self.model.one_vocabulary and not self.tokenizer.joint:
             family = self.model.family
             advice = "tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none"

@@ -7,21 +7,29 @@ from typing import Annotated, Literal
 from nmt.fields import Folder, Language, Metavar, Range, Size, check_bounds, require
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
+Text = Literal["auto", "pairs", "source", "target", "both"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
-    """Parallel text to read, and which of its pairs to keep."""
+    """Text to read, and what of it to keep."""
 
     corpus: Annotated[str, Metavar("CORPUS")] = "auto"
-    """Name or place of the parallel text. It is phrasebook (built in), multi30k, a folder with train.*, val.* and
-    test*.* files, a TSV or JSONL file, the common prefix of two plain files, or hub:NAME[:CONFIGURATION]. auto is
-    multi30k from the hub or, if the hub can't be reached, phrasebook."""
+    """Name or place of the text. It is phrasebook (built in), multi30k, a folder with train.*, val.* and
+    test*.* files, a TSV or JSONL file, the common prefix of two plain files, or hub:NAME[:CONFIGURATION]; for text in
+    one language (see data.text) also one plain file. auto is multi30k from the hub or, if the hub can't be reached,
+    phrasebook."""
 
     source: Language = "de"
     """Language to translate from, such as de: the ending of the source files, or the name of the column or key."""
 
     target: Language = "en"
     """Language to translate into, such as en: the ending of the target files, or the name of the column or key."""
+
+    text: Text = "auto"
+    """What is read: pairs, the sentences of one language (source or target), or those of both, each by itself. Only
+    pairs need translations. auto is pairs for a translator, target for a language model, and both for a masked
+    language model or denoising."""
 
     max_characters: Size = 2000
     """Maximum number of characters on each side of a training pair. Longer pairs are dropped and counted."""
@@ -40,12 +48,31 @@ class DataConfig:
     """Whether training pairs are dropped whose source sentence is also in the validation or test text."""
 
     def __post_init__(self) -> None:
-        require(self.source != self.target, f"data.source and data.target are both {self.source!r}: they must differ")
+        one = self.text in ("source", "target")
+        same = f"data.source and data.target are both {self.source!r}: they must differ"
+        require(one or self.source != self.target, f"{same}, unless data.text is source or target")
         for name, code in (("source", self.source), ("target", self.target)):
             is_code = re.fullmatch(r"[\w-]+", code) is not None
             require(is_code, f"data.{name} is {code!r}: it must be a language code such as de, pt-BR or zh_Hans")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages whose sentences are read."""
+        return {"source": (self.source,), "target": (self.target,)}.get(self.text, (self.source, self.target))
+
+    @property
+    def unit(self) -> Literal["pair", "text"]:
+        """What the corpus consists of: pairs, or texts without translations. auto means pairs where training and its
+        objective play no part; a run never has auto (see `nmt.data.resolve`)."""
+        return "pair" if self.text in ("auto", "pairs") else "text"
+
+
+def text_of(objective: str) -> Text:
+    """The value of data.text that auto stands for, with this training objective."""
+    texts: dict[str, Text] = {"lm": "target", "mlm": "both", "denoise": "both"}
+    return texts.get(objective, "pairs")
 
 
 @dataclass(frozen=True, kw_only=True)

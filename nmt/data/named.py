@@ -15,7 +15,7 @@ from nmt.data.resolve import resolve
 from nmt.data.tokenizer import Tokenizer, train_on_texts, train_tokenizer
 from nmt.fields import require
 from nmt.files import check_sums, whole_folder, write_json
-from nmt.upgrade import FORMAT, take_format
+from nmt.upgrade import FORMAT, take_format, upgrade_record
 
 RECORD = "settings.json"
 
@@ -64,7 +64,7 @@ def is_trained(folder: Path, settings: dict[str, Any]) -> bool:
         return False
     try:
         record = json.loads((folder / RECORD).read_text("utf-8"))
-        before = dict(record["settings"])
+        before = upgrade_record(dict(record["settings"]))
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         problem = f"{folder} is in the way, and nmt.tokenizer did not make it"
         raise ValueError(f"{problem}: choose another name, or move that folder") from error
@@ -83,8 +83,8 @@ def train_on_corpus(corpus: Corpus | None, config: Config, folder: Path) -> Toke
         say(note)
     pairs, ledger = clean_train(corpus, config.data)
     console().print(ledger_table({"train": ledger}))
-    say(f"Training the tokenizer on {len(pairs):,} pairs of {corpus.name}")
-    return train_tokenizer(pairs, config.tokenizer, folder, config.data.source, config.data.target)
+    say(f"Training the tokenizer on {len(pairs):,} {ledger.unit}s of {corpus.name}")
+    return train_tokenizer(pairs, config.tokenizer, folder, *config.data.languages)
 
 
 def train_on_files(files: list[str], config: Config, folder: Path) -> Tokenizer:

@@ -1,6 +1,7 @@
 """Preparation: a corpus flows in; clean pairs, a tokenizer and a ledger of dropped pairs flow out, in the run folder.
 
 The files are `data/` (SPLIT.src and SPLIT.tgt, a sentence a line, and `corpus.json`), `tokenizer/` and `ledger.json`.
+The lines of SPLIT.src are empty if the corpus consists of texts without translations.
 They are made in a draft folder, `.preparing/`, and moved into place, `data/` last: a run folder with `data/corpus.json`
 is prepared completely. A preparation that was interrupted starts again.
 """
@@ -20,7 +21,7 @@ from nmt.data.corpora import Corpus, clean_train, corpus_path, load_corpus
 from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
 from nmt.fields import require
 from nmt.files import MARKER, flush_to_disk, iterate_lines, mark, remove_ours, write_json, write_lines
-from nmt.upgrade import FORMAT, take_format
+from nmt.upgrade import FORMAT, take_format, upgrade_record
 
 DRAFT = ".preparing"
 CREATED_FIRST = {".lock", DRAFT, "config.yaml.partial"}  # before `is_run` can recognise a new run
@@ -94,9 +95,8 @@ def prepare(corpus: Corpus | None, config: Config, folder: Path) -> Prepared:
         tokenizer = take_tokenizer(config)
         tokenizer.save(draft / "tokenizer")
     else:
-        say(f"Training the tokenizer on {len(train):,} pairs of {corpus.name}")
-        source, target = config.data.source, config.data.target
-        tokenizer = train_tokenizer(train, config.tokenizer, draft / "tokenizer", source, target)
+        say(f"Training the tokenizer on {len(train):,} {ledger.unit}s of {corpus.name}")
+        tokenizer = train_tokenizer(train, config.tokenizer, draft / "tokenizer", *config.data.languages)
     for note in tokenizer.notes:
         say(note)
     train = drop_long(train, tokenizer, config.data.max_pieces, ledger)
@@ -112,9 +112,10 @@ def take_tokenizer(config: Config) -> Tokenizer:
     """Load the tokenizer in `config.tokenizer.folder`."""
     folder = Path(config.tokenizer.folder)
     tokenizer = Tokenizer.load(folder)
-    separate = f"the tokenizer in {folder} has a vocabulary for each language, but the model needs one vocabulary"
+    separate = f"the tokenizer in {folder} has a vocabulary for each language, but"
+    require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
     advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
-    require(tokenizer.joint or not config.model.one_vocabulary, f"{separate}: {advice}")
+    require(tokenizer.joint or not config.model.one_vocabulary, f"{separate} the model needs one vocabulary: {advice}")
     tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
     return tokenizer
 
@@ -167,14 +168,15 @@ def move_into_place(draft: Path, folder: Path) -> None:
 
 def load_finished(settings: dict[str, Any], config: Config, folder: Path) -> Prepared:
     """Read a prepared run folder. Raises ValueError if it was prepared with other settings (`settings`)."""
-    before, now = flat(settings), flat(data_settings(config))
+    before, now = upgrade_record(flat(settings)), flat(data_settings(config))
     if "auto" in (before["data.corpus"], now["data.corpus"]):  # the name of the folder has the corpus that auto took
         before["data.corpus"] = now["data.corpus"]
     if changed := describe_changes(before, now):
         problem = f"{folder} was prepared with other settings: {changed}"
         raise ValueError(f"{problem}. Give the run another name, or delete that folder")
     prepared = Prepared.load(folder)
-    say(f"{folder} is prepared already: {len(prepared.train):,} training pairs of {prepared.name}")
+    unit = prepared.ledgers["train"].unit
+    say(f"{folder} is prepared already: {len(prepared.train):,} training {unit}s of {prepared.name}")
     return prepared
 
 

@@ -177,13 +177,17 @@ def load_model(path: Path) -> Any:
     return model
 
 
-def train_tokenizer(pairs: list[Pair], config: TokenizerConfig, folder: Path, source: str, target: str) -> Tokenizer:
+def train_tokenizer(pairs: list[Pair], config: TokenizerConfig, folder: Path, *languages: str) -> Tokenizer:
     """Train the model(s) on the pairs and write them to the folder; the same pairs and settings give the same bytes.
 
-    A vocabulary larger than the text supports is reduced, with a note. Raises ValueError if `config.vocab_size` is too
-    small for the characters that must have a piece.
+    `languages`: those of the source and the target or, for pairs without sources, those of the texts. A vocabulary
+    larger than the text supports is reduced, with a note. Raises ValueError if `config.vocab_size` is too small for the
+    characters that must have a piece.
     """
+    if not pairs[0][0]:
+        return train_on_texts([text for _, text in pairs], config, folder, " and ".join(languages))
     notes: list[str] = []
+    source, target = languages
     chosen = sample(pairs, MAX_SENTENCES // 2 if config.joint else MAX_SENTENCES, "pairs", notes)
     if config.joint:
         src_model = tgt_model = train_model(chain.from_iterable(chosen), config, f"{source} and {target}", notes)

@@ -21,7 +21,7 @@ from nmt.config import Config, ModelConfig
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus
 from nmt.data.prepared import Prepared, prepare, require_own_run_folder
-from nmt.data.resolve import resolve
+from nmt.data.resolve import resolve, settle_text
 from nmt.fields import require
 from nmt.files import locked, write_json, write_lines, write_text
 from nmt.scoring.evaluation import evaluate
@@ -97,9 +97,13 @@ class Run:
         if processes.is_main:
             self.print_report()
 
+    def saved_config(self) -> Config:
+        """The settings in config.yaml; older files lack data.text."""
+        return settle_text(load_config(self.folder / "config.yaml"))
+
     def require_equal_settings(self) -> None:
         """Raise ValueError if a finished run has other settings, which its scores would be taken for."""
-        before, now = (flatten(config) for config in (load_config(self.folder / "config.yaml"), self.config))
+        before, now = (flatten(config) for config in (self.saved_config(), self.config))
         changed = describe_changes(before | {name: now[name] for name in HARMLESS}, now)
         advice = "A finished run is not changed or made longer: --name NAME trains another"
         require(not changed, f"{self.folder} is finished, and was trained with other settings: {changed}. {advice}")
@@ -113,7 +117,7 @@ class Run:
         trained = (*checkpoints.glob("step-????????"), *checkpoints.glob("step-*.damaged"), *self.folder.glob("model"))
         if file.exists() and trained:
             require(resume, f"{self.folder} is not finished: --resume goes on with it, --name NAME starts a new run")
-            changed = describe_changes(fixed_settings(load_config(file)), fixed_settings(self.config))
+            changed = describe_changes(fixed_settings(self.saved_config()), fixed_settings(self.config))
             advice = "Take the old settings to resume it, or --name NAME for a new run"
             require(not changed, f"{self.folder} was started with other settings: {changed}. {advice}")
         write_text(file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")

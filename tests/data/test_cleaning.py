@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from nmt.config import DataConfig
-from nmt.data.cleaning import Ledger, clean, ledger_table
+from nmt.data.cleaning import Ledger, clean, ledger_table, require_pairs
 
 words = st.text(st.sampled_from("ab cdé"), max_size=30)
 
@@ -34,6 +34,16 @@ def test_each_filter_drops_and_names_its_cause(pair: tuple[str, str], cause: str
 def test_pairs_at_the_limits_are_kept() -> None:
     at_limits = [("a" * 40, "a" * 40), ("a" * 10, ""), ("Hallo", "Hello"), ("Hallo", "Hi")]
     assert clean(at_limits, DataConfig(max_characters=40, max_ratio=2), set())[0] == at_limits
+
+
+def test_a_text_without_a_translation_is_judged_by_itself() -> None:
+    config = DataConfig(text="target", max_characters=40, max_ratio=1.9)
+    texts = [("", "a" * 40), ("", "Hello"), ("", "Seen"), ("", "Hello"), ("", "a" * 41)]
+    kept, ledger = clean(texts, config, {"Seen", ""})
+    assert kept == texts[:2]
+    assert ledger.dropped == {"occurs in val or test": 1, "repeated": 1, "longer than 40 characters": 1}
+    with pytest.raises(ValueError, match="no training text is left of 5: 1 occurs in val or test"):
+        require_pairs([], ledger)
 
 
 def test_filters_can_be_turned_off() -> None:
@@ -61,20 +71,20 @@ def test_every_pair_is_kept_in_order_or_dropped_for_one_cause(
     assert all(pair in rest for pair in kept)
     assert all(max(map(len, pair)) <= most for pair in kept)
     assert not unique or max(Counter(kept).values(), default=1) == 1
-    assert not unseen or not held_out & {source for source, _ in kept}
+    assert not unseen or not held_out & {source or target for source, target in kept}
 
 
 causes = st.dictionaries(st.sampled_from(["blank", "repeated", "too long"]), st.integers(1, 9))
 
 
-@given(st.integers(27, 99), causes, causes, causes)
+@given(st.integers(27, 99), causes, causes, causes, st.sampled_from(["pair", "text"]))
 def test_ledgers_of_two_stages_add_up(
-    read: int, repaired: dict[str, int], first: dict[str, int], second: dict[str, int]
+    read: int, repaired: dict[str, int], first: dict[str, int], second: dict[str, int], unit: str
 ) -> None:
-    reading = Ledger(read)
+    reading = Ledger(read, unit=unit)
     for cause, count in first.items():
         reading.drop(cause, count, line=7)
-    cleaning = Ledger(reading.kept)
+    cleaning = Ledger(reading.kept, unit=unit)
     for cause, count in repaired.items():
         cleaning.repaired[cause] += count
     if sum(second.values()) <= cleaning.read:
@@ -83,6 +93,7 @@ def test_ledgers_of_two_stages_add_up(
     whole = reading.then(cleaning)
     assert whole.read == read == whole.kept + sum(whole.dropped.values())
     assert whole.kept == cleaning.kept
+    assert whole.unit == unit
     assert Counter(whole.dropped) == Counter(first) + Counter(cleaning.dropped)
     assert whole.first == dict.fromkeys(first, 7)
     assert Ledger.from_dict(json.loads(json.dumps(whole.as_dict()))) == whole
@@ -110,6 +121,18 @@ def test_more_pairs_cannot_be_dropped_than_were_read() -> None:
 def test_a_saved_ledger_that_does_not_add_up_is_refused() -> None:
     with pytest.raises(ValueError, match="doesn't add up"):
         Ledger.from_dict(Ledger(read=3).as_dict() | {"kept": 2})
+
+
+def test_an_older_ledger_counts_pairs() -> None:
+    saved = Ledger(read=3).as_dict()
+    del saved["unit"]
+    assert Ledger.from_dict(saved) == Ledger(read=3, unit="pair")
+
+
+def test_the_table_says_what_it_counts() -> None:
+    for units, title in ((["text"], "Texts"), (["pair"], "Pairs"), (["pair", "text", "text"], "Pairs and texts")):
+        table = ledger_table({str(n): Ledger(unit=unit) for n, unit in enumerate(units)})
+        assert table.title == f"{title} read, repaired, dropped and kept"
 
 
 def test_the_table_shows_every_count_and_the_first_line() -> None:

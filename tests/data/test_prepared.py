@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.config import Config, DataConfig, TokenizerConfig
+from nmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from nmt.data import prepared as module
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora import Corpus, load_corpus
@@ -178,6 +178,17 @@ def test_a_folder_prepared_with_other_settings_is_refused(tmp_path: Path) -> Non
         prepare(corpus(), config(tmp_path, max_ratio=3.0), tmp_path / "run")
 
 
+def test_a_folder_of_an_older_nmt_holds_pairs(tmp_path: Path) -> None:
+    prepared = prepare(corpus(), config(tmp_path, text="pairs"), tmp_path)
+    file = tmp_path / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    assert record["settings"]["data"].pop("text") == "pairs"
+    file.write_text(json.dumps(record))
+    assert prepare(None, config(tmp_path, text="pairs"), tmp_path).train == prepared.train
+    with pytest.raises(ValueError, match=r"other settings: data\.text was 'pairs', is 'target'"):
+        prepare(None, config(tmp_path, text="target"), tmp_path)
+
+
 def test_auto_and_the_name_of_what_it_came_to_are_the_same_corpus(tmp_path: Path) -> None:
     prepare(corpus(), config(tmp_path, corpus="auto"), tmp_path / "run")
     assert prepare(corpus(), config(tmp_path, corpus="multi30k"), tmp_path / "run").name == "mine"
@@ -311,6 +322,46 @@ def folder(tmp_path: Path) -> Path:
             text = "".join(f"{pair[side]}\n" for pair in pairs(split))
             (tmp_path / "mine" / f"{split}.{language}").write_text(text, encoding="utf-8")
     return tmp_path / "mine"
+
+
+@pytest.mark.parametrize(("text", "read"), [("pairs", 67), ("source", 67), ("target", 67), ("both", 134)])
+def test_texts_out_are_texts_in_without_those_in_the_ledger(
+    tmp_path: Path, folder: Path, text: str, read: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In each language there are 60 good texts, and one for each cause."""
+    held_out, known = pairs("val")[3], pairs("train")[5]
+    for side, language in enumerate(("de", "en")):
+        faulty = ["", held_out[side], known[side], "b" * 2001, "a b c " * 30 + language, held_out[side]]
+        with (folder / f"train.{language}").open("ab") as file:
+            file.write("".join(f"{line}\n" for line in faulty).encode() + b"\xff\n")
+    settings = replace(config(tmp_path, corpus=str(folder), text=text), name="run")
+    prepared = prepare(None, settings, tmp_path / "run")
+    ledger = prepared.ledgers["train"]
+    assert ledger.read == read
+    assert ledger.read - len(prepared.train) == sum(ledger.dropped.values()) == 7 * read // 67
+    cause = "source occurs in val or test" if text == "pairs" else "occurs in val or test"
+    assert ledger.dropped[cause] == 2 * read // 67
+    sides = {"source": (0,), "target": (1,), "both": (0, 1)}.get(text, ())
+    good = [("", pair[side]) for pair in pairs("train") for side in sides] or pairs("train")
+    assert prepared.train == good
+    assert [len(prepared.val), len(prepared.tests["test"])] == [len(good)] * 2
+    loaded = Prepared.load(tmp_path / "run")
+    assert (loaded.train, loaded.val, loaded.ledgers) == (good, prepared.val, prepared.ledgers)
+    assert loaded.ledgers["val"].unit == ("pair" if text == "pairs" else "text")
+    if text != "pairs":
+        assert set((tmp_path / "run" / "data" / "train.src").read_text().splitlines()) == {""}
+        assert f"Training the tokenizer on {len(good) + read // 67} texts of mine" in capsys.readouterr().err
+
+
+def test_texts_are_one_vocabulary(tmp_path: Path) -> None:
+    separate = TokenizerConfig(vocab_size=320, joint=False)
+    two = replace(config(tmp_path), tokenizer=separate, model=ModelConfig(tied_embeddings="none"))
+    with pytest.raises(ValueError, match=r"data\.text is both, which needs tokenizer\.joint true"):
+        replace(two, data=DataConfig(text="both"))
+    prepare(corpus(), two, tmp_path / "two")
+    texts = replace(config(tmp_path, text="both"), tokenizer=TokenizerConfig(folder=str(tmp_path / "two/tokenizer")))
+    with pytest.raises(ValueError, match=r"for each language, but data\.text is both: take another"):
+        prepare(corpus(), texts, tmp_path / "run")
 
 
 @pytest.fixture

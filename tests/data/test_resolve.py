@@ -50,6 +50,36 @@ def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatc
     assert (run.config.data.corpus, run.config.name, run.config.tokenizer.vocab_size) == ("mine", "de-en-mine", 300)
 
 
+@pytest.mark.parametrize(
+    ("argv", "objective", "text", "name"),
+    [
+        ([], "translation", "pairs", "de-en-mine"),
+        (["--data.text", "target"], "translation", "target", "en-mine"),
+        (["--data.text", "source"], "translation", "source", "de-mine"),
+        (["--data.text", "both"], "translation", "both", "de-en-mine"),
+        ([], "lm", "target", "en-mine-lm"),
+        ([], "mlm", "both", "de-en-mine-mlm"),
+        (["--data.text", "source"], "denoise", "source", "de-mine-denoise"),
+        ([], "pair", "pairs", "de-en-mine-pair"),
+    ],
+)
+def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, argv: list[str], objective: str, text: str, name: str
+) -> None:
+    monkeypatch.setattr(module, "OBJECTIVE", objective)
+    config = resolved("--data.corpus", str(corpus), *argv).config
+    assert (config.data.text, config.name) == (text, name)
+
+
+def test_a_corpus_is_read_again_if_its_recipe_asks_for_other_text(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "load_corpus", lambda config: Corpus("mine", [("a", "b")], [], {}, {}))
+    (corpus.parent / "recipes" / "mine.yaml").write_text("data: {text: target}\n")
+    assert resolved().corpus is None
+    assert resolved("--data.text", "target").corpus is not None
+
+
 def test_a_run_can_be_prepared_and_then_trained(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,18 @@ def tokenizer(request: pytest.FixtureRequest, train: Train) -> Tokenizer:
     return train(kind=request.param, user_defined_symbols=("<br>", "{name}"))
 
 
+def test_texts_without_translations_train_one_model_of_their_text_alone(train: Train, tmp_path: Path) -> None:
+    texts = [("", text) for pair in PAIRS for text in pair]
+    tokenizer = train(texts, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["joint.model"]
+    assert tokenizer.same_as(train())
+    english = train([("", text) for _, text in PAIRS], vocab_size=8000)
+    assert english.notes[0].startswith("The text in de and en supports")
+    assert not {"ä", "ü", "ö"} & set(english.source_pieces(range(english.src_vocab_size)))
+    with pytest.raises(ValueError, match=r"tokenizer\.joint is false"):
+        train(texts, joint=False)
+
+
 def normal(text: str) -> str:
     """Without outer spaces and runs of spaces, which SentencePiece takes for one."""
     return " ".join(part for part in text.split(" ") if part)

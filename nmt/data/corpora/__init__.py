@@ -1,14 +1,17 @@
-"""Parallel text of every kind: `data.corpus` flows in; train, val and test pairs with their ledgers flow out.
+"""Text of every kind: `data.corpus` flows in; train, val and test pairs (or texts) with their ledgers flow out.
 
 A corpus is the built-in phrasebook, a data set of the Hugging Face hub, a folder, a file, or two files with a common
 prefix. To add a kind, add its reader to `load_corpus`. Rules of reading:
 
 - Only LF ends a line. A byte-order mark at the start of a file is removed. Each text is tidied (see `tidy`).
+- `data.text` says whether a row is a pair, a text in one language, or a text in each language.
 - A pair with a blank side is dropped from every split: it can be neither learned from nor scored.
 - A pair with invalid UTF-8 is dropped from training text; in val and test text it is repaired with U+FFFD and kept.
 - A malformed row of TSV or JSONL is dropped.
-- Files of unequal length are an error, and so is a gzip file that was cut short. A plain file comes before its .gz.
+- A gzip file that was cut short is an error, and so are files of unequal length for pairs.
+- A plain file comes before its .gz.
 - Missing val or test text is held out of the training pairs.
+- For a text without a translation, the rules for pairs hold.
 - Dropped pairs and repaired sentences are counted by cause.
 """
 
@@ -32,7 +35,8 @@ def load_corpus(config: DataConfig) -> Corpus:
             return read_hub(config)
         return read_path(Path(config.corpus).expanduser(), config)
     except ConnectionError as error:
-        advice = f"set data.corpus to a folder with train.{config.source}, train.{config.target} …, or to phrasebook"
+        files = ", train.".join(config.languages)
+        advice = f"set data.corpus to a folder with train.{files} …, or to phrasebook"
         raise ValueError(f"{config.corpus} can't be loaded ({error}): {advice}, which is built in") from error
 
 
@@ -51,11 +55,11 @@ def read_phrasebook(config: DataConfig) -> Corpus:
 
     require_german_and_english(config)
     book = phrasebook()
-    splits = {name: Split(training=name == "train") for name in ("train", "val", "test")}
+    splits = {name: Split(config, training=name == "train") for name in ("train", "val", "test")}
     for name, split in splits.items():
         for line, (german, english) in enumerate(getattr(book, name), start=1):
-            source, target = (german, english) if config.source == "de" else (english, german)
-            split.add(source, target, line)
+            row = {"de": german, "en": english}
+            split.add([row[language] for language in config.languages], line)
     return assemble("phrasebook", splits)
 
 
@@ -64,7 +68,7 @@ def corpus_name(config: DataConfig) -> str | None:
     if config.corpus.startswith("hub:"):
         return hub_name(config)
     if path := corpus_path(config):
-        return path_name(path)
+        return path_name(path, config)
     return None if config.corpus == "auto" else config.corpus
 
 

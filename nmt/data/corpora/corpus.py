@@ -1,41 +1,54 @@
 """A corpus in memory, assembled from the splits that a reader has read.
 
-Val or test text that is missing is held out of the training pairs: for each split 5% of the distinct source
-sentences, at most 1,000, with one pair each: the sentences with the smallest hashes. So they are the same on every
-machine and in any order of lines, and mostly stay the same when the corpus grows.
+Val or test text that is missing is held out of the training pairs: for each split 5% of the distinct source sentences
+(or texts without a translation), at most 1,000, with one pair each: the sentences with the smallest hashes. So they are
+the same on every machine and in any order of lines, and mostly stay the same when the corpus grows.
 """
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from nmt.config import DataConfig
-from nmt.data.cleaning import Ledger, Pair, clean, require_pairs
+from nmt.data.cleaning import Ledger, Pair, clean, known_by, require_pairs
 from nmt.fields import require
 from nmt.text.normalise import INVALID, tidy
 
 VAL_NAMES = ("val", "valid", "validation", "dev")
+ONLY_TEXT = "text"  # a column or key that may hold the text in one language, if none has the language's name
 HELD_OUT, HELD_OUT_SHARE = 1000, 20  # held out for a missing split: at most 1,000 pairs, and 1 source sentence in 20
 
 
 class Split:
-    """The pairs of one split, tidied and counted as they are read."""
+    """The pairs of one split, or its texts without translations, tidied and counted as they are read."""
 
-    def __init__(self, training: bool) -> None:
-        self.training = training
+    def __init__(self, config: DataConfig, training: bool) -> None:
+        self.config, self.training = config, training
+        self.paired = config.unit == "pair"
+        self.blank = "a side is blank" if self.paired else "blank"
         self.pairs: list[Pair] = []
-        self.ledger = Ledger()
+        self.ledger = Ledger(unit=config.unit)
 
-    def add(self, source: object, target: object, line: int) -> None:
-        """Keep a pair, or drop it and count the cause. In JSON a side may be None or not a string."""
-        if not (isinstance(source, str) and isinstance(target, str)):
-            self.drop("no text in one or both languages", line)
+    def add(self, row: Sequence[object], line: int) -> None:
+        """Read a row, which has a sentence in each of `config.languages`: a pair or, without pairs, a text each."""
+        if self.paired:
+            self.keep(row, line, "one or both languages")
             return
-        (source, causes), (target, more) = tidy(source), tidy(target)
+        for language, text in zip(self.config.languages, row, strict=True):
+            self.keep([text], line, language)
+
+    def keep(self, texts: Sequence[object], line: int, languages: str = "") -> None:
+        """Keep a pair, or one text, or drop it and count the cause. In JSON a text may be None or not a string."""
+        tidied = [tidy(text) for text in texts if isinstance(text, str)]
+        if len(tidied) < len(texts):
+            self.drop(f"no text in {languages}", line)
+            return
+        (source, causes), (target, more) = tidied if self.paired else (("", ()), tidied[0])
         if self.training and (INVALID in causes or INVALID in more):
             self.drop("invalid UTF-8", line)
-        elif not source or not target:
-            self.drop("a side is blank", line)
+        elif not target or (self.paired and not source):
+            self.drop(self.blank, line)
         else:
             self.ledger.read += 1
             self.pairs.append((source, target))
@@ -49,21 +62,21 @@ class Split:
 
 @dataclass
 class Corpus:
-    """Parallel text in memory. Pairs are (source, target)."""
+    """Text in memory. Pairs are (source, target); a text without a translation is ("", text)."""
 
     name: str
     train: list[Pair]
     val: list[Pair]
     tests: dict[str, list[Pair]]
     ledgers: dict[str, Ledger]
-    """How many pairs of train, val and each test were read, repaired and dropped."""
+    """How many pairs (or texts) of train, val and each test were read, repaired and dropped."""
     notes: list[str] = field(default_factory=list)
     """Messages for the user."""
 
 
 def clean_train(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]:
     """The training pairs that `clean` keeps, and the ledger of reading and cleaning; ValueError if none is left."""
-    held_out = {source for pairs in (corpus.val, *corpus.tests.values()) for source, _ in pairs}
+    held_out = {known_by(pair) for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
     train, cleaning = clean(corpus.train, config, held_out)
     ledger = corpus.ledgers["train"].then(cleaning)
     require_pairs(train, ledger)
@@ -75,7 +88,7 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     require_usable(name, "train", splits["train"])
     missing = [key for key in ("val", "test") if not any(split.startswith(key) for split in splits)]
     held_out = hold_out(splits["train"], missing, name) if missing else {}
-    reason = "of its training pairs are held out for it."
+    reason = f"of its training {splits['train'].ledger.unit}s are held out for it."
     notes = [f"{name} has no {key} text: {len(split.pairs):,} {reason}" for key, split in held_out.items()]
     splits = splits | held_out
     splits = {"train": splits["train"], "val": splits["val"], **splits}  # the order of tables
@@ -88,30 +101,31 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
 
 def require_usable(name: str, key: str, split: Split) -> None:
     counts = f"{split.ledger.read:,} read, dropped: {split.ledger.causes() or 'none'}"
-    require(bool(split.pairs), f"the corpus {name} has no usable {key} pair: {counts}")
+    require(bool(split.pairs), f"the corpus {name} has no usable {key} {split.ledger.unit}: {counts}")
 
 
 def require_german_and_english(config: DataConfig) -> None:
-    problem = f"has German (de) and English (en) only, not {config.source} and {config.target}: set another corpus"
-    require({config.source, config.target} == {"de", "en"}, f"data.corpus is {config.corpus}, which {problem}")
+    problem = f"has German (de) and English (en) only, not {' and '.join(config.languages)}: set another corpus"
+    require({"de", "en"}.issuperset(config.languages), f"data.corpus is {config.corpus}, which {problem}")
 
 
 def hold_out(train: Split, missing: list[str], name: str) -> dict[str, Split]:
     """Move pairs of train into a new split for each missing one."""
     first: dict[str, int] = {}
-    for n, (source, _) in enumerate(train.pairs):
-        first.setdefault(source, n)
+    for n, pair in enumerate(train.pairs):
+        first.setdefault(known_by(pair), n)
     size = min(HELD_OUT, max(1, len(first) // HELD_OUT_SHARE))
-    few = f"the corpus {name} has {len(first)} different source sentences and no {' or '.join(missing)} text"
+    kind = "source sentences" if train.ledger.unit == "pair" else "texts"
+    few = f"the corpus {name} has {len(first)} different {kind} and no {' or '.join(missing)} text"
     require(len(first) > len(missing) * size, f"{few}: too few to hold some out; give it more, or files for them")
     number = size * len(missing)
     chosen = heapq.nsmallest(number, first, key=lambda text: blake2b(text.encode(), digest_size=8).digest())
     held_out: dict[str, Split] = {}
     for k, key in enumerate(missing):
-        split = held_out[key] = Split(training=False)
-        split.pairs = [train.pairs[n] for n in sorted(first[source] for source in chosen[k :: len(missing)])]
+        split = held_out[key] = Split(train.config, training=False)
+        split.pairs = [train.pairs[n] for n in sorted(first[text] for text in chosen[k :: len(missing)])]
         split.ledger.read = size
         train.ledger.drop(f"held out for {key}", size)
-    taken = {first[source] for source in chosen}
+    taken = {first[text] for text in chosen}
     train.pairs = [pair for n, pair in enumerate(train.pairs) if n not in taken]
     return held_out

@@ -1,54 +1,62 @@
-"""Readers of files (plain or .gz): a folder, a TSV or JSONL file, or two plain files with a common prefix."""
+"""Readers of files (plain or .gz): a folder, a TSV or JSONL file, or plain files with a common prefix."""
 
 import json
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
-from nmt.data.corpora.corpus import VAL_NAMES, Corpus, Split, assemble
+from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble
 from nmt.fields import require
 from nmt.files import iterate_lines
 
 KINDS = (
     "data.corpus must be phrasebook, multi30k, auto, hub:NAME[:CONFIGURATION], a folder, a .tsv or .jsonl file "
-    "(or .gz of one), or the common prefix of two plain files"
+    "(or .gz of one), or the common prefix of two plain files; for data.text source or target also one plain file"
 )
 ROWS = re.compile(r"\.(tsv|jsonl)(\.gz)?$")
 COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|(?i:source|target|src|tgt)")  # de, pt-BR, Source
 UTF16_MARKS = tuple(mark.decode("utf-8", "surrogateescape") for mark in (BOM_UTF16_LE, BOM_UTF16_BE))
 
 
-def path_name(path: Path) -> str:
+def path_name(path: Path, config: DataConfig) -> str:
     """The name of the corpus at this path."""
-    return ROWS.sub("", path.resolve().name)
+    name = ROWS.sub("", path.resolve().name)
+    endings = "|".join(map(re.escape, ("txt", *config.languages)))
+    return name if config.unit == "pair" else re.sub(rf"(?<=.)(\.({endings}))?(\.gz)?$", "", name)
 
 
 def read_path(path: Path, config: DataConfig) -> Corpus:
-    """The corpus in a folder, a file, or two files with this prefix; ValueError if it is none of them."""
+    """The corpus in a folder, a file, or files with this prefix; ValueError if it is none of them."""
+    name = path_name(path, config)
     if path.is_dir():
-        return assemble(path_name(path), read_folder(path, config))
+        return assemble(name, read_folder(path, config))
     plain = path.is_file() and not ROWS.search(path.name)
-    require(not plain, f"data.corpus is {config.corpus!r}, one plain file: give the prefix of two files")
+    problem = f"data.corpus is {config.corpus!r}, one plain file: give the prefix of two files"
+    usable = not plain or len(config.languages) == 1
+    require(usable, f"{problem} or, for text in one language, set data.text to source or target")
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
         raise ValueError(f"data.corpus is {config.corpus!r}: there is no such folder or file; {KINDS}")
-    return assemble(path_name(path), {"train": read_split(files, config, training=True)})
+    return assemble(name, {"train": read_split(files, config, training=True)})
 
 
 def read_folder(folder: Path, config: DataConfig) -> dict[str, Split]:
     """The splits of a folder: train, the first of VAL_NAMES that is there, as val, and every test*."""
     train = find_split(folder, "train", config)
     if train is None:
-        needed = f"train.{config.source} and train.{config.target} nor train.tsv nor train.jsonl (or .gz of them)"
+        plain = " and ".join(f"train.{language}" for language in config.languages)
+        needed = f"{plain} nor train.tsv nor train.jsonl (or .gz of them), and data.text is {config.text}"
         raise ValueError(f"{folder} has no training text: neither {needed}; {contents(folder)}")
     splits = {"train": train}
     if val := next((files for name in VAL_NAMES if (files := find_split(folder, name, config))), None):
         splits["val"] = val
-    stem = re.compile(rf"(test.*?)\.(?:{re.escape(config.source)}|{re.escape(config.target)}|tsv|jsonl)(?:\.gz)?")
+    endings = "|".join(map(re.escape, (*config.languages, "tsv", "jsonl")))
+    stem = re.compile(rf"(test.*?)\.(?:{endings})(?:\.gz)?")
     for name in sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))}):
         if files := find_split(folder, name, config):
             splits[name] = files
@@ -61,15 +69,19 @@ def contents(folder: Path) -> str:
 
 
 def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None:
-    """The file or the two files of a split; None if there is none, ValueError if there is only one of two."""
-    source, target = (plain_or_gz(folder / f"{stem}.{language}") for language in (config.source, config.target))
-    if source and target:
-        return [source, target]
+    """The files of a split, one with rows or one for each language; None if there are none, ValueError if there is only
+    one of two."""
+    found = {language: plain_or_gz(folder / f"{stem}.{language}") for language in config.languages}
+    plain = [path for path in found.values() if path]
+    if len(plain) == len(found):
+        return plain
     if rows := plain_or_gz(folder / f"{stem}.tsv") or plain_or_gz(folder / f"{stem}.jsonl"):
         return [rows]
-    if source or target:
-        missing = config.target if source else config.source
-        raise ValueError(f"{folder / stem}.{missing} is missing, and {source or target} is there; {contents(folder)}")
+    if plain:
+        missing = next(language for language, path in found.items() if path is None)
+        problem = f"{folder / stem}.{missing} is missing, and {plain[0]} is there"
+        advice = "to read text in one language, set data.text to source or target"
+        raise ValueError(f"{problem}: {advice}; {contents(folder)}")
     return None
 
 
@@ -79,14 +91,23 @@ def plain_or_gz(path: Path) -> Path | None:
 
 
 def read_split(files: list[Path], config: DataConfig, training: bool) -> Split:
-    split = Split(training)
-    if len(files) == 2:
+    split, rows = Split(config, training), ROWS.search(files[0].name)
+    if rows:
+        read_rows = read_tsv if rows[1] == "tsv" else read_jsonl
+        read_rows(files[0], config, split)
+    elif config.unit == "pair":
         read_parallel(files[0], files[1], split)
-    elif ".tsv" in files[0].suffixes[-2:]:
-        read_tsv(files[0], config, split)
     else:
-        read_jsonl(files[0], config, split)
+        read_texts(files, split)
     return split
+
+
+def read_texts(files: list[Path], split: Split) -> None:
+    """Read each line of each file as a text; the languages take turns, so that any part of the text has both."""
+    for number, texts in enumerate(zip_longest(*(corpus_lines(file, split) for file in files)), start=1):
+        for text in texts:
+            if text is not None:
+                split.keep([text], number)
 
 
 def read_parallel(source: Path, target: Path, split: Split) -> None:
@@ -95,28 +116,43 @@ def read_parallel(source: Path, target: Path, split: Split) -> None:
     for src, tgt in zip_longest(corpus_lines(source, split), corpus_lines(target, split)):
         n_source, n_target = n_source + (src is not None), n_target + (tgt is not None)
         if src is not None and tgt is not None:
-            split.add(src, tgt, n_source)
+            split.add([src, tgt], n_source)
     unequal = f"{source} has {n_source:,} lines, {target} has {n_target:,}"
     require(n_source == n_target, f"{unequal}: line n of each must translate line n of the other")
 
 
 def read_tsv(path: Path, config: DataConfig, split: Split) -> None:
-    """Read the columns that the first line names as the two languages, or else the first two.
+    """Read the rows of a TSV file. Its first line decides which columns are read (see `find_columns`)."""
+    columns, only_column = [0], False
+    for number, line in enumerate(corpus_lines(path, split), start=1):
+        cells = line.removesuffix("\r").split("\t")
+        if number == 1:
+            columns, is_header = find_columns(path, cells, config)
+            only_column = len(config.languages) == len(cells) == 1
+            if is_header:
+                continue
+        if len(cells) <= max(columns):
+            split.drop("too few columns" if line.strip() else split.blank, number)
+        elif only_column and len(cells) > 1:
+            split.drop("too many columns", number)
+        else:
+            split.add([cells[column] for column in columns], number)
+
+
+def find_columns(path: Path, cells: list[str], config: DataConfig) -> tuple[list[int], bool]:
+    """The columns of the languages, and whether the first line (`cells`) names them. Without names, the first column is
+    the source and the second the target; a file with one column holds the text in one language.
 
     ValueError if the first line seems to name other columns, since it would become a pair.
     """
-    columns = (0, 1)
-    for number, line in enumerate(corpus_lines(path, split), start=1):
-        cells = line.removesuffix("\r").split("\t")
-        if number == 1 and config.source in cells and config.target in cells:
-            columns = (cells.index(config.source), cells.index(config.target))
-        elif number == 1 and len(cells) > 1 and all(map(COLUMN_NAME.fullmatch, cells)):
-            wanted = f"data.source is {config.source} and data.target is {config.target}"
-            raise ValueError(f"{path}: its columns are named {', '.join(cells)}, but {wanted}: name the same languages")
-        elif len(cells) <= max(columns):
-            split.drop("too few columns" if line.strip() else "a side is blank", number)
-        else:
-            split.add(cells[columns[0]], cells[columns[1]], number)
+    if set(config.languages) <= set(cells):
+        return [cells.index(language) for language in config.languages], True
+    if len(cells) > 1 and all(map(COLUMN_NAME.fullmatch, cells)):
+        wanted = f"data.source is {config.source} and data.target is {config.target}"
+        raise ValueError(f"{path}: its columns are named {', '.join(cells)}, but {wanted}: name the same languages")
+    if len(config.languages) == 1:
+        return [0 if config.text == "source" or len(cells) == 1 else 1], False
+    return [0, 1], False
 
 
 def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
@@ -129,7 +165,8 @@ def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
             continue
         row = row.get("translation", row) if isinstance(row, dict) else row
         row = row if isinstance(row, dict) else {}
-        split.add(row.get(config.source), row.get(config.target), number)
+        other = row.get(ONLY_TEXT) if len(config.languages) == 1 else None
+        split.add([row.get(language, other) for language in config.languages], number)
 
 
 def corpus_lines(path: Path, split: Split) -> Iterator[str]:
@@ -145,10 +182,9 @@ def corpus_lines(path: Path, split: Split) -> Iterator[str]:
 
 def load_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[list[str], Ledger]:
     """Text in one language, a sentence a line, read like training text, and its ledger; OSError if it is missing."""
-    split, kept = Split(training=True), list[str]()
-    for number, line in enumerate(corpus_lines(file, split), start=1):
-        split.add(line, "-", number)  # "-": a target that is never dropped
-    for sentence, _ in split.pairs:
+    split, kept = Split(replace(config, text="target"), training=True), list[str]()
+    read_texts([file], split)
+    for _, sentence in split.pairs:
         if len(sentence) > config.max_characters:
             split.ledger.drop(f"longer than {config.max_characters:,} characters")
         elif config.drop_held_out and sentence in held_out:

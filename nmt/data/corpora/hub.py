@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import DataConfig
-from nmt.data.corpora.corpus import VAL_NAMES, Corpus, Split, assemble, require_german_and_english
+from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble, require_german_and_english
 from nmt.fields import require
 
 MULTI30K = "bentrevett/multi30k"
@@ -59,20 +59,22 @@ def read_rows(rows: Any, config: DataConfig, key: str) -> Split:
     """One split of a data set, read by columns, since a dict for each of millions of rows takes minutes."""
     rows = rows.flatten()
     columns = find_columns(rows.column_names, config)
-    split, number = Split(training=key == "train"), 0
+    split, number = Split(config, training=key == "train"), 0
     for batch in rows.select_columns(columns).with_format("arrow").iter(batch_size=10_000):
-        for source, target in zip(*(batch[column].to_pylist() for column in columns), strict=True):
+        for row in zip(*(batch[column].to_pylist() for column in columns), strict=True):
             number += 1
-            split.add(source, target, number)
+            split.add(row, number)
     return split
 
 
 def find_columns(names: list[str], config: DataConfig) -> list[str]:
     for prefix in ("translation.", ""):
-        columns = [f"{prefix}{language}" for language in (config.source, config.target)]
+        columns = [f"{prefix}{language}" for language in config.languages]
         if set(columns) <= set(names):
             return columns
-    lacks = f"no columns for {config.source} and {config.target}, neither of their own nor in translation"
+    if len(config.languages) == 1 and ONLY_TEXT in names:
+        return [ONLY_TEXT]
+    lacks = f"no columns for {' and '.join(config.languages)}, neither of their own nor in translation"
     raise ValueError(f"the data set has {lacks}; it has {', '.join(names)}")
 
 

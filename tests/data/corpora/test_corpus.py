@@ -56,6 +56,19 @@ def test_held_out_sentences_do_not_depend_on_the_order_of_lines_nor_on_a_few_mor
     assert len(set(a.val + a.tests["test"]) & set(b.val + b.tests["test"])) >= 36
 
 
+def test_texts_without_translations_are_held_out_by_themselves(tmp_path: Path) -> None:
+    write(tmp_path / "mine", "train", pairs_of("wort", 200))
+    corpus = load_corpus(DataConfig(corpus=str(tmp_path / "mine"), text="both"))
+    assert len(corpus.val) == len(corpus.tests["test"]) == 20  # 5% of 400 different texts
+    everything = corpus.train + corpus.val + corpus.tests["test"]
+    assert sorted(everything) == sorted(("", text) for pair in pairs_of("wort", 200) for text in pair)
+    assert corpus.ledgers["train"].dropped == {"held out for val": 20, "held out for test": 20}
+    assert {ledger.unit for ledger in corpus.ledgers.values()} == {"text"}
+    write(tmp_path / "few", "train", pairs_of("wort", 2))
+    with pytest.raises(ValueError, match="2 different texts and no val or test text: too few"):
+        load_corpus(DataConfig(corpus=str(tmp_path / "few"), text="target"))
+
+
 def test_too_small_a_corpus_is_told_that_it_is(tmp_path: Path) -> None:
     write(tmp_path, "train", [("eins", "one"), ("eins", "one!"), ("zwei", "two")])
     with pytest.raises(ValueError, match="2 different source sentences and no val or test text: too few"):

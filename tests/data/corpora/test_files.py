@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nmt.config import DataConfig
+from nmt.config.data import Text
 from nmt.data.corpora import Corpus, load_corpus
 
 REAL_TEXT = Path(__file__).parents[4] / "shared" / "data"
@@ -32,8 +34,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "mine"
 
 
-def load(path: Path | str, source: str = "de", target: str = "en") -> Corpus:
-    return load_corpus(DataConfig(corpus=str(path), source=source, target=target))
+def load(path: Path | str, source: str = "de", target: str = "en", text: Text = "auto") -> Corpus:
+    return load_corpus(DataConfig(corpus=str(path), source=source, target=target, text=text))
+
+
+def texts_of(pairs: list[tuple[str, str]], text: Text) -> list[tuple[str, str]]:
+    """The pairs as `data.text` reads them."""
+    sides = {"source": (0,), "target": (1,), "both": (0, 1)}.get(text, ())
+    return [("", pair[side]) for pair in pairs for side in sides] or pairs
 
 
 # Where corpora lie
@@ -71,6 +79,12 @@ def test_every_format_holds_the_same_pairs(folder: Path, kind: str, packed: bool
             content = "".join(f"{line}\n" for line in lines).encode()
             (folder / (f"{file}.gz" if packed else file)).write_bytes(gzip.compress(content) if packed else content)
     assert load(folder) == plain
+    for text in ("pairs", "source", "target", "both"):
+        corpus = load(folder, text=text)
+        assert [corpus.train, corpus.val] == [texts_of(pairs_of(split), text) for split in ("train", "val")]
+        assert corpus.tests == {name: texts_of(pairs_of(name), text) for name in ("test", "test_2018")}
+        assert {ledger.unit for ledger in corpus.ledgers.values()} == {"pair" if text == "pairs" else "text"}
+        assert all(ledger.kept == len(texts_of(pairs_of(""), text)) for ledger in corpus.ledgers.values())
 
 
 def test_a_header_of_language_names_orders_the_columns_of_tsv(tmp_path: Path) -> None:
@@ -104,6 +118,99 @@ def test_a_file_and_a_common_prefix_are_corpora_too(tmp_path: Path, given_as: st
     corpus = load(tmp_path / given_as)
     assert corpus.name == "news"
     assert sorted(corpus.train + corpus.val + corpus.tests["test"]) == sorted(pairs)
+
+
+# Text without translations
+
+
+@pytest.mark.parametrize("files", ["train.en", "train.en train.de", "train.tsv", "train.jsonl", "news.en"])
+def test_text_in_one_language_needs_no_other(tmp_path: Path, files: str) -> None:
+    english = [f"sentence {n}" for n in range(40)]
+    for name in files.split():
+        lines = [json.dumps({"en": line}) if name.endswith("jsonl") else line for line in english]
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines[: 5 if name == "train.de" else None]))
+    if "news" not in files:
+        for name in ("valid", "test_a", "test_b"):
+            (tmp_path / f"{name}.en").write_text("one\ntwo\n")
+    corpus = load(tmp_path / files if "news" in files else tmp_path, source="en", text="target")
+    held_out = {} if corpus.notes == [] else {"held out for val": 2, "held out for test": 2}
+    assert corpus.ledgers["train"].dropped == held_out
+    assert corpus.ledgers["train"].read == 40
+    assert sorted(corpus.tests) == (["test"] if held_out else ["test_a", "test_b"])
+    kept = corpus.train + (corpus.val + corpus.tests["test"] if held_out else [])
+    assert sorted(kept) == sorted(("", line) for line in english)
+
+
+@pytest.mark.parametrize("name", ["news.en", "news.txt", "news.en.gz", "news.gz", "news"])
+def test_a_plain_file_is_text_in_one_language(tmp_path: Path, name: str) -> None:
+    content = "".join(f"sentence {n}\n" for n in range(40)).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    corpus = load(tmp_path / name, text="target")
+    assert (corpus.name, len(corpus.train), len(corpus.val)) == ("news", 36, 2)
+    assert corpus.notes[0] == "news has no val text: 2 of its training texts are held out for it."
+    with pytest.raises(ValueError, match=r"one plain file: give the prefix of two files or, .* set data\.text to"):
+        load(tmp_path / name, text="both")
+
+
+def test_a_prefix_is_text_in_one_language_too(tmp_path: Path) -> None:
+    (tmp_path / "news.en").write_text("".join(f"sentence {n}\n" for n in range(40)))
+    assert load(tmp_path / "news", text="target") == load(tmp_path / "news.en", text="target")
+
+
+def test_text_of_two_languages_may_have_different_numbers_of_lines(folder: Path) -> None:
+    (folder / "train.en").write_text("one\ntwo\n\nfour\nfive\n")
+    corpus = load(folder, text="both")
+    german = [source for source, _ in pairs_of("train")]
+    assert [text for _, text in corpus.train] == [german[0], "one", german[1], "two", german[2], "four", "five"]
+    assert corpus.ledgers["train"].read == 8
+    assert corpus.ledgers["train"].dropped == {"blank": 1}
+    assert corpus.ledgers["train"].first == {"blank": 3}
+    with pytest.raises(ValueError, match="line n of each must translate line n of the other"):
+        load(folder, text="pairs")
+
+
+@pytest.mark.parametrize("text", ["auto", "pairs", "both"])
+def test_a_language_that_is_missing_is_named_with_the_setting(folder: Path, text: Text) -> None:
+    (folder / "val.de").unlink()
+    with pytest.raises(ValueError, match=r"val\.de is missing, and .*val\.en is there: .* set data\.text to source or"):
+        load(folder, text=text)
+    with pytest.raises(ValueError, match=r"neither train\.fi nor .*, and data\.text is target; .*holds test\.de"):
+        load(folder, target="fi", text="target")
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "texts", "dropped"),
+    [
+        ("ja\nnein\tno\nwohl\n", "target", ["ja", "wohl"], {"too many columns": 1}),
+        ("ja\tyes\n\nnein\n", "target", ["yes"], {"blank": 1, "too few columns": 1}),
+        ("ja\tyes\nnein\n", "source", ["ja", "nein"], {}),
+        ("ja\tyes\nnein\n", "both", ["ja", "yes"], {"too few columns": 1}),
+        ("id\ten\n1\tyes\n2\tno\n3\t\n", "target", ["yes", "no"], {"blank": 1}),
+        ("en\nyes\nno\n", "target", ["yes", "no"], {}),
+    ],
+)
+def test_the_first_line_of_tsv_says_where_the_text_is(
+    folder: Path, content: str, text: Text, texts: list[str], dropped: dict[str, int]
+) -> None:
+    for path in folder.glob("train.*"):
+        path.unlink()
+    (folder / "train.tsv").write_text(content)
+    corpus = load(folder, text=text)
+    assert [text for _, text in corpus.train] == texts
+    assert corpus.ledgers["train"].dropped == dropped
+
+
+def test_rows_without_a_language_are_counted_for_it(folder: Path) -> None:
+    for path in folder.glob("train.*"):
+        path.unlink()
+    (folder / "train.jsonl").write_text(
+        '{"de": "ja"}\n{"en": "no", "text": "x"}\n{"text": "y"}\n{"en": null, "de": ""}\n'
+    )
+    corpus = load(folder, text="both")
+    assert corpus.train == [("", "ja"), ("", "no")]
+    assert corpus.ledgers["train"].read == 8
+    assert corpus.ledgers["train"].dropped == {"no text in en": 3, "no text in de": 2, "blank": 1}
+    assert load(folder, text="target").train == [("", "no"), ("", "y")]
 
 
 # Errors
@@ -233,22 +340,32 @@ odd_bytes = [b"a\tb", b"\n", b"\r", b"\xff", b"\xc3\xa4", b'{"de": "\\ud800", "e
 any_bytes = st.binary(max_size=200) | st.lists(st.sampled_from(odd_bytes), max_size=20).map(b"".join)
 
 
-@given(content=any_bytes, name=st.sampled_from(["train.tsv", "train.jsonl"]))
+@given(
+    content=any_bytes,
+    name=st.sampled_from(["train.tsv", "train.jsonl", "train.de"]),
+    text=st.sampled_from(["pairs", "source", "target", "both"]),
+)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_no_bytes_crash_reading_and_every_line_is_accounted_for(tmp_path: Path, content: bytes, name: str) -> None:
+def test_no_bytes_crash_reading_and_every_line_is_accounted_for(
+    tmp_path: Path, content: bytes, name: str, text: Text
+) -> None:
     """A file with any content yields its usable pairs, or a ValueError that says why there are none."""
     for split in ("val", "test"):
         write_pairs(tmp_path / split, pairs_of(split))
     for path in tmp_path.glob("train.*"):
         path.unlink()
     (tmp_path / name).write_bytes(content)
+    if name == "train.de":
+        (tmp_path / "train.en").write_bytes(content)
     try:
-        corpus = load(tmp_path)
+        corpus = load(tmp_path, text=text)
     except ValueError as error:
-        assert "no usable train pair" in str(error) or "is UTF-16" in str(error)  # noqa: PT017
+        assert re.search("no usable train (pair|text)|is UTF-16", str(error))  # noqa: PT017
         return
     ledger = corpus.ledgers["train"]
-    assert ledger.read == content.count(b"\n") + (not content.endswith(b"\n"))
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    whole = sum(ledger.dropped[cause] for cause in ("not JSON", "too few columns"))  # rows that aren't divided
+    assert lines <= ledger.read <= 2 * lines - whole if text == "both" else ledger.read == lines
     assert ledger.kept == len(corpus.train)
 
 

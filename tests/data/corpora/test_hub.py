@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, unquote, urlparse
 import pytest
 
 from nmt.config import DataConfig
+from nmt.config.data import Text
 from nmt.data.corpora import Corpus, hub, load_corpus
 
 
@@ -44,6 +45,18 @@ def test_a_local_data_set_is_read_by_columns(tmp_path: Path, column: str, form: 
     assert corpus.ledgers["train"].first == {"no text in one or both languages": 4}
     with pytest.raises(ValueError, match=r"no columns for de and cs.* it has "):
         load(f"hub:{tmp_path / 'talks'}", "de", "cs")
+
+
+@pytest.mark.parametrize(("column", "text"), [("en", "target"), ("de", "source"), ("text", "target")])
+def test_a_data_set_of_one_language_is_read(tmp_path: Path, column: str, text: Text) -> None:
+    rows = [json.dumps({"id": n, column: f"sentence {n}"}) for n in range(40)]
+    (tmp_path / "train.jsonl").write_text("\n".join([*rows, json.dumps({"id": 40, column: None})]))
+    corpus = load_corpus(DataConfig(corpus=f"hub:{tmp_path}", text=text))
+    texts = corpus.train + corpus.val + corpus.tests["test"]
+    assert sorted(texts) == sorted(("", f"sentence {n}") for n in range(40))
+    assert corpus.ledgers["train"].dropped[f"no text in {'de' if text == 'source' else 'en'}"] == 1
+    with pytest.raises(ValueError, match="no columns for de and en"):
+        load_corpus(DataConfig(corpus=f"hub:{tmp_path}", text="both"))
 
 
 def test_a_data_set_without_a_training_split_is_refused(tmp_path: Path) -> None:

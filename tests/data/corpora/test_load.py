@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from nmt.config import DataConfig
+from nmt.config.data import Text
 from nmt.data.corpora import Corpus, corpus_name, corpus_path, load_corpus
 
 
@@ -19,6 +20,17 @@ def test_the_phrasebook_is_german_and_english_in_both_directions(small_phraseboo
     assert (forth.train, forth.val) == (small_phrasebook.train, small_phrasebook.val)
     assert forth.tests == {"test": small_phrasebook.test}
     assert back.train == [(english, german) for german, english in forth.train]
+
+
+@pytest.mark.usefixtures("small_phrasebook")
+def test_the_phrasebook_is_text_in_one_language_or_in_both() -> None:
+    def train(source: str, target: str, text: Text) -> list[str]:
+        corpus = load_corpus(DataConfig(corpus="phrasebook", source=source, target=target, text=text))
+        return [text for _, text in corpus.train]
+
+    assert train("de", "en", "source") == train("de", "de", "target") == ["eins", "zwei"]
+    assert train("de", "en", "target") == ["one", "two"]
+    assert train("en", "de", "both") == ["one", "eins", "two", "zwei"]
 
 
 @pytest.mark.parametrize("corpus", ["phrasebook", "multi30k", "auto"])
@@ -43,6 +55,13 @@ def test_german_and_english_corpora_say_so_when_asked_for_others(corpus: str) ->
 )
 def test_a_name_is_known_without_loading(corpus: str, name: str | None) -> None:
     assert corpus_name(DataConfig(corpus=corpus)) == name
+
+
+@pytest.mark.parametrize(
+    "corpus", ["corpora/news.en", "corpora/news.en.gz", "news.txt", "news.tsv.gz", "news", "news.gz"]
+)
+def test_the_name_of_text_in_one_language_has_no_ending(corpus: str) -> None:
+    assert corpus_name(DataConfig(corpus=corpus, text="target")) == "news"
 
 
 def test_the_place_of_a_corpus_in_files_is_known_without_loading(
