@@ -1,13 +1,14 @@
 """Conversion of settings and model folders in older formats. Every saved file has a `format` number.
 
-Format 1 had no number, and one section `decoding` instead of `search` and a model's `facts`.
+Format 1 had no number, and one section `decoding` instead of `search` and a model's `facts`. Format 2 knew only
+encoder–decoders that translate: what it doesn't say has the default of its field.
 """
 
 from typing import Any
 
 from nmt.fields import require
 
-FORMAT = 2
+FORMAT = 3
 REMOVED = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
 
 

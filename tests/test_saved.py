@@ -1,6 +1,7 @@
 """What older versions wrote still loads: a model folder prints its exact text, and a run goes on as it would have.
 
-`saved/format-1/` was written by nmt 0.1.0: a model folder, and a run that was stopped after step 40.
+`saved/format-1/` was written by nmt 0.1.0, and `saved/format-2/` by nmt 0.2.0: a model folder, and a run that was
+stopped after step 40 (of format 2: with rotary positions, RMSNorm, SwiGLU, Muon and a moving average).
 """
 
 import json
@@ -10,33 +11,46 @@ from pathlib import Path
 import pytest
 
 from nmt.train import main
+from nmt.translation.model_folder import Facts
 from nmt.translation.translator import Translator
 
 SAVED = Path(__file__).parent / "saved"
+LINES = ["Ich habe drei Pferde.", "", "Jan fährt im Herbst nach London, um seine Nichte abzuholen."]
+TEXTS = {
+    1: ["e   a  l  t", "", "e   a  l  t e   a  l  t e  l  a"],
+    2: ["sstssseeess", "", "sstsss  ccc  l  aaass stssseee  ccc  aaass ssseeess  tsst  aass"],
+}
+SCORES = {1: [-2.299, 0.0, -2.29272], 2: [-3.015536, 0.0, -3.062628]}
+FORCED = {1: -3.6229048, 2: -4.5039964}
+FACTS = {1: Facts(59, 0.1426), 2: Facts(59, 0.0792)}
+TRAINED, VALIDATED = {1: [4.024934, 4.042802], 2: [4.039785, 4.000710]}, {1: 3.983926, 2: 3.948017}
 
 
-def test_a_model_folder_of_format_1_translates_as_it_did() -> None:
-    translator = Translator.load(SAVED / "format-1" / "model", "cpu", precision="fp32")
-    assert (translator.facts.longest_source, translator.facts.least_confidence) == (59, 0.1426)
-    lines = ["Ich habe drei Pferde.", "", "Jan fährt im Herbst nach London, um seine Nichte abzuholen."]
-    found = [best for best, *_ in translator.translate_n_best(lines)]
-    assert [best.text for best in found] == ["e   a  l  t", "", "e   a  l  t e   a  l  t e  l  a"]
-    assert [best.score for best in found] == pytest.approx([-2.299, 0.0, -2.29272], abs=1e-4)
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_model_folder_of_an_older_format_translates_as_it_did(number: int) -> None:
+    translator = Translator.load(SAVED / f"format-{number}" / "model", "cpu", precision="fp32")
+    assert translator.facts == FACTS[number]
+    found = [best for best, *_ in translator.translate_n_best(LINES)]
+    assert [best.text for best in found] == TEXTS[number]
+    assert [best.score for best in found] == pytest.approx(SCORES[number], abs=1e-4)
     assert [best.flags for best in found] == [("unsure",), (), ("unsure",)]
     (scored,) = translator.scorer().score([("Ich habe drei Pferde.", "I have three horses.")])
     assert scored is not None
-    assert scored.score == pytest.approx(-3.6229048, abs=1e-4)
+    assert scored.score == pytest.approx(FORCED[number], abs=1e-4)
 
 
-def test_a_run_of_format_1_goes_on_as_it_would_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_run_of_an_older_format_goes_on_as_it_would_have(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(SAVED / "format-1" / "run", tmp_path / "runs" / "run")
+    shutil.copytree(SAVED / f"format-{number}" / "run", tmp_path / "runs" / "run")
     assert main(["--config", "runs/run/config.yaml", "--resume", "--training.max_steps", "60"]) == 0
     records = [json.loads(line) for line in (tmp_path / "runs" / "run" / "metrics.jsonl").read_text().splitlines()]
     nll = {record["step"]: record["train/nll"] for record in records if "train/nll" in record}
     validated = {record["step"]: record["validation/nll"] for record in records if "validation/nll" in record}
-    assert [nll[step] for step in (50, 60)] == pytest.approx([4.024934, 4.042802], abs=1e-3)
-    assert validated[60] == pytest.approx(3.983926, abs=1e-3)
+    assert [nll[step] for step in (50, 60)] == pytest.approx(TRAINED[number], abs=1e-3)
+    assert validated[60] == pytest.approx(VALIDATED[number], abs=1e-3)
     settings = tmp_path / "runs" / "run" / "config.yaml"
     assert "\n  text: pairs\n" in settings.read_text()
     settings.write_text(settings.read_text().replace("  text: pairs\n", ""))  # as an older nmt wrote it

@@ -15,6 +15,7 @@ from nmt.data.cleaning import Ledger
 from nmt.data.corpora import Corpus, load_corpus
 from nmt.data.prepared import Prepared, prepare, read_record, require_own_run_folder
 from nmt.prepare import main
+from nmt.upgrade import FORMAT
 
 WORDS = ["Hund dog", "Katze cat", "Haus house", "Baum tree", "Straße street", "Kind child", "Fluss river", "Berg hill"]
 
@@ -208,9 +209,9 @@ def test_a_record_without_a_format_number_loads_and_one_of_a_newer_nmt_is_refuse
     prepared = prepare(corpus(), config(tmp_path), tmp_path)
     file = tmp_path / "data" / "corpus.json"
     record = json.loads(file.read_text())
-    assert record["format"] == 2
-    file.write_text(json.dumps(record | {"format": 3}))
-    with pytest.raises(ValueError, match=r"corpus\.json has format 3, of a newer nmt: this one reads formats 1 to 2"):
+    assert record["format"] == FORMAT
+    file.write_text(json.dumps(record | {"format": FORMAT + 1}))
+    with pytest.raises(ValueError, match=rf"corpus\.json has format {FORMAT + 1}, of a newer nmt"):
         Prepared.load(tmp_path)
     del record["format"]
     file.write_text(json.dumps(record))

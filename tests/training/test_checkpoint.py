@@ -10,6 +10,7 @@ from safetensors import SafetensorError
 
 from nmt.training.checkpoint import Progress, list_checkpoints, load_checkpoint, save_checkpoint, signed, step_folder
 from nmt.training.data import TrainingData
+from nmt.upgrade import FORMAT
 from tests.training.reversal import new_trainer, records, run
 
 
@@ -49,7 +50,7 @@ def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
 def test_the_state_says_its_format_and_format_1_has_no_number(tmp_path: Path) -> None:
     progress = Progress(step=7, best_step=3, best_value=-2.5, validated={"3": -2.5})
     checkpoint = save_linear(tmp_path, progress)
-    assert json.loads((checkpoint / "state.json").read_text())["format"] == 2
+    assert json.loads((checkpoint / "state.json").read_text())["format"] == FORMAT
     assert Progress.load(checkpoint) == progress
     rewrite_state(checkpoint, format=None)
     assert Progress.load(checkpoint) == progress
@@ -57,8 +58,8 @@ def test_the_state_says_its_format_and_format_1_has_no_number(tmp_path: Path) ->
 
 def test_a_state_of_a_newer_version_is_refused_with_advice(tmp_path: Path) -> None:
     checkpoint = save_linear(tmp_path, Progress(step=1))
-    rewrite_state(checkpoint, format=3, best_of_all=[1, 2])
-    advice = r"state\.json can't be read by nmt .*it has format 3, of a newer nmt"
+    rewrite_state(checkpoint, format=FORMAT + 1, best_of_all=[1, 2])
+    advice = rf"state\.json can't be read by nmt .*it has format {FORMAT + 1}, of a newer nmt"
     with pytest.raises(ValueError, match=advice):
         Progress.load(checkpoint)
 

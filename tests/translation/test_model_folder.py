@@ -15,6 +15,7 @@ from torch import Tensor
 from nmt.files import check_sums, sha256, whole_folder
 from nmt.model.weights import read_tensors, write_tensors
 from nmt.translation.model_folder import load_model
+from nmt.upgrade import FORMAT
 
 
 def test_a_folder_with_an_altered_or_missing_file_is_refused(tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ def with_sums(folder: Path) -> Path:
         ("search", "beam_size", 0),
         ("facts", "least_confidence", 1.5),
         ("facts", "longest_source", 0),
-        ("", "format", 3),
+        ("", "format", FORMAT + 1),
         ("", "format", "2"),
         ("", "tgt_vocab_size", 10**13),
         ("", "src_vocab_size", "290"),
