@@ -11,8 +11,9 @@ from typing import Annotated
 
 from nmt.config.data import DataConfig, TokenizerConfig
 from nmt.config.model import ModelConfig
+from nmt.config.noise import NoiseConfig
 from nmt.config.search import MAX_HYPOTHESES, DecodingPrecision, SearchConfig
-from nmt.config.training import Precision, TrainingConfig
+from nmt.config.training import Objective, Precision, TrainingConfig
 from nmt.fields import MAY_CHANGE, Folder, Metavar, require
 from nmt.files import require_plain_name
 
@@ -22,6 +23,8 @@ __all__ = [
     "DataConfig",
     "DecodingPrecision",
     "ModelConfig",
+    "NoiseConfig",
+    "Objective",
     "Precision",
     "SearchConfig",
     "TokenizerConfig",
@@ -44,6 +47,7 @@ class Config:
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    noise: NoiseConfig = field(default_factory=NoiseConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
 
     def __post_init__(self) -> None:

@@ -18,11 +18,24 @@ from nmt.fields import (
 )
 
 Precision = Literal["auto", "fp32", "bf16"]
+Objective = Literal["translation", "lm", "mlm", "denoise", "pair"]
+LOSSES = ("loss", "nll", "perplexity")
+METRICS = {  # of validation, by objective
+    "translation": (*LOSSES, "bleu", "chrf"),
+    "lm": LOSSES,
+    "mlm": (*LOSSES, "accuracy"),
+    "denoise": LOSSES,
+    "pair": (*LOSSES, "accuracy"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
     """How the weights are learned, and how often the model is validated."""
+
+    objective: Objective = "translation"
+    """What the model learns to predict: translation (the target from the source), lm (each next piece of a text), mlm
+    (hidden pieces), denoise (a text from its noised copy), or pair (whether two sentences translate each other)."""
 
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
     """Seed of the initial weights, of dropout and of the order of batches."""
@@ -127,8 +140,9 @@ class TrainingConfig:
     keep_checkpoints: Annotated[Size, MAY_CHANGE] = 3
     """Number of newest checkpoints that are kept, for resuming and averaging, besides the best checkpoint."""
 
-    best_metric: Literal["bleu", "chrf", "loss", "nll", "perplexity"] = "bleu"
-    """Validation score that decides which checkpoint is the best, and when training stops early."""
+    best_metric: Literal["auto", "bleu", "chrf", "loss", "nll", "perplexity", "accuracy"] = "auto"
+    """Validation score that decides which checkpoint is the best, and when training stops early. auto is bleu for
+    translation and nll for other objectives; accuracy is for mlm and pair."""
 
     patience: Annotated[Count, MAY_CHANGE] = 0
     """Number of validations without a better best_metric after which training stops; 0 never stops early. It is for a
@@ -154,4 +168,9 @@ class TrainingConfig:
         muon = self.shard and self.optimizer == "muon"
         require(not muon, "training.optimizer is muon, which needs whole matrices: with training.shard take adamw")
         require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
+        if self.best_metric == "auto":  # here, so that the recorded settings of a run name the metric
+            object.__setattr__(self, "best_metric", "bleu" if self.objective == "translation" else "nll")
+        metrics = METRICS[self.objective]
+        problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
+        require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
