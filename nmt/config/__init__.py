@@ -13,23 +13,34 @@ from nmt.config.data import DataConfig, TokenizerConfig
 from nmt.config.model import ModelConfig
 from nmt.config.noise import NoiseConfig
 from nmt.config.search import MAX_HYPOTHESES, DecodingPrecision, SearchConfig
-from nmt.config.training import Objective, Precision, TrainingConfig
+from nmt.config.training import METRICS, ObjectiveName, Precision, TrainingConfig
 from nmt.fields import MAY_CHANGE, Folder, Metavar, require
 from nmt.files import require_plain_name
 
 __all__ = [
+    "FAMILIES",
     "MAX_HYPOTHESES",
+    "METRICS",
     "Config",
     "DataConfig",
     "DecodingPrecision",
     "ModelConfig",
     "NoiseConfig",
-    "Objective",
+    "ObjectiveName",
     "Precision",
     "SearchConfig",
     "TokenizerConfig",
     "TrainingConfig",
 ]
+
+
+FAMILIES: dict[ObjectiveName, tuple[str, ...]] = {  # of models that can learn each objective
+    "translation": ("encoder-decoder", "decoder-only"),
+    "lm": ("decoder-only",),
+    "mlm": ("encoder-only",),
+    "denoise": ("encoder-decoder",),
+    "pair": ("encoder-only",),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,3 +71,16 @@ class Config:
             advice = "tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none"
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
+        self.require_fitting_family()
+
+    def require_fitting_family(self) -> None:
+        """Raise ValueError if the model's family can't learn training.objective."""
+        objective, family = self.training.objective, self.model.family
+        families = FAMILIES[objective]
+        problem = f"training.objective {objective} needs model.family {' or '.join(families)}"
+        require(family in families, f"{problem}: it is {family}")
+        denoises = objective != "denoise" or self.tokenizer.joint
+        require(denoises, "training.objective denoise reads and writes the same language: set tokenizer.joint to true")
+        reads_causally = family == "decoder-only" and self.model.source_attention == "causal"
+        needs = "training.source_loss needs model.family decoder-only and model.source_attention causal"
+        require(not self.training.source_loss or reads_causally, f"{needs}, where each piece sees earlier ones only")

@@ -18,9 +18,9 @@ from nmt.fields import (
 )
 
 Precision = Literal["auto", "fp32", "bf16"]
-Objective = Literal["translation", "lm", "mlm", "denoise", "pair"]
+ObjectiveName = Literal["translation", "lm", "mlm", "denoise", "pair"]
 LOSSES = ("loss", "nll", "perplexity")
-METRICS = {  # of validation, by objective
+METRICS: dict[ObjectiveName, tuple[str, ...]] = {  # of validation, by objective
     "translation": (*LOSSES, "bleu", "chrf"),
     "lm": LOSSES,
     "mlm": (*LOSSES, "accuracy"),
@@ -33,12 +33,17 @@ METRICS = {  # of validation, by objective
 class TrainingConfig:
     """How the weights are learned, and how often the model is validated."""
 
-    objective: Objective = "translation"
+    objective: ObjectiveName = "translation"
     """What the model learns to predict: translation (the target from the source), lm (each next piece of a text), mlm
     (hidden pieces), denoise (a text from its noised copy), or pair (whether two sentences translate each other)."""
 
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
     """Seed of the initial weights, of dropout and of the order of batches."""
+
+    source_loss: bool = False
+    """Whether a translator also learns to predict the pieces of the source, if it is decoder-only with causal
+    source_attention. It makes the model a language model of both sides; translation is rather worse by it (Zhang et
+    al. 2022). Validation measures the target alone."""
 
     start_from: Folder = ""
     """Model folder whose weights the training starts from (fine-tuning). The settings model.* must be those of that
@@ -168,6 +173,8 @@ class TrainingConfig:
         muon = self.shard and self.optimizer == "muon"
         require(not muon, "training.optimizer is muon, which needs whole matrices: with training.shard take adamw")
         require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
+        translates = self.objective == "translation" or not self.source_loss
+        require(translates, f"training.source_loss is for objective translation: the objective is {self.objective}")
         if self.best_metric == "auto":  # here, so that the recorded settings of a run name the metric
             object.__setattr__(self, "best_metric", "bleu" if self.objective == "translation" else "nll")
         metrics = METRICS[self.objective]

@@ -7,7 +7,7 @@ lengths, `batch_tokens`, the seed and the epoch: to resume, compute it again and
 import hashlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -50,6 +50,27 @@ class Sequences:
             ids.scatter_(1, lengths_B1 + bos, EOS)
         return ids, position_L < lengths_B1 + eos
 
+    def rows(self, index_B: Tensor) -> list[list[int]]:
+        """Sequences `index_B` as lists."""
+        ids, _ = self.padded(index_B)
+        return [row[:n] for row, n in zip(ids.tolist(), self.lengths_N[index_B].tolist(), strict=True)]
+
+
+def join(*parts: Sequences | int) -> Sequences:
+    """Sequence n of the result has sequence n of each part, one after another; an id is the same in all of them."""
+    sizes = [p.lengths_N for p in parts if isinstance(p, Sequences)]
+    lengths_N = sum(sizes, torch.full_like(sizes[0], len(parts) - len(sizes)))
+    flat, at_N = torch.empty(int(lengths_N.sum()), dtype=torch.int32), lengths_N.cumsum(0) - lengths_N
+    for part in parts:
+        if isinstance(part, int):
+            flat[at_N] = part
+            at_N = at_N + 1
+        else:
+            shift = (at_N - part.starts_N).repeat_interleave(part.lengths_N)
+            flat[shift.add_(torch.arange(len(shift)))] = part.flat[:-1]
+            at_N = at_N + part.lengths_N
+    return Sequences(flat, lengths_N)
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -57,6 +78,8 @@ class Pairs:
 
     source: Sequences
     target: Sequences
+    texts: bool = field(default=False, kw_only=True)
+    """Whether there are only targets: the sources are empty, and the model reads no EOS in their place."""
 
     def __post_init__(self) -> None:
         assert len(self.source) == len(self.target), "each source needs one target"
@@ -64,7 +87,7 @@ class Pairs:
     @property
     def lengths(self) -> tuple[Tensor, Tensor]:
         """Number of positions of each source with its EOS, and of each target with its BOS (int64, N)."""
-        return self.source.lengths_N + 1, self.target.lengths_N + 1
+        return self.source.lengths_N + (not self.texts), self.target.lengths_N + 1
 
 
 @dataclass(frozen=True)
@@ -110,23 +133,20 @@ class PlannedBatch:
     part: int = 0
     """0: the whole batch. The halves of part n are parts 2n + 1 and 2n + 2."""
 
-    @property
-    def target_tokens(self) -> int:
-        return int(self.pairs.target.lengths_N[self.index_B].sum()) + len(self.index_B)
-
-    def make(self) -> Batch:
-        return make_batch(self.pairs, self.index_B)
-
     def halves(self) -> "tuple[PlannedBatch, PlannedBatch]":
         middle = len(self.index_B) // 2
         first_B, second_B = self.index_B[:middle], self.index_B[middle:]
         part = 2 * self.part + 1
         return replace(self, index_B=first_B, part=part), replace(self, index_B=second_B, part=part + 1)
 
-    def seed(self, seed: int) -> int:
+    def seed(self, seed: int, purpose: str = "") -> int:
         """Seed of the random numbers for this batch: depends on the run's seed and the batch's place alone."""
-        place = f"{seed} {self.epoch} {self.number} {self.part}"
+        place = f"{seed} {self.epoch} {self.number} {self.part}{purpose}"
         return int.from_bytes(hashlib.sha256(place.encode()).digest()[:4])
+
+    def generator(self, seed: int) -> torch.Generator:
+        """Random numbers for the noise of this batch; others than those of dropout, which `seed` starts."""
+        return torch.Generator().manual_seed(self.seed(seed, " noise"))
 
     def __str__(self) -> str:
         lines = ", ".join(str(i + 1) for i in sorted(self.index_B.tolist())[:10])
@@ -136,7 +156,7 @@ class PlannedBatch:
 
 def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
     """Make the padded batch of the pairs with these indices (B, int64), on the CPU."""
-    src, src_mask = pairs.source.padded(index_B, eos=True)
+    src, src_mask = pairs.source.padded(index_B, eos=not pairs.texts)
     tgt_in, tgt_mask = pairs.target.padded(index_B, bos=True)
     tgt_out, _ = pairs.target.padded(index_B, eos=True)
     return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask)

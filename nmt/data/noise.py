@@ -27,10 +27,11 @@ def hidden_counts(lengths_B: Tensor, share: float) -> Tensor:
 
 
 def span_counts(lengths_B: Tensor, share: float, mean_span: float) -> Tensor:
-    """How many spans `hide_spans` hides in each text: between two spans there is at least one piece."""
+    """How many spans `hide_spans` hides in each text. Spans don't touch; and no target is longer than its text, but for
+    a text whose pieces are all hidden."""
     hidden_B = hidden_counts(lengths_B, share)
     counts_B = (hidden_B / mean_span).round().long().clamp(min=1)
-    return counts_B.minimum(hidden_B).minimum(lengths_B - hidden_B + 1)
+    return counts_B.minimum(hidden_B).minimum((lengths_B - hidden_B).clamp(min=1))
 
 
 def choose(lengths_B: Tensor, counts_B: Tensor, generator: Generator) -> Tensor:

@@ -58,7 +58,7 @@ class Progress:
 
 def signed(metric: str, value: float) -> float:
     """A metric's value, negated unless higher is better: as `Progress` stores it. Its own inverse."""
-    return value if metric in ("bleu", "chrf") else -value
+    return value if metric in ("bleu", "chrf", "accuracy") else -value
 
 
 def step_folder(folder: Path, step: int) -> Path:

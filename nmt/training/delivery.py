@@ -1,4 +1,4 @@
-"""The end of training: the chosen weights flow in; a model folder flows out, with shortlist and `Facts`."""
+"""The end of training: the chosen weights flow in; a model folder flows out, a translator's with facts and more."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from nmt import __version__
-from nmt.config import Config
+from nmt.config import Config, ObjectiveName
 from nmt.decode.shortlist import learn_shortlist
-from nmt.model.build import build_generative_model
+from nmt.model.build import build_model
+from nmt.model.contract import GenerativeModel, Model
 from nmt.model.weights import set_weights
 from nmt.training.data import TrainingData
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
@@ -25,29 +26,55 @@ def write_model(
     folder: Path, weights: Mapping[str, Tensor], data: TrainingData, config: Config, corpus: str, device: torch.device
 ) -> None:
     """Write the model folder. `corpus`: its name; `device`: for translating the sentences of `least_confidence`."""
-    tokenizer, pairs = data.tokenizer, data.train
-    model = build_generative_model(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    tokenizer, pairs, objective = data.tokenizer, data.train, config.training.objective
+    model = build_model(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     set_weights(model, weights, folder)
-    facts = Facts(longest_source=int(pairs.source.lengths_N.max()))
-    plain = replace(config.search, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)
-    translator = Translator(model.to(device), tokenizer, plain, facts=facts)
-    sources = [source for source, _ in data.validation_text[:CONFIDENCE_SENTENCES]]
-    facts = replace(facts, least_confidence=least_confidence(translator, sources))
-    info = ModelInfo(config.data.source, config.data.target, corpus, config.model, config.search, facts)
-    shortlist = learn_shortlist(pairs, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    translates = objective == "translation"
+    facts = measure_facts(model.to(device), data, config) if translates else Facts()
+    languages = config.data.source, config.data.target
+    info = ModelInfo(*languages, corpus, config.model, config.search, facts, objective=objective)
+    vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
+    shortlist = learn_shortlist(pairs, *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())
-    save_model(folder, weights, tokenizer, info, card(info, parameters, len(pairs.source)), shortlist)
+    save_model(folder, weights, tokenizer, info, card(info, parameters, len(pairs.target)), shortlist)
+
+
+def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
+    """The facts of a translator."""
+    assert isinstance(model, GenerativeModel)
+    facts = Facts(longest_source=int(data.train.source.lengths_N.max()))
+    plain = replace(config.search, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)
+    translator = Translator(model, data.tokenizer, plain, facts=facts)
+    sources = [source for source, _ in data.validation_text[:CONFIDENCE_SENTENCES]]
+    return replace(facts, least_confidence=least_confidence(translator, sources))
 
 
 def card(info: ModelInfo, parameters: int, pairs: int) -> str:
     """The model folder's README."""
+    title, use = CARDS[info.objective]
     return (
-        f"# {info.source} → {info.target}, trained on {info.corpus}\n\n"
-        f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} sentence pairs of "
-        f"{info.corpus}. It translates single sentences of similar text.\n\n"
-        f"    python -m nmt.translate --model FOLDER < input.{info.source}\n\n"
+        f"# {title.format(source=info.source, target=info.target)}, trained on {info.corpus}\n\n"
+        f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} "
+        f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of {info.corpus}. "
+        f"{use.format(source=info.source)}\n\n"
         f"It was trained on that corpus only: check the terms of the corpus before you share the model.\n"
     )
+
+
+CARDS: dict[ObjectiveName, tuple[str, str]] = {  # title and use of a model, by what it was trained for
+    "translation": (
+        "{source} → {target}",
+        "It translates single sentences of similar text.\n\n"
+        "    python -m nmt.translate --model FOLDER < input.{source}",
+    ),
+    "lm": (
+        "Language model",
+        "It continues text, and gives the probability of text.\n\n    python -m nmt.generate --model FOLDER",
+    ),
+    "mlm": ("Masked language model", "It predicts hidden pieces; other models of its kind can start from it."),
+    "denoise": ("Denoising encoder–decoder", "It restores noised text; a translator can start from it."),
+    "pair": ("Pair scorer of {source} and {target}", "It tells true pairs of sentences from false ones."),
+}
 
 
 def least_confidence(translator: Translator, sources: Sequence[str]) -> float:

@@ -16,7 +16,7 @@ from torch import nn
 
 from nmt.cli import say
 from nmt.config import Config, TrainingConfig
-from nmt.data.batches import Batch, Pairs, PlannedBatch, plan_batches
+from nmt.data.batches import Batch, PlannedBatch, plan_batches
 from nmt.fields import require
 from nmt.files import write_lines
 from nmt.model.build import build_model
@@ -44,6 +44,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     """
     training = config.training
     check_accumulation(training, processes)
+    data = data.as_read(config)
     if training.threads or processes.size > 1:
         torch.set_num_threads(training.threads or max(1, usable_cores() // processes.local_size))
     keep_freed_memory()
@@ -59,7 +60,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     numerics = choose_numerics(processes.choose_device(training.device), training.precision)
     learner = Learner(model.to(numerics.device), training, numerics)
     if training.batch_tokens == "auto":
-        training = replace(training, batch_tokens=choose_batch_tokens(learner, data.train, checkpoint, processes))
+        training = replace(training, batch_tokens=choose_batch_tokens(learner, data, checkpoint, processes))
     trainer = Trainer(learner, data, training, folder, processes)
     if checkpoint:
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
@@ -93,11 +94,12 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def choose_batch_tokens(learner: Learner, pairs: Pairs, checkpoint: Path | None, processes: Processes) -> int:
+def choose_batch_tokens(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes) -> int:
     """The number for `training.batch_tokens: auto`: from the checkpoint, or else by `find_batch_tokens`."""
     if checkpoint:
         return Progress.load(checkpoint).batch_tokens
-    best = processes.broadcast(find_batch_tokens(learner, pairs, processes.local_size) if processes.is_main else 0)
+    found = find_batch_tokens(learner, data.objective, data.train, processes.local_size) if processes.is_main else 0
+    best = processes.broadcast(found)
     say(f"training.batch_tokens: {best:,} is the best on this machine")
     return best
 
@@ -217,13 +219,14 @@ class Trainer:
 
         If memory runs out over a batch, the batch is split in half and the group starts again: the sum is the same.
         """
-        tokens = sum(planned.target_tokens for planned in group)
+        objective, seed = self.data.objective, self.config.seed
+        tokens = sum(objective.predictions(planned.pairs, planned.index_B) for planned in group)
         work = self.processes.shard_items(group)
         trained: list[TrainedBatch] = []
         while len(trained) < len(work):
             planned = work[len(trained)]
             with window.waiting():
-                batch = planned.make()
+                batch = objective.batch(planned.pairs, planned.index_B, planned.generator(seed))
             loss = self.backward(planned, batch, tokens, more_follow=len(trained) + 1 < len(work))
             if loss is not None:
                 trained.append((planned, batch, loss))
@@ -252,7 +255,7 @@ class Trainer:
             advice = f"train anew with training.batch_tokens below {self.config.batch_tokens:,} and a higher accumulate"
             require(not exchanging, f"memory ran out while processes exchanged gradients, in {planned}: {advice}")
             return None
-        return Loss(loss.smoothed.detach(), loss.nll)
+        return loss._replace(smoothed=loss.smoothed.detach())
 
     def explain_not_finite(self, group: list[PlannedBatch], trained: list[TrainedBatch]) -> str:
         """The message for a gradient that is not finite: it names the batches with such a loss, or else all batches."""
@@ -285,8 +288,9 @@ class Trainer:
         best = " (the best so far)" if self.progress.bad_validations == 0 else ""
         values = ", ".join(f"{tag.split('/')[1]} {value:.3f}" for tag, value in figures.items())
         say(f"step {step}, {self.progress.seconds / 60:,.1f} minutes: validation {values}{best}")
-        self.validator.add_samples(translations, step, monitor)
-        write_lines(self.folder / "translations" / f"step-{step:08d}.txt", translations)
+        if translations:
+            self.validator.add_samples(translations, step, monitor)
+            write_lines(self.folder / "translations" / f"step-{step:08d}.txt", translations)
 
     def note_best(self, value: float) -> None:
         """Record the value of `training.best_metric`, and whether it is the best so far."""

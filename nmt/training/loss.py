@@ -20,10 +20,12 @@ CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
 
 
 class Loss(NamedTuple):
-    """Sums over tokens, in nats: the loss that is minimised, and the negative log-likelihood."""
+    """Sums over tokens: the loss that is minimised, the negative log-likelihood (both in nats), and how many targets
+    are the most probable piece."""
 
     smoothed: Tensor
     nll: Tensor
+    right: Tensor
 
 
 def cross_entropy(
@@ -70,9 +72,9 @@ class LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float, r_drop: float
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor]:
         wants_gradient = any(ctx.needs_input_grad)
-        smoothed, nll = (states_PNM.new_zeros((), dtype=torch.float32) for _ in range(2))
+        smoothed, nll, right = (states_PNM.new_zeros((), dtype=torch.float32) for _ in range(3))
         grad_states, grad_weight = torch.empty_like(states_PNM), torch.zeros_like(weight_VM)
         passes, vocab_size = states_PNM.size(0), weight_VM.size(0)
         rows = max(1, CHUNK_LOGITS.get(states_PNM.device.type, 1 << 21) // (vocab_size * passes))
@@ -82,8 +84,10 @@ class LinearCrossEntropy(torch.autograd.Function):
             logits_CV = F.linear(states_CM, weight_VM).float()
             p_CV = torch.softmax(logits_CV, dim=-1)
             # log Σ exp, from the largest logit and its probability (at least 1/V, so its logarithm is safe).
-            total_C1 = logits_CV.amax(-1, keepdim=True) - p_CV.amax(-1, keepdim=True).log()
-            nll_C1 = total_C1 - logits_CV.gather(1, targets_C1)
+            best_C1, target_C1 = logits_CV.amax(-1, keepdim=True), logits_CV.gather(1, targets_C1)
+            total_C1 = best_C1 - p_CV.amax(-1, keepdim=True).log()
+            nll_C1 = total_C1 - target_C1
+            right += (target_C1 == best_C1).sum()
             uniform_C1 = total_C1 - logits_CV.mean(-1, keepdim=True)
             nll += nll_C1.sum()
             smoothed += ((1 - label_smoothing) * nll_C1 + label_smoothing * uniform_C1).sum()
@@ -97,14 +101,14 @@ class LinearCrossEntropy(torch.autograd.Function):
                 grad_states[:, start : start + rows] = (p_CV.to(weight_VM.dtype) @ weight_VM).unflatten(0, (passes, -1))
                 grad_weight += p_CV.to(states_CM.dtype).T @ states_CM
         if passes > 1:
-            for total in (smoothed, nll, grad_states, grad_weight):
+            for total in (smoothed, nll, right, grad_states, grad_weight):
                 total /= passes
         ctx.save_for_backward(grad_states, grad_weight)
-        ctx.mark_non_differentiable(nll)
-        return smoothed, nll
+        ctx.mark_non_differentiable(nll, right)
+        return smoothed, nll, right
 
     @staticmethod
-    def backward(ctx: Any, grad_smoothed: Tensor, grad_nll: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_smoothed: Tensor, *grads: Tensor) -> tuple[Tensor | None, ...]:
         grad_states, grad_weight = ctx.saved_tensors
         return grad_states * grad_smoothed, grad_weight * grad_smoothed, None, None, None
 

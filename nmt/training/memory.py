@@ -6,9 +6,10 @@ from pathlib import Path
 
 import torch
 
-from nmt.data.batches import Pairs, Plan, make_batch, plan_batches
+from nmt.data.batches import Pairs, Plan, plan_batches
 from nmt.fields import require
 from nmt.training.loss import Learner
+from nmt.training.objectives import Objective
 
 MIN_BATCH_TOKENS = 1024  # the first size tried
 MIN_SPEEDUP = 1.05  # in tokens per second, for a size to be taken instead of half of it
@@ -21,7 +22,7 @@ def is_out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
-def find_batch_tokens(learner: Learner, pairs: Pairs, processes: int = 1) -> int:
+def find_batch_tokens(learner: Learner, objective: Objective, pairs: Pairs, processes: int = 1) -> int:
     """The number for `training.batch_tokens: auto`: positions of a batch, doubled while that makes training faster.
 
     A batch must fit in memory beside the optimizer's state, in each of the machine's `processes`, and an epoch must
@@ -35,7 +36,7 @@ def find_batch_tokens(learner: Learner, pairs: Pairs, processes: int = 1) -> int
         plan = plan_batches(lengths, size, seed=0, epoch=0)
         if best and len(plan) < MIN_BATCHES:
             break
-        new_speed = tokens_per_second(learner, pairs, plan)
+        new_speed = tokens_per_second(learner, objective, pairs, plan)
         if new_speed is None or new_speed < MIN_SPEEDUP * speed:
             break
         best, speed, size = size, new_speed, 2 * size
@@ -44,18 +45,18 @@ def find_batch_tokens(learner: Learner, pairs: Pairs, processes: int = 1) -> int
     return best
 
 
-def tokens_per_second(learner: Learner, pairs: Pairs, plan: Plan) -> float | None:
+def tokens_per_second(learner: Learner, objective: Objective, pairs: Pairs, plan: Plan) -> float | None:
     """Target tokens per second in batches of typical size; None if the largest batch doesn't fit in memory."""
     source_N, target_N = pairs.source.lengths_N, pairs.target.lengths_N
     plan = sorted(plan, key=lambda index: len(index) * int(source_N[index].max() + target_N[index].max()))
     typical = plan[len(plan) // 2 :][:TRIALS]
-    tokens = sum(int(target_N[index].sum()) + len(index) for index in typical)
+    tokens = sum(objective.predictions(pairs, index) for index in typical)
     try:
         # As much memory as the optimizer's moments and the moving average will take.
         reserved = [torch.zeros_like(p) for p in learner.parameters() for _ in range(3 if learner.config.ema else 2)]
-        forward_backward(learner, pairs, plan[-1:])  # not timed: the first pass is slow
+        forward_backward(learner, objective, pairs, plan[-1:])  # not timed: the first pass is slow
         started = time.perf_counter()
-        forward_backward(learner, pairs, typical)
+        forward_backward(learner, objective, pairs, typical)
         seconds = time.perf_counter() - started
         del reserved
         return tokens / seconds
@@ -67,11 +68,11 @@ def tokens_per_second(learner: Learner, pairs: Pairs, plan: Plan) -> float | Non
         learner.zero_grad()
 
 
-def forward_backward(learner: Learner, pairs: Pairs, plan: Plan) -> None:
+def forward_backward(learner: Learner, objective: Objective, pairs: Pairs, plan: Plan) -> None:
     """Compute the gradients of the batches, and wait until a GPU has finished."""
     learner.train()
     for index in plan:
-        loss = learner(make_batch(pairs, index))
+        loss = learner(objective.batch(pairs, index, torch.Generator()))
         loss.smoothed.backward()
         float(loss.nll)
 

@@ -23,8 +23,7 @@ from nmt.data.corpora import Corpus
 from nmt.data.prepared import Prepared, prepare, require_own_run_folder
 from nmt.data.resolve import resolve, settle_text
 from nmt.fields import require
-from nmt.files import locked, write_json, write_lines, write_text
-from nmt.scoring.evaluation import evaluate
+from nmt.files import locked, write_json, write_text
 from nmt.training.checkpoint import signed
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
@@ -32,10 +31,9 @@ from nmt.training.distributed import Processes, process_group
 from nmt.training.loop import make_trainer
 from nmt.training.memory import is_out_of_memory
 from nmt.training.monitor import Monitor
+from nmt.training.report import describe, measure_tests
 from nmt.training.selection import choose_weights
-from nmt.translation.translator import Translator
 
-EXAMPLES = 5  # sentences of each test set that are shown at the end
 SMALL = 300_000  # pairs; a larger corpus may suit the default sizes
 HARMLESS = ("runs", "training.device", "training.threads", "training.log_every")  # settings that change no result
 
@@ -164,19 +162,15 @@ class Run:
             write_model(self.folder / "model", weights, data, config, prepared.name, trainer.numerics.device)
 
     def evaluate(self, prepared: Prepared) -> None:
-        """Translate the test sets with the model folder, loaded as users do (in fp32), and write report.json."""
+        """Measure the model folder on the test sets, and write report.json."""
         started = time.perf_counter()
-        translator = Translator.load(self.folder / "model", self.config.training.device, precision="fp32")
-        tests = {name: self.evaluate_test_set(translator, name, pairs) for name, pairs in prepared.tests.items()}
-        main_test = next(iter(tests.values()))
+        scores = measure_tests(self.folder, self.config, prepared.tests)
         report = {
             "corpus": prepared.name,
             "source": self.config.data.source,
             "target": self.config.data.target,
-            **{key: main_test[key] for key in ("bleu", "chrf", "exact", "bleu_signature", "chrf_signature")},
-            "tests": tests,
+            **scores,
             "seconds": self.seconds() | {"evaluate": round(time.perf_counter() - started, 1)},
-            "parameters": sum(p.numel() for p in translator.model.parameters()),
             "pairs": {"train": len(prepared.train), "val": len(prepared.val)},
             "versions": {"nmt": __version__, "python": platform.python_version()}
             | {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")},
@@ -184,33 +178,8 @@ class Run:
         }
         write_json(self.report_file, report)
 
-    def evaluate_test_set(self, translator: Translator, name: str, pairs: list[tuple[str, str]]) -> dict[str, Any]:
-        """Scores and examples of a test set; the translations are written to translations/NAME.TARGET."""
-        sources, references = map(list, zip(*pairs, strict=True))
-        evaluation = evaluate(translator, sources, references)
-        translations = evaluation.translations
-        write_lines(self.folder / "translations" / f"{name}.{self.config.data.target}", translations)
-        chosen = [i * len(sources) // EXAMPLES for i in range(min(EXAMPLES, len(sources)))]
-        examples = [{"source": sources[i], "translation": translations[i], "reference": references[i]} for i in chosen]
-        result: dict[str, Any] = {"sentences": len(sources), "examples": examples}
-        for score in evaluation.scores:
-            key = score.name.lower()
-            result |= {key: round(score.value, 2), f"{key}_signature": score.signature}
-        return result
-
     def print_report(self) -> None:
         """Print examples, scores, and the commands to type next."""
-        report = json.loads(self.report_file.read_text(encoding="utf8"))
-        for name, test in report["tests"].items():
-            for example in test["examples"]:
-                say("")
-                for key, label in (("source", "source"), ("translation", "nmt"), ("reference", "reference")):
-                    say(f"{label:>10}  {example[key]}")
-            exact = f", exact match {test['exact']:.1f}%" if "exact" in test else ""  # a report of nmt 0.2.0 has none
-            scores = f"BLEU {test['bleu']:.2f}, chrF {test['chrf']:.2f}{exact}"
-            say(f"\n{name}: {scores} on {test['sentences']:,} sentences of {report['corpus']}")
-            say(f"  {test['bleu_signature']}\n  {test['chrf_signature']}")
-        seconds = ", ".join(f"{stage} {seconds:,.0f} s" for stage, seconds in report["seconds"].items())
-        say(f"\n{seconds}; report: {self.report_file}")
-        say(f"\nTranslate:  {sys.executable} -m nmt.translate --model {self.folder / 'model'}")
+        for line in describe(json.loads(self.report_file.read_text(encoding="utf8")), self.folder):
+            say(line)
         say(f"Watch:      {sys.executable} -m tensorboard.main --logdir {self.config.runs}")

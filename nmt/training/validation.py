@@ -1,11 +1,11 @@
-"""Validation: a model in training flows in; loss, BLEU, chrF and samples for TensorBoard flow out."""
+"""Validation: a model in training flows in; its losses and, of a translator, BLEU, chrF and samples flow out."""
 
 import math
 
 import torch
 
-from nmt.config import SearchConfig, TrainingConfig
-from nmt.data.batches import make_batch, plan_batches
+from nmt.config import METRICS, SearchConfig, TrainingConfig
+from nmt.data.batches import Pairs, PlannedBatch, plan_batches
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.device import Numerics
 from nmt.scoring.metrics import score
@@ -13,6 +13,7 @@ from nmt.training.data import TrainingData
 from nmt.training.distributed import Processes
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Monitor
+from nmt.training.objectives import Objective
 from nmt.translation.alignment import cross_attention
 from nmt.translation.pictures import attention_picture
 from nmt.translation.translator import Translator
@@ -31,32 +32,27 @@ class Validator:
     ) -> None:
         self.model, self.config, self.processes = model, config, processes
         self.learner = Learner(model, config, numerics)
-        self.tokenizer, self.pairs, self.text = data.tokenizer, data.validation, data.validation_text
-        assert isinstance(model, GenerativeModel)
-        self.translator = Translator(model, data.tokenizer, SearchConfig(beam_size=1, guard=False))
+        self.data, self.tokenizer, self.text = data, data.tokenizer, data.validation_text
+        self.translator = None
+        if config.objective == "translation":
+            assert isinstance(model, GenerativeModel)
+            self.translator = Translator(model, data.tokenizer, SearchConfig(beam_size=1, guard=False))
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
-        """The figures by their TensorBoard tags, and the greedy translations that BLEU and chrF are computed from."""
-        self.learner.eval()
+        """The figures by their TensorBoard tags, and the greedy translations that BLEU and chrF are computed from (none
+        with objectives other than translation)."""
+        losses = self.measure_loss()
+        if not self.translator:
+            return {f"validation/{name}": value for name, value in losses.items()}, []
         sources, references = map(list, zip(*self.text, strict=True))
         n = self.config.validation_sentences or len(sources)
         translations = self.processes.gather_items(self.translator.translate(self.processes.shard_items(sources[:n])))
         scores = {s.name.lower(): s.value for s in score(translations, references[:n])}
-        return {f"validation/{name}": value for name, value in {**self.measure_loss(), **scores}.items()}, translations
+        return {f"validation/{name}": value for name, value in {**losses, **scores}.items()}, translations
 
-    @torch.inference_mode()
     def measure_loss(self) -> dict[str, float]:
-        """Smoothed loss, negative log-likelihood (in nats per token) and perplexity of the validation pairs."""
-        self.learner.eval()
-        smoothed = nll = tokens = 0.0
-        lengths = self.model.sequence_lengths(*self.pairs.lengths)
-        budget = max(BATCH_TOKENS, *(int(lengths_N.max()) for lengths_N in lengths))
-        for index in self.processes.shard_items(plan_batches(lengths, budget, seed=0, epoch=0)):
-            batch = make_batch(self.pairs, index)
-            loss: Loss = self.learner(batch)
-            smoothed, nll, tokens = smoothed + float(loss.smoothed), nll + float(loss.nll), tokens + batch.target_tokens
-        smoothed, nll, tokens = self.processes.all_reduce_sum([smoothed, nll, tokens])
-        return {"loss": smoothed / tokens, "nll": nll / tokens, "perplexity": math.exp(min(nll / tokens, 50))}
+        """The losses of the validation pairs, by name."""
+        return measure_losses(self.learner, self.data.validated, self.data.validation, self.processes)
 
     def add_samples(self, translations: list[str], step: int, monitor: Monitor) -> None:
         """Add some validation sentences to TensorBoard: a table of translations, and pictures of cross-attention."""
@@ -67,6 +63,7 @@ class Validator:
             cells = (self.text[i][0], translations[i], self.text[i][1])
             table.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         monitor.writer.add_text("samples", "\n".join(table), step)
+        assert self.translator
         for number, i in enumerate(chosen[:PICTURES]):
             source = self.tokenizer.encode_source([self.text[i][0]])[0]
             target = self.tokenizer.encode_target([translations[i]])[0]
@@ -75,3 +72,23 @@ class Validator:
                 rows = [*self.tokenizer.target_pieces(target), "</s>"]
                 picture = attention_picture(cross_attention(self.translator.model, source, target), columns, rows)
                 monitor.writer.add_image(f"cross_attention/{number + 1}", picture, step, dataformats="HWC")
+
+
+@torch.inference_mode()
+def measure_losses(learner: Learner, objective: Objective, pairs: Pairs, processes: Processes) -> dict[str, float]:
+    """Means over the targets: smoothed loss and negative log-likelihood (in nats), perplexity and, where the objective
+    has it, accuracy (in percent). The noise is always the same. Puts the learner into evaluation mode."""
+    learner.eval()
+    smoothed = nll = right = tokens = 0.0
+    lengths = learner.model.sequence_lengths(*pairs.lengths)
+    budget = max(BATCH_TOKENS, *(int(lengths_N.max()) for lengths_N in lengths))
+    plan = [*enumerate(plan_batches(lengths, budget, seed=0, epoch=0))]
+    for number, index in processes.shard_items(plan):
+        batch = objective.batch(pairs, index, PlannedBatch(pairs, index, 0, number).generator(0))
+        loss: Loss = learner(batch)
+        smoothed, nll, right = smoothed + float(loss.smoothed), nll + float(loss.nll), right + float(loss.right)
+        tokens += batch.target_tokens
+    smoothed, nll, right, tokens = processes.all_reduce_sum([smoothed, nll, right, tokens])
+    losses = {"loss": smoothed / tokens, "nll": nll / tokens, "perplexity": math.exp(min(nll / tokens, 50))}
+    has_accuracy = "accuracy" in METRICS[learner.config.objective]
+    return losses | ({"accuracy": 100 * right / tokens} if has_accuracy else {})

@@ -1,4 +1,4 @@
-"""The model folder: a translator on disk, in files that hold no code: JSON, safetensors and SentencePiece models.
+"""The model folder: a translator (or another model) on disk, in files without code: JSON, safetensors, SentencePiece.
 
 config.json (settings, languages, vocabulary sizes), model.safetensors, shortlist.safetensors (optional), the
 SentencePiece model(s), README.md (the model card), and SHA256SUMS.
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from nmt import __version__
-from nmt.config import ModelConfig, SearchConfig
+from nmt.config import ModelConfig, ObjectiveName, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.shortlist import Shortlist
 from nmt.fields import Probability, Size, check_bounds, from_json, require
@@ -52,6 +52,8 @@ class ModelInfo:
     search: SearchConfig
     facts: Facts = Facts()
     version: str = __version__
+    objective: ObjectiveName = "translation"
+    """What the model was trained for."""
 
 
 def save_model(

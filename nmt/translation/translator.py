@@ -27,7 +27,7 @@ from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.forced import ForcedScorer
 from nmt.translation.mbr import expected_utilities
-from nmt.translation.model_folder import Facts, load_model, load_shortlist
+from nmt.translation.model_folder import Facts, ModelInfo, load_model, load_shortlist
 from nmt.translation.repair import repair
 from nmt.translation.request import Part, Request, Translation
 from nmt.translation.span_search import SpanSearch
@@ -104,7 +104,7 @@ class Translator:
             require(
                 is_same, f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
             )
-        models = [require_generative(model, path) for path, (model, _, _) in zip(folders, loaded, strict=True)]
+        models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
         shortlist = load_shortlist(folders[0], tokenizer)
         return cls(models, tokenizer, search or info.search, precision, info.facts, shortlist)
 
@@ -193,10 +193,19 @@ class Translator:
         return ForcedScorer(self.models, self.tokenizer, search or self.search)
 
 
-def require_generative(model: Model, folder: Path) -> GenerativeModel:
-    """The model; ValueError if it can't write."""
-    if not isinstance(model, GenerativeModel):
-        raise ValueError(f"the model in {folder} is {model.config.family}: it can't translate")
+USES = {  # of a model that is no translator
+    "lm": "continue text with python -m nmt.generate, or train a decoder-only translator with training.start_from",
+    "mlm": "train another encoder-only model with training.start_from, such as one with objective pair",
+    "denoise": "train a translator with training.start_from",
+    "pair": "it tells true pairs of sentences from false ones",
+}
+
+
+def require_translator(model: Model, info: ModelInfo, folder: Path) -> GenerativeModel:
+    """The model; ValueError if it was trained for something else than translation."""
+    problem = f"the model in {folder} is no translator: it was trained with training.objective {info.objective}"
+    require(info.objective == "translation", f"{problem}. What to do with it: {USES.get(info.objective)}")
+    assert isinstance(model, GenerativeModel)
     return model
 
 

@@ -214,7 +214,7 @@ def sabotaged(self, batch):
 Learner.forward = sabotaged
 """
 OUT_OF_MEMORY = 'raise torch.OutOfMemoryError("CUDA out of memory")'
-NOT_A_NUMBER = "return Loss(forward(self, batch).smoothed * float('nan'), torch.zeros(()))"
+NOT_A_NUMBER = "return Loss(forward(self, batch).smoothed * float('nan'), torch.zeros(()), torch.zeros(()))"
 
 
 def sabotage(corpus: Path, rank: int, action: str, name: str) -> "subprocess.Popen[str]":

@@ -13,13 +13,14 @@ import pytest
 import torch
 from torch.utils.hooks import RemovableHandle
 
-from nmt.data.batches import Batch, PlannedBatch
+from nmt.data.batches import Batch, Pairs, PlannedBatch, make_batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.checkpoint import Progress, list_checkpoints
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Window
+from nmt.training.objectives import Objective
 from tests.training.reversal import NO_DROPOUT, SHORT, TINY, corpus, losses, new_trainer, records, run
 
 GOLDEN_NLL = [3.0259, 2.1157, 1.9090, 1.7504]
@@ -96,10 +97,11 @@ def test_two_small_batches_weigh_as_one_large_batch(data: TrainingData, tmp_path
     whole, parts = (new_trainer(data, tmp_path, NO_DROPOUT, accumulate=n) for n in (1, 3))
     batches = parts.batches()
     group = [next(batches) for _ in range(3)]
-    assert len({batch.target_tokens for batch in group}) > 1, "batches of different weight"
+    tokens = [Objective().predictions(planned.pairs, planned.index_B) for planned in group]
+    assert len({*tokens}) > 1, "batches of different weight"
     parts.step(iter(group), Window())
-    losses = [whole.learner(batch.make()).smoothed for batch in group]
-    (torch.stack(losses).sum() / sum(batch.target_tokens for batch in group)).backward()
+    losses = [whole.learner(make_batch(planned.pairs, planned.index_B)).smoothed for planned in group]
+    (torch.stack(losses).sum() / sum(tokens)).backward()
     torch.nn.utils.clip_grad_norm_(whole.model.parameters(), 1.0)
     for group_settings in whole.optimizer.param_groups:
         group_settings["lr"] = SHORT.learning_rate / SHORT.warmup_steps
@@ -163,13 +165,13 @@ def test_of_several_batches_the_one_to_blame_is_named(
     trainer = new_trainer(data, tmp_path, accumulate=3)
     third = list(islice(trainer.batches(), 3))[2]
     trainer.progress = Progress()
-    make = PlannedBatch.make
 
-    def poison(planned: PlannedBatch) -> Batch:
-        torch.nn.init.constant_(trainer.model.output.weight, math.inf if planned.number == 2 else 0.1)
-        return make(planned)
+    def poison(objective: Objective, pairs: Pairs, index_B: torch.Tensor, generator: torch.Generator) -> Batch:
+        is_third = index_B.equal(third.index_B)
+        torch.nn.init.constant_(trainer.model.output.weight, math.inf if is_third else 0.1)
+        return make_batch(pairs, index_B)
 
-    monkeypatch.setattr(PlannedBatch, "make", poison)
+    monkeypatch.setattr(Objective, "batch", poison)
     with pytest.raises(FloatingPointError, match="step 1") as caught:
         run(trainer)
     assert str(third) in str(caught.value)

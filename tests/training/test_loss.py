@@ -29,6 +29,7 @@ def test_value_and_gradients_are_those_of_pytorch(n: int, label_smoothing: float
     theirs = F.cross_entropy(logits, targets, label_smoothing=label_smoothing, reduction="sum")
     torch.testing.assert_close(ours.smoothed, theirs)
     torch.testing.assert_close(ours.nll, F.cross_entropy(logits, targets, reduction="sum"))
+    assert int(ours.right) == int((logits.argmax(-1) == targets).sum())
     for mine, expected in zip(gradients, torch.autograd.grad(theirs / 3, (states, weight)), strict=True):
         torch.testing.assert_close(mine, expected, atol=1e-5, rtol=1e-4)
 

@@ -12,6 +12,7 @@ from nmt.model.build import build_model
 from nmt.model.device import choose_numerics
 from nmt.training.loss import Learner
 from nmt.training.memory import find_batch_tokens, is_out_of_memory, memory_available, tokens_per_second
+from nmt.training.objectives import Objective
 
 Speed = Callable[[int], float | None]
 
@@ -40,23 +41,23 @@ def test_batches_grow_while_that_is_possible_and_pays(
 ) -> None:
     pairs = some_pairs(60_000, 7)
 
-    def measured(learner: Learner, pairs: Pairs, plan: Plan) -> float | None:
+    def measured(learner: Learner, objective: Objective, pairs: Pairs, plan: Plan) -> float | None:
         return speed(max(map(len, plan)) * 8)
 
     monkeypatch.setattr("nmt.training.memory.tokens_per_second", measured)
-    assert find_batch_tokens(learner, pairs) == found
+    assert find_batch_tokens(learner, Objective(), pairs) == found
 
 
 def test_the_longest_pair_fits_and_a_small_corpus_has_a_size_too(learner: Learner) -> None:
-    assert find_batch_tokens(learner, some_pairs(3, 1500)) == 2048
-    assert find_batch_tokens(learner, some_pairs(20, 5)) == 1024
+    assert find_batch_tokens(learner, Objective(), some_pairs(3, 1500)) == 2048
+    assert find_batch_tokens(learner, Objective(), some_pairs(20, 5)) == 1024
     assert all(p.grad is None for p in learner.parameters())
 
 
 def test_a_machine_without_room_is_told_of(learner: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt.training.memory.tokens_per_second", lambda *arguments: None)
     with pytest.raises(ValueError, match="not even 1,024 positions fit"):
-        find_batch_tokens(learner, some_pairs(20, 5))
+        find_batch_tokens(learner, Objective(), some_pairs(20, 5))
 
 
 def test_a_containers_limit_counts(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_a_containers_limit_counts(tmp_path: Path) -> None:
 
 def test_running_out_is_told_from_other_errors(learner: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs, plan = some_pairs(4, 5), [torch.arange(4)]
-    assert (tokens_per_second(learner, pairs, plan) or 0) > 0
+    assert (tokens_per_second(learner, Objective(), pairs, plan) or 0) > 0
     with pytest.raises(RuntimeError) as caught:
         torch.empty(1 << 60)
     assert is_out_of_memory(caught.value), caught.value
@@ -85,7 +86,7 @@ def test_running_out_is_told_from_other_errors(learner: Learner, monkeypatch: py
         return forward
 
     monkeypatch.setattr(Learner, "forward", fail(torch.OutOfMemoryError("CUDA out of memory")))
-    assert tokens_per_second(learner, pairs, plan) is None
+    assert tokens_per_second(learner, Objective(), pairs, plan) is None
     monkeypatch.setattr(Learner, "forward", fail(RuntimeError("shapes differ")))
     with pytest.raises(RuntimeError, match="shapes differ"):
-        tokens_per_second(learner, pairs, plan)
+        tokens_per_second(learner, Objective(), pairs, plan)

@@ -1,0 +1,173 @@
+"""Objectives: what a model learns to predict. Pairs flow in; batches whose targets are the predictions flow out.
+
+Shapes: N pairs of a corpus, B batch, L pieces of the longest text, S source length, T target length.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+from nmt.config import Config, NoiseConfig
+from nmt.data.batches import Batch, Pairs, Sequences, join, make_batch
+from nmt.data.false_pairs import IdPair, Material, PieceKinds, spoil
+from nmt.data.noise import hidden_counts, hide_spans, infill, mask_pieces, span_counts
+from nmt.data.tokenizer import Tokenizer
+from nmt.vocabulary import BOS, EOS, UNK
+
+
+class Objective:
+    """What a model learns to predict. In this class it is translation; the others replace what differs."""
+
+    def pairs(self, pairs: Pairs) -> Pairs:
+        """The corpus as the model reads it, apart from noise: `plan_batches` and `batch` take this."""
+        return pairs
+
+    def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
+        """The batch of the pairs with these indices; `generator`: the random numbers of noise."""
+        return make_batch(pairs, index_B)
+
+    def predictions(self, pairs: Pairs, index_B: Tensor) -> int:
+        """The number of targets in the batch of these pairs, whatever its noise."""
+        return int(pairs.target.lengths_N[index_B].sum()) + len(index_B)
+
+
+class LanguageModel(Objective):
+    """Each next piece of a text; a text is a pair without a source."""
+
+    def pairs(self, pairs: Pairs) -> Pairs:
+        return replace(pairs, texts=True)
+
+
+class BothSides(Objective):
+    """Source and target, as one text: `source </s> <s> target` is what a decoder-only translator reads."""
+
+    def pairs(self, pairs: Pairs) -> Pairs:
+        empty = Sequences(torch.empty(0), torch.zeros_like(pairs.source.lengths_N))
+        return Pairs(empty, join(pairs.source, EOS, BOS, pairs.target), texts=True)
+
+
+@dataclass(frozen=True)
+class MaskedPieces(Objective):
+    """The hidden pieces of `<s> text </s>` (Devlin et al. 2019, section 3.1), hidden anew in each epoch."""
+
+    noise: NoiseConfig
+    vocab_size: int
+
+    def pairs(self, pairs: Pairs) -> Pairs:
+        whole = join(BOS, pairs.target)
+        return Pairs(whole, whole)
+
+    def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
+        whole_BS, mask_BS = pairs.source.padded(index_B, eos=True)
+        pieces_B = pairs.source.lengths_N[index_B] - 1
+        noised_BL, hidden_BL = mask_pieces(whole_BS[:, 1:-1], pieces_B, self.noise, self.vocab_size, generator)
+        hidden_BS = F.pad(hidden_BL, (1, 1))
+        noised_BS = torch.where(hidden_BS, F.pad(noised_BL, (1, 1)), whole_BS)
+        return Batch(noised_BS, mask_BS, noised_BS, whole_BS, hidden_BS)
+
+    def predictions(self, pairs: Pairs, index_B: Tensor) -> int:
+        return int(hidden_counts(pairs.source.lengths_N[index_B] - 1, self.noise.share_of("mlm")).sum())
+
+
+@dataclass(frozen=True)
+class Denoising(Objective):
+    """The text, or its hidden spans, from the noised text (see `nmt.data.noise`)."""
+
+    noise: NoiseConfig
+
+    def pairs(self, pairs: Pairs) -> Pairs:
+        return Pairs(pairs.target, pairs.target)
+
+    def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
+        ids_BL, _ = pairs.target.padded(index_B)
+        lengths_B, every_B = pairs.target.lengths_N[index_B], torch.arange(len(index_B))
+        if self.noise.kind == "spans":
+            return make_batch(Pairs(*hide_spans(ids_BL, lengths_B, self.noise, generator)), every_B)
+        src_BS, src_mask_BS = infill(ids_BL, lengths_B, self.noise, generator).padded(every_B, eos=True)
+        return replace(make_batch(pairs, index_B), src_BS=src_BS, src_mask_BS=src_mask_BS)
+
+    def predictions(self, pairs: Pairs, index_B: Tensor) -> int:
+        if self.noise.kind == "infilling":
+            return super().predictions(pairs, index_B)
+        lengths_B, share = pairs.target.lengths_N[index_B], self.noise.share_of("denoise")
+        spans_B = span_counts(lengths_B, share, self.noise.mean_span)
+        return int((hidden_counts(lengths_B, share) + spans_B).sum()) + len(index_B)
+
+
+@dataclass(frozen=True)
+class TruePairs(Objective):
+    """Whether a pair is true, or was spoiled: in `<s> source </s> <s> target </s>`, the piece at the first position.
+
+    The labels are pieces that never stand for text, so that no other output layer or loss is needed.
+    """
+
+    noise: NoiseConfig
+    kinds: PieceKinds
+    most: int
+    """Pieces of both sides together that the model can read."""
+
+    def pairs(self, pairs: Pairs) -> Pairs:
+        whole = join(BOS, pairs.source, EOS, BOS, pairs.target)
+        return Pairs(whole, whole)
+
+    def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
+        random = Random(int(torch.randint(2**62, (1,), generator=generator)))
+        pool = [split_row(row) for row in pairs.source.rows(index_B)]
+        if len(pool) == 1:  # another pair is needed
+            pool += [split_row(row) for row in pairs.source.rows(torch.tensor([random.randrange(len(pairs.source))]))]
+        read = [self.perhaps_spoiled(pool, n, random) for n in range(len(index_B))]
+        sequences = Sequences.of([BOS, *source, EOS, BOS, *target] for source, target in read)
+        whole_BS, mask_BS = sequences.padded(torch.arange(len(read)), eos=True)
+        is_true_B = torch.tensor([now == before for now, before in zip(read, pool, strict=False)])
+        labels_BS, first_BS = whole_BS.clone(), torch.zeros_like(mask_BS)
+        labels_BS[:, 0] = torch.where(is_true_B, TRUE, FALSE)
+        first_BS[:, 0] = True
+        return Batch(whole_BS, mask_BS, whole_BS, labels_BS, first_BS)
+
+    def perhaps_spoiled(self, pool: Sequence[IdPair], n: int, random: Random) -> IdPair:
+        """Pair n of the pool, or a false pair made of it and another one of the batch, whose lengths are similar."""
+        if random.random() >= self.noise.false_pairs:
+            return pool[n]
+        other = pool[(n + random.randrange(1, len(pool))) % len(pool)]
+        found = spoil(pool[n], Material(other, self.kinds, random), self.most)
+        return found[1] if found else pool[n]
+
+    def predictions(self, pairs: Pairs, index_B: Tensor) -> int:
+        return len(index_B)
+
+
+TRUE, FALSE = BOS, UNK  # labels of pairs
+UNLIMITED = 1 << 30
+
+
+def split_row(row: list[int]) -> IdPair:
+    """The two sides of `<s> source </s> <s> target`."""
+    end = row.index(EOS)
+    return row[1:end], row[end + 2 :]
+
+
+def make_objective(config: Config, tokenizer: Tokenizer) -> Objective:
+    """The objective of training. Raises ValueError if it needs one vocabulary, and the tokenizer has two."""
+    name, noise = config.training.objective, config.noise
+    if name == "translation":
+        return BothSides() if config.training.source_loss else Objective()
+    if not tokenizer.joint:
+        raise ValueError(f"training.objective is {name}, which needs a joint tokenizer: this one has two vocabularies")
+    if name == "lm":
+        return LanguageModel()
+    if name == "mlm":
+        return MaskedPieces(noise, tokenizer.tgt_vocab_size)
+    if name == "denoise":
+        return Denoising(noise)
+    pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))
+    most = config.model.max_positions - 4 if config.model.positions == "learned" else UNLIMITED
+    return TruePairs(noise, PieceKinds.of(pieces), most)
+
+
+def validation_objective(config: Config, tokenizer: Tokenizer) -> Objective:
+    """The objective of validation and test: of a translator the target alone, whatever else it learns."""
+    return Objective() if config.training.objective == "translation" else make_objective(config, tokenizer)

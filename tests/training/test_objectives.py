@@ -1,0 +1,355 @@
+"""Objectives: what a model reads and must predict, how runs learn it, and what their models and reports say."""
+
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.config import FAMILIES, METRICS, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
+from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, join
+from nmt.data.false_pairs import PieceKinds
+from nmt.data.noise import hidden_counts
+from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.model.build import build_model
+from nmt.training.data import TrainingData
+from nmt.training.delivery import write_model
+from nmt.training.loop import Trainer, make_trainer
+from nmt.training.objectives import (
+    FALSE,
+    TRUE,
+    UNLIMITED,
+    BothSides,
+    Denoising,
+    LanguageModel,
+    MaskedPieces,
+    Objective,
+    TruePairs,
+)
+from nmt.training.report import describe, measure_tests
+from nmt.translation.translator import Translator
+from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK
+from tests.tiny import TINY
+from tests.training.reversal import NO_DROPOUT, SHORT, corpus, losses, records, run
+
+VOCAB = 60
+ids = st.lists(st.integers(FIRST_PIECE, VOCAB - 1), min_size=1, max_size=12)
+corpora = st.lists(st.tuples(ids, ids), min_size=1, max_size=6)
+seeds = st.integers(0, 1000)
+SPANS = NoiseConfig(kind="spans")
+KINDS = PieceKinds.of(["▁" * (i % 3 == 0) + "Aa1"[i % 3] for i in range(VOCAB)])
+OBJECTIVES: list[Objective] = [
+    Objective(),
+    LanguageModel(),
+    BothSides(),
+    MaskedPieces(NoiseConfig(), VOCAB),
+    Denoising(NoiseConfig()),
+    Denoising(SPANS),
+    Denoising(NoiseConfig(deletion=0.2, permutation=2)),
+    TruePairs(NoiseConfig(), KINDS, UNLIMITED),
+]
+
+
+def as_pairs(rows: list[tuple[list[int], list[int]]]) -> Pairs:
+    return Pairs(Sequences.of(s for s, _ in rows), Sequences.of(t for _, t in rows))
+
+
+def texts(rows: list[tuple[list[int], list[int]]]) -> Pairs:
+    return as_pairs([([], target) for _, target in rows])
+
+
+def everything(objective: Objective, pairs: Pairs, seed: int = 1) -> Batch:
+    """All pairs as one batch."""
+    return objective.batch(objective.pairs(pairs), torch.arange(len(pairs.target)), generator(seed))
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@given(corpora, st.sampled_from(OBJECTIVES), seeds)
+def test_batches_repeat_mark_padding_and_have_as_many_targets_as_predicted(
+    rows: list[tuple[list[int], list[int]]], objective: Objective, seed: int
+) -> None:
+    pairs = as_pairs(rows) if type(objective) in (Objective, BothSides, TruePairs) else texts(rows)
+    batch, again = everything(objective, pairs, seed), everything(objective, pairs, seed)
+    assert all(a.equal(b) for a, b in zip(vars(batch).values(), vars(again).values(), strict=True))
+    index_B = torch.arange(len(rows))
+    assert batch.target_tokens == objective.predictions(objective.pairs(pairs), index_B)
+    assert (batch.src_BS != PAD).equal(batch.src_mask_BS)
+    assert not (batch.tgt_out_BT[batch.tgt_mask_BT] == PAD).any()
+    assert batch.src_BS.size(1) == 0 or (batch.src_BS == EOS).sum(1).tolist() == [
+        2 if isinstance(objective, TruePairs) else 1
+    ] * len(rows)
+
+
+@given(corpora, seeds)
+def test_sequences_are_joined_row_by_row(rows: list[tuple[list[int], list[int]]], seed: int) -> None:
+    pairs = as_pairs(rows)
+    joined = join(BOS, pairs.source, EOS, BOS, pairs.target)
+    assert joined.rows(torch.arange(len(rows))) == [[BOS, *source, EOS, BOS, *target] for source, target in rows]
+
+
+def test_a_language_model_reads_no_source() -> None:
+    pairs = LanguageModel().pairs(texts([([], [7, 8]), ([], [9])]))
+    batch = everything(LanguageModel(), pairs)
+    assert batch.src_BS.shape == batch.src_mask_BS.shape == (2, 0)
+    assert batch.tgt_in_BT.tolist() == [[BOS, 7, 8], [BOS, 9, PAD]]
+    assert batch.tgt_out_BT.tolist() == [[7, 8, EOS], [9, EOS, PAD]]
+    assert [lengths.tolist() for lengths in pairs.lengths] == [[0, 0], [3, 2]]
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+def test_a_loss_on_both_sides_is_that_of_the_target_and_that_of_the_source(positions: Any) -> None:
+    """The model reads the same sequence, so the targets have the same probabilities."""
+    family = {"family": "decoder-only", "source_attention": "causal", "tied_embeddings": "three-way"}
+    config = replace(TINY, **family, positions=positions, max_positions=40)  # type: ignore[arg-type]
+    torch.manual_seed(1)
+    model = build_model(config, VOCAB, VOCAB).eval()
+    rows = [([7, 8, 9], [10, 11]), ([12], [13, 14, 15, 16])]
+    usual, both = everything(Objective(), as_pairs(rows)), everything(BothSides(), as_pairs(rows))
+    usual_NM, both_NM = (
+        model.target_states(b.src_BS, b.src_mask_BS, b.tgt_in_BT, b.tgt_mask_BT) for b in (usual, both)
+    )
+    ends = [list(part) for part in (range(5, 8), range(11, 16))]  # the targets with EOS of the two sequences
+    torch.testing.assert_close(both_NM[ends[0] + ends[1]], usual_NM)
+    predicted = [[*source, EOS, BOS, *target, EOS] for source, target in rows]
+    assert both.tgt_out_BT[both.tgt_mask_BT].tolist() == predicted[0] + predicted[1]
+    pairs = as_pairs(rows)
+    read = model.sequence_lengths(*BothSides().pairs(pairs).lengths)
+    assert [x.tolist() for x in read] == [x.tolist() for x in model.sequence_lengths(*pairs.lengths)]
+
+
+@given(corpora, seeds)
+def test_masked_pieces_are_predicted_and_nothing_else_changes(
+    rows: list[tuple[list[int], list[int]]], seed: int
+) -> None:
+    batch = everything(MaskedPieces(NoiseConfig(share=0.4), VOCAB), texts(rows), seed)
+    for (_, text), read, real, whole, hidden in zip(
+        rows, batch.src_BS, batch.src_mask_BS, batch.tgt_out_BT, batch.tgt_mask_BT, strict=True
+    ):
+        assert whole[real].tolist() == [BOS, *text, EOS]
+        assert read[~hidden].equal(whole[~hidden])
+        assert int(hidden.sum()) == int(hidden_counts(torch.tensor([len(text)]), 0.4))
+        assert not (hidden & ((whole == BOS) | (whole == EOS) | (whole == PAD))).any()
+
+
+def test_denoising_writes_the_text_or_the_spans() -> None:
+    text = [*range(10, 30)]
+    whole = everything(Denoising(NoiseConfig()), texts([([], text)]))
+    assert whole.tgt_out_BT.tolist() == [[*text, EOS]]
+    assert int(whole.src_BS[0, -1]) == EOS
+    assert UNK in whole.src_BS
+    spans = everything(Denoising(SPANS), texts([([], text)]))
+    source, target = spans.src_BS[0].tolist(), spans.tgt_out_BT[0].tolist()
+    assert source.count(UNK) == target.count(UNK) == 1
+    assert sorted({*source, *target} - {UNK, EOS}) == text
+    assert (source[-1], target[-1], int(spans.tgt_in_BT[0, 0])) == (EOS, EOS, BOS)
+
+
+def test_the_label_of_a_pair_says_whether_it_was_spoiled() -> None:
+    rows = [([10 + i, 20 + i, 21 + i], [30 + i, 31 + i, 42]) for i in range(10)]
+    objective = TruePairs(NoiseConfig(false_pairs=0.3), KINDS, UNLIMITED)
+    labels: Counter[int] = Counter()
+    for seed in range(200):
+        batch = everything(objective, as_pairs(rows), seed)
+        assert batch.tgt_mask_BT[:, 0].all()
+        assert batch.target_tokens == 10
+        for row, real, label, pair in zip(
+            batch.src_BS, batch.src_mask_BS, batch.tgt_out_BT[:, 0].tolist(), rows, strict=True
+        ):
+            true = row[real].tolist() == [BOS, *pair[0], EOS, BOS, *pair[1], EOS]
+            assert label == (TRUE if true else FALSE)
+            labels[label] += 1
+    assert labels[FALSE] / 2000 == pytest.approx(0.3, abs=0.03)
+
+
+def test_a_single_pair_is_spoiled_with_others_of_the_corpus() -> None:
+    rows = [([10], [11]), ([20], [21]), ([30], [31])]
+    objective = TruePairs(NoiseConfig(false_pairs=0.99), KINDS, UNLIMITED)
+    pairs = objective.pairs(as_pairs(rows))
+    batches = [objective.batch(pairs, torch.tensor([0]), generator(seed)) for seed in range(100)]
+    read = [batch.src_BS[0].tolist() for batch in batches]
+    assert [BOS, 10, EOS, BOS, 21, EOS] in read
+    assert [BOS, 10, EOS, BOS, 31, EOS] in read
+
+
+@given(corpora, seeds)
+def test_false_pairs_fit_the_positions_of_the_model(rows: list[tuple[list[int], list[int]]], seed: int) -> None:
+    most = max(len(source) + len(target) for source, target in rows)
+    batch = everything(TruePairs(NoiseConfig(), KINDS, most), as_pairs(rows), seed)
+    assert batch.src_BS.size(1) <= most + 4
+
+
+def test_noise_depends_on_the_place_of_a_batch_in_the_run_and_on_nothing_else() -> None:
+    objective = MaskedPieces(NoiseConfig(), VOCAB)
+    pairs = objective.pairs(texts([([], [*range(10, 40)])] * 4))
+
+    def noised(seed: int = 1, **place: int) -> list[list[int]]:
+        planned = PlannedBatch(pairs, torch.arange(4), **{"epoch": 0, "number": 0, **place})
+        torch.rand(3)
+        return objective.batch(pairs, planned.index_B, planned.generator(seed)).src_BS.tolist()
+
+    assert noised() == noised()
+    others = [noised(epoch=1), noised(number=1), noised(part=1), noised(seed=2)]
+    assert all(other != noised() for other in others)
+    planned = PlannedBatch(pairs, torch.arange(4), 0, 0)
+    torch.manual_seed(planned.seed(1))
+    assert not torch.rand(9).equal(torch.rand(9, generator=planned.generator(1))), "noise and dropout differ"
+
+
+# Runs.
+
+FAMILY: dict[str, dict[str, Any]] = {
+    "lm": {"family": "decoder-only"},
+    "mlm": {"family": "encoder-only"},
+    "denoise": {"family": "encoder-decoder"},
+    "pair": {"family": "encoder-only"},
+}
+TASKS = [("lm", {}), ("mlm", {}), ("denoise", {}), ("denoise", {"kind": "spans"}), ("pair", {})]
+
+
+def settings(objective: Any, noise: dict[str, Any], **changes: Any) -> Config:
+    training = replace(SHORT, **{"objective": objective, "best_metric": "auto", **changes})
+    model = replace(NO_DROPOUT, **FAMILY.get(objective, {}))
+    return Config(model=model, training=training, noise=NoiseConfig(**noise))
+
+
+def trainer_of(config: Config, tokenizer: Tokenizer, folder: Path) -> Trainer:
+    return make_trainer(config, data_of(config, tokenizer), folder)
+
+
+def data_of(config: Config, tokenizer: Tokenizer) -> TrainingData:
+    return TrainingData.encode(tokenizer, rows_of(config, 200, 1), rows_of(config, 20, 2))
+
+
+def rows_of(config: Config, n: int, seed: int) -> list[tuple[str, str]]:
+    rows = corpus(n, seed)
+    return rows if config.training.objective in ("translation", "pair") else [("", target) for _, target in rows]
+
+
+BEST = math.log(6)  # nats of a word that could be any of the six
+
+
+@pytest.mark.parametrize(
+    ("objective", "noise", "steps", "best"),
+    [
+        ("lm", {}, 100, 4 * BEST / 5),  # four words and EOS
+        ("mlm", {"masked": 1.0, "random": 0.0}, 100, BEST),
+        ("denoise", {}, 300, BEST / 5),  # one of four words is hidden, and EOS follows
+        ("denoise", {"kind": "spans"}, 100, BEST / 3),  # the mask piece, one word and EOS
+    ],
+)
+def test_a_model_learns_all_that_the_text_tells(
+    objective: Any, noise: dict[str, Any], steps: int, best: float, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    figures = learned(settings(objective, noise), steps, tokenizer, tmp_path)
+    assert figures["validation/nll"] == pytest.approx(best, rel=0.05)
+
+
+def learned(config: Config, steps: int, tokenizer: Tokenizer, folder: Path) -> dict[str, float]:
+    """The last validation of a run that takes so many steps."""
+    changes: dict[str, Any] = {"max_steps": steps, "validate_every": steps, "log_every": steps}
+    changes |= {"batch_tokens": 600, "learning_rate": 5e-3, "warmup_steps": 50, "label_smoothing": 0.0}
+    config = replace(config, training=replace(config.training, **changes))
+    data = TrainingData.encode(tokenizer, rows_of(config, 2000, 1), rows_of(config, 200, 2))
+    return run(make_trainer(config, data, folder)).validator.measure()[0]
+
+
+def test_a_model_learns_to_tell_true_pairs_from_false_ones(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    assert learned(settings("pair", {}), 300, tokenizer, tmp_path)["validation/accuracy"] > 80
+
+
+@pytest.mark.parametrize(("objective", "noise"), TASKS)
+def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
+    objective: Any, noise: dict[str, Any], tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    config = settings(objective, noise, max_steps=40, log_every=20, validate_every=20, accumulate=2)
+    whole = run(trainer_of(config, tokenizer, tmp_path / "whole"))
+    assert not (tmp_path / "whole" / "translations").exists()
+    half = replace(config, training=replace(config.training, max_steps=20))
+    run(trainer_of(half, tokenizer, tmp_path / "parts"))
+    parts = run(trainer_of(config, tokenizer, tmp_path / "parts"))
+    assert losses(tmp_path / "whole") == losses(tmp_path / "parts")
+    for a, b in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
+        assert a.equal(b)
+    validated = [record for record in records(tmp_path / "whole") if "validation/nll" in record]
+    measured = {tag.removeprefix("validation/") for tag in validated[0] if tag.startswith("validation/")}
+    assert measured == {*METRICS[config.training.objective]}
+    assert whole.progress.best_value == -min(record["validation/nll"] for record in validated)
+
+    weights, data = dict(whole.model.named_parameters()), data_of(config, tokenizer)
+    write_model(tmp_path / "whole" / "model", weights, data, config, "reversal", torch.device("cpu"))
+    info = json.loads((tmp_path / "whole" / "model" / "config.json").read_text())
+    assert info["objective"] == objective
+    with pytest.raises(ValueError, match=f"no translator: it was trained with training.objective {objective}"):
+        Translator.load(tmp_path / "whole" / "model", "cpu")
+    report = measure_tests(tmp_path / "whole", config, {"val": rows_of(config, 20, 2)})
+    assert report["nll"] == pytest.approx(validated[-1]["validation/nll"], abs=1e-4)
+    assert report["tests"]["val"]["sentences"] == 20
+    said = "\n".join(describe(report | {"corpus": "reversal", "seconds": {}}, tmp_path))
+    assert f"val: nll {report['nll']:.3f}, perplexity" in said
+    assert ("bits per character" in said) == (objective == "lm")
+    assert ("accuracy" in said) == (objective in ("mlm", "pair"))
+    assert "nmt.translate" not in said
+    card = (tmp_path / "whole" / "model" / "README.md").read_text(encoding="utf8")
+    assert "nmt.translate" not in card
+    assert "of reversal" in card
+
+
+def test_a_translator_may_learn_both_sides_and_is_validated_on_the_target(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    model = replace(NO_DROPOUT, family="decoder-only", source_attention="causal")
+    config = Config(model=model, training=replace(SHORT, source_loss=True))
+    trainer = run(trainer_of(config, tokenizer, tmp_path / "both"))
+    assert "validation/bleu" in {key for record in records(tmp_path / "both") for key in record}
+    usual = replace(config, training=replace(config.training, source_loss=False))
+    other = trainer_of(usual, tokenizer, tmp_path / "usual")
+    other.model.load_state_dict(trainer.model.state_dict())
+    assert trainer.validator.measure_loss() == other.validator.measure_loss()
+    data = data_of(config, tokenizer)
+    write_model(tmp_path / "model", dict(trainer.model.named_parameters()), data, config, "x", torch.device("cpu"))
+    translator = Translator.load(tmp_path / "model", "cpu")
+    assert translator.shortlist is not None
+    assert translator.facts.longest_source == int(data.train.source.lengths_N.max())
+
+
+@pytest.mark.parametrize(
+    ("model", "training", "message"),
+    [
+        ({}, {"objective": "lm"}, "objective lm needs model.family decoder-only: it is encoder-decoder"),
+        ({"family": "decoder-only"}, {"objective": "mlm"}, "objective mlm needs model.family encoder-only"),
+        ({}, {"objective": "pair"}, "objective pair needs model.family encoder-only"),
+        ({"family": "decoder-only"}, {"objective": "denoise"}, "denoise needs model.family encoder-decoder"),
+        ({"family": "encoder-only"}, {}, "translation needs model.family encoder-decoder or decoder-only"),
+        ({"family": "decoder-only"}, {"source_loss": True}, "source_loss needs model.family decoder-only and"),
+        ({}, {"source_loss": True}, "source_loss needs model.family decoder-only and"),
+        ({}, {"objective": "denoise", "source_loss": True}, "source_loss is for objective translation"),
+        ({}, {"objective": "denoise", "best_metric": "bleu"}, "best_metric is bleu, which objective denoise doesn't"),
+        ({}, {"best_metric": "accuracy"}, "best_metric is accuracy, which objective translation doesn't"),
+    ],
+)
+def test_settings_that_contradict_are_refused(model: Any, training: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Config(model=ModelConfig(**model), training=TrainingConfig(**training))
+
+
+def test_objectives_with_one_language_need_one_vocabulary(tmp_path: Path) -> None:
+    config = settings("denoise", {})
+    separate = TokenizerConfig(joint=False, vocab_size=30, byte_fallback=False)
+    with pytest.raises(ValueError, match="denoise reads and writes the same language"):
+        replace(config, tokenizer=separate, model=replace(config.model, tied_embeddings="none"))
+    tokenizer = train_tokenizer(corpus(300, 1), separate, tmp_path, "de", "en")
+    with pytest.raises(ValueError, match="objective is denoise, which needs a joint tokenizer"):
+        trainer_of(config, tokenizer, tmp_path / "run")
+
+
+def test_the_best_metric_follows_the_objective() -> None:
+    assert TrainingConfig().best_metric == "bleu"
+    assert all(TrainingConfig(objective=name).best_metric == "nll" for name in FAMILIES if name != "translation")
+    assert TrainingConfig(objective="pair", best_metric="accuracy").best_metric == "accuracy"
