@@ -19,6 +19,7 @@ from nmt.fields import (
 
 Precision = Literal["auto", "fp32", "bf16"]
 ObjectiveName = Literal["translation", "lm", "mlm", "denoise", "pair"]
+BestMetric = Literal["auto", "bleu", "chrf", "loss", "nll", "perplexity", "accuracy"]
 LOSSES = ("loss", "nll", "perplexity")
 METRICS: dict[ObjectiveName, tuple[str, ...]] = {  # of validation, by objective
     "translation": (*LOSSES, "bleu", "chrf"),
@@ -145,7 +146,7 @@ class TrainingConfig:
     keep_checkpoints: Annotated[Size, MAY_CHANGE] = 3
     """Number of newest checkpoints that are kept, for resuming and averaging, besides the best checkpoint."""
 
-    best_metric: Literal["auto", "bleu", "chrf", "loss", "nll", "perplexity", "accuracy"] = "auto"
+    best_metric: BestMetric = "auto"
     """Validation score that decides which checkpoint is the best, and when training stops early. auto is bleu for
     translation and nll for other objectives; accuracy is for mlm and pair."""
 
@@ -175,9 +176,13 @@ class TrainingConfig:
         require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
         translates = self.objective == "translation" or not self.source_loss
         require(translates, f"training.source_loss is for objective translation: the objective is {self.objective}")
-        if self.best_metric == "auto":  # here, so that the recorded settings of a run name the metric
-            object.__setattr__(self, "best_metric", "bleu" if self.objective == "translation" else "nll")
         metrics = METRICS[self.objective]
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
-        require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
+        require(self.metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
+
+    @property
+    def metric(self) -> BestMetric:
+        """What best_metric means, if it is auto. The settings of a run record this (see `nmt.data.resolve`)."""
+        usual: BestMetric = "bleu" if self.objective == "translation" else "nll"
+        return usual if self.best_metric == "auto" else self.best_metric

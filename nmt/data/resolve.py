@@ -10,12 +10,11 @@ from nmt.config.data import text_of
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 
 RECIPES = Path(__file__).parents[2] / "recipes"
-OBJECTIVE = "translation"  # what every run is trained for
 
 
 @dataclass(frozen=True)
 class ResolvedRun:
-    """A run whose name is known and whose data.corpus and data.text are not `auto`."""
+    """A run whose name is known, and whose data.corpus, data.text and training.best_metric are not `auto`."""
 
     config: Config
     corpus: Corpus | None
@@ -33,25 +32,26 @@ def resolve(parser: Any, given: Any) -> ResolvedRun:
     if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
     """
     recipe = Path(given.config) if given.get("config") else None
-    data = settle_text(make_config(parser, given, recipe)).data
+    data = settle(make_config(parser, given, recipe)).data
     corpus = load_corpus(data) if data.corpus == "auto" else None
     name = corpus.name if corpus else str(corpus_name(data))
     if recipe is None and (RECIPES / f"{name}.yaml").is_file():
         recipe = RECIPES / f"{name}.yaml"
         say(f"Recipe: {recipe.name}")
-    config = settle_text(make_config(parser, given, recipe))
+    config = settle(make_config(parser, given, recipe))
     corpus = corpus if config.data.text == data.text else None  # else the recipe asks for other text of it
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
     return ResolvedRun(replace(config, data=data, name=config.name or run_name(config, name)), corpus)
 
 
-def settle_text(config: Config) -> Config:
-    """The settings with the value that data.text auto stands for."""
-    text = text_of(OBJECTIVE) if config.data.text == "auto" else config.data.text
-    return replace(config, data=replace(config.data, text=text))
+def settle(config: Config) -> Config:
+    """The settings with the values that auto stands for in data.text and training.best_metric."""
+    training = replace(config.training, best_metric=config.training.metric)
+    text = text_of(training.objective) if config.data.text == "auto" else config.data.text
+    return replace(config, data=replace(config.data, text=text), training=training)
 
 
 def run_name(config: Config, corpus: str) -> str:
     """The name of a run that was given none: the languages of its text, the corpus and any special objective."""
-    objective = [] if OBJECTIVE == "translation" else [OBJECTIVE]
-    return "-".join([*config.data.languages, corpus, *objective])
+    objective = config.training.objective
+    return "-".join([*config.data.languages, corpus, *([] if objective == "translation" else [objective])])

@@ -21,7 +21,7 @@ from nmt.config import Config, ModelConfig
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus
 from nmt.data.prepared import Prepared, prepare, require_own_run_folder
-from nmt.data.resolve import resolve, settle_text
+from nmt.data.resolve import resolve, settle
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.training.checkpoint import signed
@@ -97,7 +97,7 @@ class Run:
 
     def saved_config(self) -> Config:
         """The settings in config.yaml; older files lack data.text."""
-        return settle_text(load_config(self.folder / "config.yaml"))
+        return settle(load_config(self.folder / "config.yaml"))
 
     def require_equal_settings(self) -> None:
         """Raise ValueError if a finished run has other settings, which its scores would be taken for."""
@@ -156,7 +156,7 @@ class Run:
             trainer.train(monitor)
             weights = choose_weights(trainer.checkpoints, progress, trainer.validator)
             if monitor:
-                best = signed(config.training.best_metric, progress.best_value or 0.0)
+                best = signed(config.training.metric, progress.best_value or 0.0)
                 monitor.add_hparams(flatten(config), {"best_validation": best})
         if processes.is_main:
             write_model(self.folder / "model", weights, data, config, prepared.name, trainer.numerics.device)

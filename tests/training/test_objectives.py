@@ -216,7 +216,7 @@ TASKS = [("lm", {}), ("mlm", {}), ("denoise", {}), ("denoise", {"kind": "spans"}
 
 
 def settings(objective: Any, noise: dict[str, Any], **changes: Any) -> Config:
-    training = replace(SHORT, **{"objective": objective, "best_metric": "auto", **changes})
+    training = replace(SHORT, **{"objective": objective, **changes})
     model = replace(NO_DROPOUT, **FAMILY.get(objective, {}))
     return Config(model=model, training=training, noise=NoiseConfig(**noise))
 
@@ -350,6 +350,6 @@ def test_objectives_with_one_language_need_one_vocabulary(tmp_path: Path) -> Non
 
 
 def test_the_best_metric_follows_the_objective() -> None:
-    assert TrainingConfig().best_metric == "bleu"
-    assert all(TrainingConfig(objective=name).best_metric == "nll" for name in FAMILIES if name != "translation")
-    assert TrainingConfig(objective="pair", best_metric="accuracy").best_metric == "accuracy"
+    assert TrainingConfig().metric == "bleu"
+    assert all(TrainingConfig(objective=name).metric == "nll" for name in FAMILIES if name != "translation")
+    assert TrainingConfig(objective="pair", best_metric="accuracy").metric == "accuracy"
