@@ -12,7 +12,8 @@ python -m nmt.prepare --data.corpus my-corpus --data.source fi --data.target sv 
 python -m nmt.prepare --config recipes/modern.yaml --data.corpus my-corpus
 """
 # A separate tokenizer for each language goes only with some values of model.tied_embeddings.
-SHOWN = ("name", "runs", "data", "tokenizer", "model.tied_embeddings")
+# The objective says what data.text auto is, and needs a family of models.
+SHOWN = ("name", "runs", "data", "tokenizer", "model.tied_embeddings", "model.family", "training.objective")
 
 
 def make_prepare_parser() -> Any:

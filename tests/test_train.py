@@ -18,6 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from nmt import Translator
 from nmt.train import main
+from nmt.translate import main as translate_main
 
 TIMED = {f"speed/{name}" for name in ("target_tokens_per_second", "sentences_per_second", "data_share")}
 ROOT = Path(__file__).parent.parent
@@ -289,3 +290,44 @@ def test_the_makefile_passes_pair_corpus_and_settings_on() -> None:
     removed = subprocess.run(["make", "-n", "clean"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "rm -rf" in removed
     assert " runs" not in removed
+
+
+@pytest.mark.parametrize(
+    ("objective", "family", "name"),
+    [
+        ("lm", "decoder-only", "en-houses-lm"),
+        ("mlm", "encoder-only", "de-en-houses-mlm"),
+        ("denoise", "encoder-decoder", "de-en-houses-denoise"),
+        ("pair", "encoder-only", "de-en-houses-pair"),
+    ],
+)
+def test_other_objectives_train_to_a_report(
+    corpus: Path, objective: str, family: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(corpus, "--training.objective", objective, "--model.family", family) == 0
+    run = corpus.parent / "runs" / name
+    report = json.loads((run / "report.json").read_text())
+    assert {"nll", "perplexity", "parameters", "tests"} <= report.keys()
+    assert not report.keys() & {"bleu", "chrf"}
+    assert "on 20 pairs" in (said := capsys.readouterr().err) or "texts" in said
+    assert "nmt.translate" not in said
+    assert translate_main(["--model", str(run)]) == 2
+    assert f"it was trained with training.objective {objective}" in capsys.readouterr().err
+    assert train(corpus, "--training.objective", objective, "--model.family", family) == 0
+    assert "is finished" in capsys.readouterr().err
+
+
+def test_a_translator_starts_from_a_denoising_model(corpus: Path) -> None:
+    assert train(corpus, "--training.objective", "denoise", "--name", "denoise") == 0
+    base = corpus.parent / "runs" / "denoise" / "model"
+    more = ["--training.start_from", str(base), "--tokenizer.folder", str(base), "--training.max_steps", "0"]
+    assert train(corpus, *more) == 0
+    tuned = corpus.parent / "runs" / "de-en-houses" / "model"
+    assert (tuned / "model.safetensors").read_bytes() == (base / "model.safetensors").read_bytes()
+
+
+def test_an_objective_needs_the_text_that_it_learns_from(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(corpus, "--data.text", "target") == 2
+    assert "objective translation can't learn from data.text target: take pairs" in capsys.readouterr().err
+    assert train(corpus, "--training.objective", "denoise", "--data.text", "pairs") == 2
+    assert "can't learn from data.text pairs: take source, target or both" in capsys.readouterr().err

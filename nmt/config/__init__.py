@@ -79,8 +79,6 @@ class Config:
         families = FAMILIES[objective]
         problem = f"training.objective {objective} needs model.family {' or '.join(families)}"
         require(family in families, f"{problem}: it is {family}")
-        denoises = objective != "denoise" or self.tokenizer.joint
-        require(denoises, "training.objective denoise reads and writes the same language: set tokenizer.joint to true")
         reads_causally = family == "decoder-only" and self.model.source_attention == "causal"
         needs = "training.source_loss needs model.family decoder-only and model.source_attention causal"
         require(not self.training.source_loss or reads_causally, f"{needs}, where each piece sees earlier ones only")

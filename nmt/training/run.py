@@ -18,6 +18,7 @@ from typing import Any
 from nmt import __version__
 from nmt.cli import console, describe_changes, dump_config, fixed_settings, flatten, load_config, make_config, say
 from nmt.config import Config, ModelConfig
+from nmt.config.data import text_of
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus
 from nmt.data.prepared import Prepared, prepare, require_own_run_folder
@@ -48,6 +49,7 @@ def carry_out(parser: Any, given: Any, *, resume: bool) -> None:
         # Rank 0 decides: other processes may not be able to read the same corpus.
         settings = processes.broadcast(asdict(resolved.config) if resolved else {}, group=processes.preparing)
         config = make_config(parser, parser.parse_object(settings, defaults=False))
+        require_fitting_text(config)
         Run(config, resolved.corpus if resolved else None, processes).carry_out(resume)
 
 
@@ -61,6 +63,14 @@ def enough_memory() -> Iterator[None]:
             raise
         advice = "take a smaller model or, with several processes, training.shard"
         raise ValueError(f"memory ran out for the model, the optimizer or validation: {advice} ({error})") from error
+
+
+def require_fitting_text(config: Config) -> None:
+    """Raise ValueError if the objective can't learn from data.text: only translation and pair need pairs."""
+    objective, text = config.training.objective, config.data.text
+    advice = "pairs" if text_of(objective) == "pairs" else "source, target or both"
+    fits = (text == "pairs") == (advice == "pairs")
+    require(fits, f"training.objective {objective} can't learn from data.text {text}: take {advice}")
 
 
 class Run:
@@ -144,8 +154,8 @@ class Run:
         trainer = make_trainer(config, data, self.folder, processes)
         parameters = sum(p.numel() for p in trainer.model.parameters())
         where = f"{trainer.numerics}{f', {processes.size} processes' if processes.size > 1 else ''}"
-        n = len(prepared.train)
-        say(f"Training {parameters:,} parameters on {n:,} pairs: {where}; see it: make tensorboard")
+        n, unit = len(prepared.train), prepared.ledgers["train"].unit
+        say(f"Training {parameters:,} parameters on {n:,} {unit}s: {where}; see it: make tensorboard")
         if config.model == ModelConfig() and n < SMALL:
             say(
                 "The model has the default sizes, for millions of pairs and a GPU; recipes/multi30k.yaml has small ones"

@@ -194,17 +194,18 @@ class Translator:
 
 
 USES = {  # of a model that is no translator
-    "lm": "continue text with python -m nmt.generate, or train a decoder-only translator with training.start_from",
-    "mlm": "train another encoder-only model with training.start_from, such as one with objective pair",
-    "denoise": "train a translator with training.start_from",
-    "pair": "it tells true pairs of sentences from false ones",
+    "lm": "It continues text (python -m nmt.generate), and a decoder-only translator can start from it",
+    "mlm": "Other models can start from its encoder",
+    "denoise": "A translator can start from it",
+    "pair": "It tells true pairs of sentences from false ones",
 }
 
 
 def require_translator(model: Model, info: ModelInfo, folder: Path) -> GenerativeModel:
     """The model; ValueError if it was trained for something else than translation."""
     problem = f"the model in {folder} is no translator: it was trained with training.objective {info.objective}"
-    require(info.objective == "translation", f"{problem}. What to do with it: {USES.get(info.objective)}")
+    advice = f"{USES.get(info.objective)}: see training.start_from"
+    require(info.objective == "translation", f"{problem}. {advice}")
     assert isinstance(model, GenerativeModel)
     return model
 

@@ -6,6 +6,7 @@ import pytest
 
 from nmt import prepare, train
 from nmt.cli import make_run_parser, parse
+from nmt.config import FAMILIES
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
 from nmt.data.resolve import ResolvedRun, resolve
@@ -64,11 +65,13 @@ def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatc
     ],
 )
 def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch, argv: list[str], objective: str, text: str, name: str
+    corpus: Path, argv: list[str], objective: str, text: str, name: str
 ) -> None:
-    monkeypatch.setattr(module, "OBJECTIVE", objective)
+    family = FAMILIES[objective][0]  # type: ignore[index]
+    argv = [*argv, "--training.objective", objective, "--model.family", family]
     config = resolved("--data.corpus", str(corpus), *argv).config
     assert (config.data.text, config.name) == (text, name)
+    assert config.training.best_metric == ("bleu" if objective == "translation" else "nll")
 
 
 def test_a_corpus_is_read_again_if_its_recipe_asks_for_other_text(
