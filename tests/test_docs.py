@@ -120,6 +120,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     for name in ("de-en-phrasebook", "de-en-multi30k", "tuned", "r-drop", "longer"):
         write_run(folder / "runs" / name, tokenizer, "de", "en")
     write_run(folder / "runs" / "fi-sv-my-corpus", tokenizer, "fi", "sv")
+    write_run(folder / "runs" / "fi-sv-my-corpus-denoise", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "sv-fi-my-corpus", tokenizer, "sv", "fi")
     return folder
 
@@ -270,7 +271,7 @@ def test_options_and_settings_exist() -> None:
     for page, text in TEXTS.items():
         for option in re.findall(r"(?<![\w-])--([a-z][\w.-]*\w)", text):
             assert option.replace("-", "_") in options, f"{page}: --{option}"
-        for setting in re.findall(r"`((?:data|tokenizer|model|training|search)\.[a-z]\w+)", text):
+        for setting in re.findall(r"`((?:data|tokenizer|model|training|noise|search)\.[a-z]\w+)", text):
             assert setting in settings or setting.endswith(".py"), f"{page}: {setting}"
 
 

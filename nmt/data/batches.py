@@ -78,8 +78,8 @@ class Pairs:
 
     source: Sequences
     target: Sequences
-    texts: bool = field(default=False, kw_only=True)
-    """Whether there are only targets: the sources are empty, and the model reads no EOS in their place."""
+    target_only: bool = field(default=False, kw_only=True)
+    """Whether the model reads no sources, not even an EOS in their place. All sources are empty then."""
 
     def __post_init__(self) -> None:
         assert len(self.source) == len(self.target), "each source needs one target"
@@ -87,7 +87,7 @@ class Pairs:
     @property
     def lengths(self) -> tuple[Tensor, Tensor]:
         """Number of positions of each source with its EOS, and of each target with its BOS (int64, N)."""
-        return self.source.lengths_N + (not self.texts), self.target.lengths_N + 1
+        return self.source.lengths_N + (not self.target_only), self.target.lengths_N + 1
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class PlannedBatch:
 
 def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
     """Make the padded batch of the pairs with these indices (B, int64), on the CPU."""
-    src, src_mask = pairs.source.padded(index_B, eos=not pairs.texts)
+    src, src_mask = pairs.source.padded(index_B, eos=not pairs.target_only)
     tgt_in, tgt_mask = pairs.target.padded(index_B, bos=True)
     tgt_out, _ = pairs.target.padded(index_B, eos=True)
     return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask)

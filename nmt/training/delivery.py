@@ -71,8 +71,14 @@ CARDS: dict[ObjectiveName, tuple[str, str]] = {  # title and use of a model, by 
         "Language model",
         "It continues text, and gives the probability of text.\n\n    python -m nmt.generate --model FOLDER",
     ),
-    "mlm": ("Masked language model", "It predicts hidden pieces; other models can start from its encoder (training.start_from)."),
-    "denoise": ("Denoising encoder–decoder", "It restores noised text; a translator can start from it (training.start_from)."),
+    "mlm": (
+        "Masked language model",
+        "It predicts hidden pieces; other models can start from its encoder (training.start_from).",
+    ),
+    "denoise": (
+        "Denoising encoder–decoder",
+        "It restores noised text; a translator can start from it (training.start_from).",
+    ),
     "pair": ("Pair scorer of {source} and {target}", "It tells true pairs of sentences from false ones."),
 }
 

@@ -217,7 +217,8 @@ class Trainer:
     def accumulate(self, group: list[PlannedBatch], window: Window) -> list[TrainedBatch]:
         """Compute the group's gradient in the parameters; return this process's batches with their losses.
 
-        If memory runs out over a batch, the batch is split in half and the group starts again: the sum is the same.
+        If memory runs out over a batch, the batch is split in half and the group starts again: the sum is
+        the same, apart from new noise if the objective has any.
         """
         objective, seed = self.data.objective, self.config.seed
         tokens = sum(objective.predictions(planned.pairs, planned.index_B) for planned in group)

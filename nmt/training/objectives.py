@@ -39,7 +39,7 @@ class LanguageModel(Objective):
     """Each next piece of a text; a text is a pair without a source."""
 
     def pairs(self, pairs: Pairs) -> Pairs:
-        return replace(pairs, texts=True)
+        return replace(pairs, target_only=True)
 
 
 class BothSides(Objective):
@@ -47,7 +47,7 @@ class BothSides(Objective):
 
     def pairs(self, pairs: Pairs) -> Pairs:
         empty = Sequences(torch.empty(0), torch.zeros_like(pairs.source.lengths_N))
-        return Pairs(empty, join(pairs.source, EOS, BOS, pairs.target), texts=True)
+        return Pairs(empty, join(pairs.source, EOS, BOS, pairs.target), target_only=True)
 
 
 @dataclass(frozen=True)

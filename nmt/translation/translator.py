@@ -194,18 +194,17 @@ class Translator:
 
 
 USES = {  # of a model that is no translator
-    "lm": "It continues text (python -m nmt.generate), and a decoder-only translator can start from it",
-    "mlm": "Other models can start from its encoder",
-    "denoise": "A translator can start from it",
-    "pair": "It tells true pairs of sentences from false ones",
+    "lm": "continue text with python -m nmt.generate, or start a decoder-only translator from it (training.start_from)",
+    "mlm": "start other models from its encoder (training.start_from)",
+    "denoise": "start a translator from it (training.start_from)",
+    "pair": "it tells true pairs of sentences from false ones",
 }
 
 
 def require_translator(model: Model, info: ModelInfo, folder: Path) -> GenerativeModel:
     """The model; ValueError if it was trained for something else than translation."""
     problem = f"the model in {folder} is no translator: it was trained with training.objective {info.objective}"
-    advice = f"{USES.get(info.objective)}: see training.start_from"
-    require(info.objective == "translation", f"{problem}. {advice}")
+    require(info.objective == "translation", f"{problem}; {USES.get(info.objective)}")
     assert isinstance(model, GenerativeModel)
     return model
 
