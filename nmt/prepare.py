@@ -12,13 +12,13 @@ python -m nmt.prepare --data.corpus my-corpus --data.source fi --data.target sv 
 python -m nmt.prepare --config recipes/modern.yaml --data.corpus my-corpus
 """
 # A separate tokenizer for each language goes only with some values of model.tied_embeddings.
-# The objective says what data.text auto is, and needs a family of models.
-SHOWN = ("name", "runs", "data", "tokenizer", "model.tied_embeddings", "model.family", "training.objective")
+SHOWN = ("name", "runs", "data", "tokenizer", "model.tied_embeddings")
 
 
 def make_prepare_parser() -> Any:
     text = "Clean a corpus and train its tokenizer, as nmt.train does before training. All settings of nmt.train are "
-    text += "accepted, on the command line and in a recipe; those that are not shown here have no effect."
+    text += "accepted, on the command line and in a recipe; those that are not shown here have no effect, but "
+    text += "data.text auto depends on training.objective."
     return make_run_parser("nmt.prepare", text, EXAMPLES, shown=SHOWN)
 
 
