@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
+from nmt.decode.fusion import Fusion, room
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis, length_divisor, longest_output
 from nmt.decode.rules import Rule, make_rules
 from nmt.fields import require
@@ -33,16 +34,23 @@ PACK = 8  # finished sentences leave the batch when they are 1 in 8: all keys an
 
 @torch.inference_mode()
 def search(
-    model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, constraints: AllConstraints = ()
+    model: Decoder,
+    src_BS: Tensor,
+    src_mask_BS: Tensor,
+    options: SearchConfig,
+    constraints: AllConstraints = (),
+    language_model: Decoder | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the `options.n_best` best hypotheses of each sentence, best first and all different.
 
     Each sentence's result depends on that sentence alone. A sentence has fewer hypotheses if its constraints and the
     other rules leave fewer, and NONE if they leave no way to end, e.g. a prefix that contains a forbidden phrase.
-    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none.
+    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none. `language_model`: has the same target
+    vocabulary, can read texts without a source, and joins the search with the weight `options.lm_weight`.
     Raises ValueError if logits are not numbers, or constraints need more positions than the model has.
     """
-    beams = Beams(model, src_BS, src_mask_BS, options, constraints or [NO_CONSTRAINTS] * src_BS.size(0))
+    constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
+    beams = Beams(model, src_BS, src_mask_BS, options, constraints, language_model if options.lm_weight else None)
     while beams.live.sentences_N.size(0):
         beams.step()
     return beams.hypotheses()
@@ -115,12 +123,20 @@ class Beams:
     """A search in progress: the sentences still in the batch, and the steps and best hypotheses of all sentences."""
 
     def __init__(
-        self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, constraints: AllConstraints
+        self,
+        model: Decoder,
+        src_BS: Tensor,
+        src_mask_BS: Tensor,
+        options: SearchConfig,
+        constraints: AllConstraints,
+        language_model: Decoder | None,
     ) -> None:
         n_sentences, device, beam_size = src_BS.size(0), src_BS.device, options.beam_size
         self.model, self.options, self.steps = model, options, 0
-        lengths = zip((src_mask_BS.sum(1) - 1).tolist(), constraints, strict=True)
-        self.limits = [longest_output(n_source, options, model.longest_target(n_source), c) for n_source, c in lengths]
+        lengths = (src_mask_BS.sum(1) - 1).tolist()
+        rooms = [room(model, n_source, language_model) for n_source in lengths]
+        sentences = zip(lengths, rooms, constraints, strict=True)
+        self.limits = [longest_output(n_source, options, most, c) for n_source, most, c in sentences]
         n_steps = max(self.limits) + 1
         self.live = Live(
             sentences_N=torch.arange(n_sentences, device=device),
@@ -132,6 +148,9 @@ class Beams:
             cache=model.start(src_BS, src_mask_BS, n_steps, beam_size),
             rules=make_rules(options, self.limits, constraints, src_mask_BS),
         )
+        if language_model is not None:
+            size = (n_sentences, n_steps, beam_size)
+            self.live.rules.insert(0, Fusion(language_model, options.lm_weight, size, device))
         self.slots_K = torch.arange(beam_size, device=device)
         # For each step and slot: the continuation, as a place parent × V + token, and the model's log-probability.
         self.places_TBK = torch.zeros(n_steps, n_sentences, beam_size, dtype=torch.int64, device=device)
@@ -161,9 +180,12 @@ class Beams:
 
     def apply_rules(self, own_NKV: Tensor) -> Tensor:
         """Return the log-probabilities by which pieces are chosen."""
-        ruled_NKV = own_NKV if all(rule.only_forbids for rule in self.live.rules) else own_NKV.clone()
+        base_NKV = own_NKV
         for rule in self.live.rules:
-            rule.apply(ruled_NKV, own_NKV, self.steps)
+            base_NKV = rule.combine(base_NKV)
+        ruled_NKV = base_NKV if all(rule.only_forbids for rule in self.live.rules) else base_NKV.clone()
+        for rule in self.live.rules:
+            rule.apply(ruled_NKV, base_NKV, self.steps)
         return ruled_NKV
 
     def choose(self, ruled_NKV: Tensor) -> tuple[Tensor, Tensor]:

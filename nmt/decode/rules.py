@@ -34,8 +34,12 @@ class Rule:
     def observe(self, source_weights: list[Tensor]) -> None:
         """Read the step's cross-attention weights, (N, H, K, S) of each decoder block."""
 
+    def combine(self, log_probs_NKV: Tensor) -> Tensor:
+        """Return the log-probabilities, at most 0, that `apply` starts from, made of the model's own."""
+        return log_probs_NKV
+
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
-        """Change, in place, the log-probabilities by which pieces are chosen; `own_NKV` are the model's own."""
+        """Change, in place, the log-probabilities by which pieces are chosen; `own_NKV` are those of `combine`."""
 
     def select(self, scores_NK: Tensor, ruled_NKV: Tensor, free_N: Tensor, best_NK: Tensor, places_NK: Tensor) -> None:
         """Change, in place, the chosen continuations: log-probabilities `best_NK`, places parent × V + piece.

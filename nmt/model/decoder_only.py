@@ -114,10 +114,14 @@ class DecoderOnly(GenerativeModel):
         prefix_BP, real_BP = src_BS, src_mask_BS
         if src_BS.size(1):
             prefix_BP, real_BP = pad(src_BS, (1, 0), value=BOS), pad(src_mask_BS, (1, 0), value=True)
-        return self.start_after(prefix_BP, real_BP, max_length, width)
+        bidirectional = self.config.source_attention == "bidirectional"
+        return self.start_after(prefix_BP, real_BP, max_length, width, bidirectional=bidirectional)
 
-    def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
-        """As `start`, after any ids, which are read as they are. P may be 0."""
+    def start_after(
+        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1, *, bidirectional: bool = False
+    ) -> DecoderCache:
+        """As `start`, after any ids, which are read as they are. P may be 0. Each id sees the ids before it or, if
+        `bidirectional`, all of the prefix."""
         assert not self.training, "dropout would make the search random: call model.eval() first"
         n_positions = prefix_BP.size(1) + max_length
         for module in self.modules():
@@ -125,7 +129,7 @@ class DecoderOnly(GenerativeModel):
                 module.reserve(n_positions)
         seen = Seen([])
         # Padding comes last, so a causal mask hides it from all real positions.
-        mask = padding_mask(real_BP) if self.config.source_attention == "bidirectional" else None
+        mask = padding_mask(real_BP) if bidirectional else None
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
         for block in self.decoder:
             x_BPM = block(x_BPM, mask, seen)
