@@ -251,6 +251,19 @@ def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
     )
 
 
+LM = {"--lm": ("DIR", "Model or run folder of a language model of the target language, used with --lm-weight.")}
+
+
+def require_lm(options: Any, search: SearchConfig) -> None:
+    """Raise ValueError if --lm is given without a weight, or its settings without --lm."""
+    if "lm" in options:
+        require(
+            search.lm_weight > 0, "--lm needs a weight above 0, because search.lm_weight is 0: give --lm-weight too"
+        )
+    given = next((name for name in ("lm_weight", "lm_mode") if name in options), "")
+    require("lm" in options or not given, f"--{given.replace('_', '-')} needs a language model: give --lm DIR")
+
+
 def override_search(search: SearchConfig, options: Any) -> SearchConfig:
     """The model's search settings; options on the command line replace them."""
     return replace(search, **{f.name: options[f.name] for f in fields(SearchConfig) if f.name in options})

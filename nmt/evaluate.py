@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli import (
+    LM,
     add_device_options,
     add_options,
     add_search_options,
     make_parser,
     override_search,
     parse,
+    require_lm,
     run_command,
 )
 from nmt.fields import require
@@ -42,9 +44,10 @@ def make_evaluate_parser() -> Any:
     group = parser.add_argument_group("Model and device")
     text = "Model or run folder. Without it, the newest finished run."
     group.add_argument("--model", action="append", default=[], metavar="DIR", help=text)
+    add_options(group, LM)
     # fp32, so that scores hardly differ between machines.
     add_device_options(group, precision="fp32")
-    add_search_options(parser, "beam_size", "length_penalty", "max_length_ratio", "batch_size")
+    add_search_options(parser, "beam_size", "length_penalty", "max_length_ratio", "lm_weight", "lm_mode", "batch_size")
     return parser
 
 
@@ -89,8 +92,10 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     require(len(options.model) <= 1, "--model is given twice, but one model is scored at a time")
     folder = find_model(options.model[0] if options.model else None)
     tests = read_test_sets(folder, options.get("source"), options.reference)
-    translator = Translator.load(folder, options.device, precision=options.precision)
+    lm = find_model(options.lm) if "lm" in options else None
+    translator = Translator.load(folder, options.device, precision=options.precision, lm=lm)
     search = override_search(replace(translator.search, n_best=1), options)
+    require_lm(options, search)
     return {name: evaluate(translator, *lines, metrics=metrics, search=search) for name, lines in tests.items()}
 
 

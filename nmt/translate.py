@@ -9,12 +9,14 @@ from contextlib import ExitStack
 from typing import Any
 
 from nmt.cli import (
+    LM,
     add_device_options,
     add_options,
     add_search_options,
     make_parser,
     override_search,
     parse,
+    require_lm,
     run_command,
 )
 from nmt.translation.streams import open_input, open_output, read_chunks
@@ -69,7 +71,7 @@ def make_translate_parser() -> Any:
     group.add_argument("--format", choices=["text", "tsv", "jsonl"], default="text", help=" ".join(FORMAT.split()))
     add_options(group, OUTPUT)
     group = parser.add_argument_group("Model and device")
-    add_options(group, MODELS)
+    add_options(group, MODELS | LM)
     add_device_options(group, precision="auto")
     group = parser.add_argument_group("Constraints on the translations of all lines")
     group.add_argument("--prefix", default="", metavar="TEXT", help="Text that every translation begins with.")
@@ -99,10 +101,12 @@ def translate_files(options: Any) -> None:
     with ExitStack() as stack:
         inputs = [stack.enter_context(open_input(name)) for name in [*options.files, *options.input] or ["-"]]
         folders = [find_model(folder) for folder in options.model or [None]]
-        translator = Translator.load(folders, options.device, precision=options.precision)
+        lm = find_model(options.lm) if "lm" in options else None
+        translator = Translator.load(folders, options.device, precision=options.precision, lm=lm)
         if options.verbose:
             print(f"{', '.join(map(str, folders))}: {translator.describe()}", file=sys.stderr)
         search = override_search(translator.search, options)
+        require_lm(options, search)
         job = make_job(options, translator, search)
         output = stack.enter_context(open_output(options.get("output"), inputs))
         for file in inputs:

@@ -76,6 +76,11 @@ class Tokenizer:
         protos = [[m.serialized_model_proto() for m in (t.source, t.target)] for t in (self, other)]
         return protos[0] == protos[1]
 
+    def same_target_as(self, other: "Tokenizer") -> bool:
+        """Whether both encode every target text to the same ids."""
+        is_same: bool = self.target.serialized_model_proto() == other.target.serialized_model_proto()
+        return is_same
+
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without bos and eos."""
         return encode(self.source, texts)

@@ -161,9 +161,10 @@ class Scoring:
 
 def make_job(options: Any, translator: Translator, search: SearchConfig) -> Translating | Scoring:
     """The job that the options of `nmt.translate` ask for; ValueError if they don't go together."""
+    translator.check(search)
     require(not (options.format == "tsv" and options.alignments), "--alignments goes with --format text or jsonl")
     if options.force_decode:
-        for name in ("pictures", "glossary", "prefix", "must", "must_not", "alignments", "n_best", "samples"):
+        for name in ("lm", "pictures", "glossary", "prefix", "must", "must_not", "alignments", "n_best", "samples"):
             option = f"--{name.replace('_', '-')}"
             require(not options.get(name), f"{option} is for lines to translate: it doesn't go with --force-decode")
         return Scoring(translator, search, options.format)

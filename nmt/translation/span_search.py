@@ -31,6 +31,7 @@ class SpanSearch:
         self, decoder: Decoder, device: torch.device, compiler: ConstraintCompiler, shortlist: Shortlist | None
     ) -> None:
         self.decoder, self.device, self.compiler, self.shortlist = decoder, device, compiler, shortlist
+        self.language_model: Decoder | None = None  # with the same target vocabulary; it joins searches by fusion
 
     def find(self, spans: Iterable[Span], search: SearchConfig) -> dict[Span, list[Hypothesis]]:
         """Hypotheses of each span, at most `search.n_best`, best first; samples in their own order.
@@ -69,13 +70,16 @@ class SpanSearch:
         src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
         if search.samples:
             return sample(self.decoder, src_BS, src_mask_BS, search)
+        lm = self.language_model if search.lm_mode == "fusion" else None
         if not search.shortlist:
             constraints = [compiled.get(span, CompiledConstraints()) for span in batch]
-            return beam_search(self.decoder, src_BS, src_mask_BS, search, constraints)
+            return beam_search(self.decoder, src_BS, src_mask_BS, search, constraints, lm)
         if self.shortlist is None:
             raise ValueError(f"search.shortlist is {search.shortlist}, but this model has no shortlist.safetensors")
         pieces_L = self.shortlist.pieces(src_BS, search.shortlist, own=self.compiler.tokenizer.joint)
-        n_best = beam_search(self.decoder.restricted(pieces_L.to(self.device)), src_BS, src_mask_BS, search)
+        here_L = pieces_L.to(self.device)
+        small, small_lm = self.decoder.restricted(here_L), lm and lm.restricted(here_L)
+        n_best = beam_search(small, src_BS, src_mask_BS, search, language_model=small_lm)
         pieces = pieces_L.tolist()
         return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]
 

@@ -6,6 +6,7 @@ look wrong (`nmt.translation.repair`).
 """
 
 import heapq
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ import torch
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ensemble import Ensemble
+from nmt.decode.fusion import room
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import Shortlist
 from nmt.fields import require
@@ -26,6 +28,7 @@ from nmt.text.normalise import tidy
 from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.forced import ForcedScorer
+from nmt.translation.language_model import LanguageModel
 from nmt.translation.mbr import expected_utilities
 from nmt.translation.model_folder import Facts, ModelInfo, load_model, load_shortlist
 from nmt.translation.repair import repair
@@ -79,7 +82,8 @@ class Translator:
         self.decoder: Decoder = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
         self.tokenizer, self.shortlist = tokenizer, shortlist
         self.search, self.facts = search or SearchConfig(), facts or Facts()
-        self.compiler = ConstraintCompiler(tokenizer, self.decoder.longest_target)
+        self.lm: LanguageModel | None = None
+        self.compiler = ConstraintCompiler(tokenizer, self.longest_target)
         self.spans = SpanSearch(self.decoder, self.device, self.compiler, shortlist)
         self.aligner = Aligner(self.model, tokenizer)
 
@@ -90,9 +94,11 @@ class Translator:
         device: str | torch.device = "auto",
         search: SearchConfig | None = None,
         precision: DecodingPrecision = "auto",
+        lm: Path | str | None = None,
     ) -> "Translator":
         """Load a model folder, or several as an ensemble; by default with the search settings stored in the first.
 
+        `lm`: the model folder of a language model, which calls use as `search.lm_weight` and `search.lm_mode` say.
         ValueError if a folder is not a whole model folder, the device or precision is missing, or tokenizers differ.
         """
         keep_freed_memory()
@@ -106,7 +112,26 @@ class Translator:
             )
         models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
         shortlist = load_shortlist(folders[0], tokenizer)
-        return cls(models, tokenizer, search or info.search, precision, info.facts, shortlist)
+        translator = cls(models, tokenizer, search or info.search, precision, info.facts, shortlist)
+        if lm is not None:
+            translator.use_language_model(LanguageModel.load(lm, translator.device, precision=translator.precision))
+        return translator
+
+    def use_language_model(self, lm: LanguageModel) -> None:
+        """Use a language model, on the same device, in all calls whose `search.lm_weight` is above 0."""
+        self.lm = lm
+        self.spans.language_model = lm.model if self.tokenizer.same_target_as(lm.tokenizer) else None
+
+    def check(self, search: SearchConfig) -> None:
+        """Raise ValueError if the language model can't be used as these settings of a call say."""
+        fuses = self.lm is not None and search.lm_weight > 0 and search.lm_mode == "fusion"
+        problem = "the language model has another vocabulary than the translator's target side"
+        advice = "take --lm-mode rerank, or train a language model with the translator's tokenizer (tokenizer.folder)"
+        require(not fuses or self.spans.language_model is not None, f"{problem}: {advice}")
+
+    def longest_target(self, n_source: int) -> int | None:
+        """The most pieces that a translation may have; None: no limit."""
+        return room(self.decoder, n_source, self.spans.language_model)
 
     @property
     def model(self) -> GenerativeModel:
@@ -134,11 +159,12 @@ class Translator:
         Args:
             lines: text, or requests with constraints; ValueError if these can't be met (`ConstraintCompiler.problem`).
             search: the settings of this call; by default the model's own.
-            rerank: orders the hypotheses of the beam, or the samples, of each line.
+            rerank: orders the hypotheses of the beam, or the samples, of each line, in place of a language model.
         """
         if isinstance(lines, str):
             raise TypeError(f"lines is the string {lines[:20]!r}: give a list of strings")
         search = search or self.search
+        self.check(search)
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
         n_best = self.attempt(requests, search, rerank)
         return repair(self, search, requests, n_best) if search.guard else n_best
@@ -155,17 +181,20 @@ class Translator:
             for ids, request in zip(all_ids, requests, strict=True)
         ]
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
-        choose_later = search.mbr != "none" or rerank is not None
+        lm = self.lm if search.lm_weight and search.lm_mode == "rerank" else None
+        choose_later = search.mbr != "none" or rerank is not None or lm is not None
         wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
         hypotheses = self.spans.find((span for spans in spans_of for span in spans), wide)
-        return [
-            self.choose(request, spans, [hypotheses[span] for span in spans], wide, rerank)[: search.n_best]
-            for request, spans in zip(requests, spans_of, strict=True)
-        ]
+        candidates = [self.candidates(spans, [hypotheses[span] for span in spans], wide) for spans in spans_of]
+        if rerank:
+            pairs = zip(requests, candidates, strict=True)
+            candidates = [best_first(c, rerank(r.text, c)) if c[0].parts else c for r, c in pairs]
+        elif lm:
+            candidates = rerank_with(lm, search.lm_weight, candidates)
+        lines = zip(requests, candidates, strict=True)
+        return [self.flag_unmet(request, translations)[: search.n_best] for request, translations in lines]
 
-    def choose(
-        self, request: Request, spans: list[Span], lists: SpanLists, search: SearchConfig, rerank: Reranker | None
-    ) -> list[Translation]:
+    def candidates(self, spans: list[Span], lists: SpanLists, search: SearchConfig) -> list[Translation]:
         """The translations of a line, best first, from the hypotheses of its spans (`lists`)."""
         if not spans:
             return [Translation("", 0.0, ())]
@@ -174,10 +203,13 @@ class Translator:
         if search.mbr == "chrf":
             log_probs = None if search.samples else [translation.log_prob for translation in translations]
             translations = best_first(translations, expected_utilities([t.text for t in translations], log_probs))
-        if rerank:
-            translations = best_first(translations, rerank(request.text, translations))
-        if request.constraints and not self.compiler.are_met(request.constraints, translations[0].text):
-            translations = [replace(translation, flags=("constraints",)) for translation in translations]
+        return translations
+
+    def flag_unmet(self, request: Request, translations: list[Translation]) -> list[Translation]:
+        """The translations of a line, with a flag if the first one doesn't meet the constraints."""
+        blank = not translations[0].parts
+        if not blank and request.constraints and not self.compiler.are_met(request.constraints, translations[0].text):
+            return [replace(translation, flags=("constraints",)) for translation in translations]
         return translations
 
     def join(self, spans: list[Span], hypotheses: list[Hypothesis]) -> Translation:
@@ -221,3 +253,14 @@ def best_joins(lists: SpanLists, n_best: int) -> list[list[Hypothesis]]:
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:
     """The translations in falling order of their values; equal ones stay as they were."""
     return [translations[i] for i in sorted(range(len(values)), key=lambda i: -values[i])]
+
+
+def rerank_with(lm: LanguageModel, weight: float, n_best: list[list[Translation]]) -> list[list[Translation]]:
+    """Each list in falling order of the score plus `weight` times the language model's mean log-probability of a piece.
+    Translations that are too long for the language model come last."""
+    scores = iter(lm.score([translation.text for translations in n_best for translation in translations]))
+    means = [[score.mean if (score := next(scores)) else -math.inf for _ in translations] for translations in n_best]
+    return [
+        best_first(translations, [t.score + weight * mean for t, mean in zip(translations, row, strict=True)])
+        for translations, row in zip(n_best, means, strict=True)
+    ]

@@ -70,9 +70,9 @@ def test_a_whole_translation_meets_its_constraints_or_not(translator: Translator
 def test_a_line_whose_constraints_leave_no_hypothesis_is_translated_and_flagged(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, guard: bool
 ) -> None:
-    def corner(decoder: Any, src_BS: Any, mask_BS: Any, search: SearchConfig, constraints: Any = ()) -> Any:
+    def corner(decoder: Any, src: Any, mask: Any, search: SearchConfig, constraints: Any = (), lm: Any = None) -> Any:
         """A search that never meets what must occur."""
-        results = beam_search(decoder, src_BS, mask_BS, search, constraints)
+        results = beam_search(decoder, src, mask, search, constraints, lm)
         if not constraints:
             return results
         unmet = [c.phrases is not None and not c.phrases.may_end(c.phrases.start) for c in constraints]

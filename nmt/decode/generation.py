@@ -1,0 +1,95 @@
+"""Continuations of prompts by a language model, piece by piece: prompts as ids flow in, sampled pieces flow out.
+
+A prompt's continuations depend on the seed and on the prompt alone (see `nmt.decode.sampling`).
+
+Shapes: N prompts still in the batch, W continuations of each, P length of the longest prompt, V vocabulary.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from nmt.config import SearchConfig
+from nmt.decode.hypothesis import BAD_LOGITS, FORBIDDEN_IDS
+from nmt.decode.sampling import random_numbers, sample_pieces
+from nmt.fields import require
+from nmt.model.decoder_only import DecoderOnly
+from nmt.vocabulary import BOS, EOS
+
+
+class NextPiece(NamedTuple):
+    """A piece that was added to continuation number `sample` of a prompt; EOS ends it."""
+
+    prompt: int
+    sample: int
+    piece: int
+    log_prob: float
+
+
+class Continuations:
+    """Continuations in progress of a batch of prompts.
+
+    Attributes:
+        live: the continuations, as (prompt, sample), that have not ended. Who calls may remove some: they have ended.
+    """
+
+    @torch.inference_mode()
+    def __init__(
+        self, model: DecoderOnly, prompts: Sequence[Sequence[int]], limits: Sequence[int], options: SearchConfig
+    ) -> None:
+        """`prompts`: ids without BOS and EOS; `limits`: the most pieces, at least 1, to add to each, with EOS.
+
+        Of `options`, those of sampling and min_length are used. `options.samples` 0 takes the most probable piece.
+        """
+        self.model, self.options, self.limits, self.n_steps = model, options, limits, 0
+        width, device = max(1, options.samples), model.device
+        # The model reads all of a prompt but its last id, which the first step adds.
+        prefixes = [torch.tensor([BOS, *ids][:-1], dtype=torch.int64) for ids in prompts]
+        prefix_NP = pad_sequence(prefixes, batch_first=True).to(device)
+        lengths_N = torch.tensor([len(prefix) for prefix in prefixes], device=device)
+        real_NP = torch.arange(prefix_NP.size(1), device=device) < lengths_N[:, None]
+        self.cache = model.start_after(prefix_NP, real_NP, max(limits), width)
+        self.tokens_NW = torch.tensor([[[BOS, *ids][-1]] * width for ids in prompts], device=device)
+        self.random_TBW = random_numbers(prompts, limits, options).to(device) if options.samples else None
+        self.prompts_N = [*range(len(prompts))]
+        self.live = {(n, w) for n in self.prompts_N for w in range(width)}
+
+    @torch.inference_mode()
+    def step(self) -> list[NextPiece]:
+        """Add a piece to every live continuation. Those that end with EOS, or have reached their limit, have ended."""
+        self.drop_ended()
+        logits_NWV = self.model.step(self.tokens_NW, self.cache)
+        require(bool(logits_NWV.isfinite().all()), BAD_LOGITS)
+        own_NWV = logits_NWV.log_softmax(-1)
+        logits_NWV[..., [*FORBIDDEN_IDS, *[EOS] * (self.n_steps < self.options.min_length)]] = -math.inf
+        self.tokens_NW = self.choose(logits_NWV)
+        log_probs_NW = own_NWV.gather(2, self.tokens_NW[:, :, None])[:, :, 0]
+        self.n_steps += 1
+        rows = zip(self.prompts_N, self.tokens_NW.tolist(), log_probs_NW.tolist(), strict=True)
+        added = [
+            NextPiece(prompt, sample, piece, log_prob)
+            for prompt, pieces, log_probs in rows
+            for sample, (piece, log_prob) in enumerate(zip(pieces, log_probs, strict=True))
+            if (prompt, sample) in self.live
+        ]
+        self.live -= {(p, w) for p, w, piece, _ in added if piece == EOS or self.limits[p] == self.n_steps}
+        return added
+
+    def choose(self, logits_NWV: Tensor) -> Tensor:
+        if self.random_TBW is None:
+            return logits_NWV.argmax(-1)
+        return sample_pieces(logits_NWV, self.random_TBW[self.n_steps, self.prompts_N], self.options)
+
+    def drop_ended(self) -> None:
+        """Remove the prompts from the batch whose continuations have all ended."""
+        live = {prompt for prompt, _ in self.live}
+        left = [n for n, prompt in enumerate(self.prompts_N) if prompt in live]
+        if len(left) < len(self.prompts_N):
+            self.prompts_N = [self.prompts_N[n] for n in left]
+            left_N = torch.tensor(left, device=self.tokens_NW.device)
+            self.cache.keep(left_N)
+            self.tokens_NW = self.tokens_NW[left_N]

@@ -1,0 +1,250 @@
+"""Language models: prompts flow in and their continuations flow out; or texts, and their probabilities.
+
+A prompt is tidied and encoded like a line of the training text. A continuation follows it without a gap: its text
+begins with a blank if a new word begins.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from nmt.config import DecodingPrecision, SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.beam import force_score
+from nmt.decode.fusion import without_sources
+from nmt.decode.generation import Continuations
+from nmt.decode.parallel import map_batches
+from nmt.fields import require
+from nmt.model.contract import Model
+from nmt.model.decoder_only import DecoderOnly
+from nmt.model.device import choose_device, keep_freed_memory
+from nmt.model.precision import with_precision
+from nmt.text.normalise import tidy
+from nmt.translation.forced import MAX_SCORED
+from nmt.translation.growing_text import GrowingText
+from nmt.translation.model_folder import load_model
+from nmt.translation.span_search import batch_size
+from nmt.translation.spans import make_batches, pad
+from nmt.vocabulary import EOS
+
+LENGTH = 200  # most pieces of a continuation if search.max_length is 0
+Ending = Literal["end", "stop", "length", "no room"]
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """What follows a prompt."""
+
+    text: str
+    """The text after the prompt, up to a stop string; it begins with a blank if a new word begins."""
+
+    ids: list[int]
+    """The pieces that were sampled, without EOS; if a stop string ended the text, with its pieces."""
+
+    token_log_probs: list[float]
+    """The model's log-probability of each piece, and of EOS if it was sampled."""
+
+    ending: Ending
+    """end (the model ended the text), stop (a stop string), length (the limit on pieces), or no room (the prompt is too
+    long for the positions of the model)."""
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """How probable a text is."""
+
+    text: str
+    """The text, tidied like training text."""
+
+    ids: list[int]
+    """Its pieces."""
+
+    token_log_probs: list[float]
+    """Natural logarithm of the probability of each piece, and of EOS."""
+
+    @property
+    def log_prob(self) -> float:
+        """Natural logarithm of the probability of all pieces and EOS."""
+        return math.fsum(self.token_log_probs)
+
+    @property
+    def mean(self) -> float:
+        """Mean log-probability of the pieces and EOS."""
+        return self.log_prob / len(self.token_log_probs)
+
+
+class LanguageModel:
+    """A language model with its tokenizer. Calls leave no state in it: threads may share it."""
+
+    def __init__(
+        self,
+        model: DecoderOnly,
+        tokenizer: Tokenizer,
+        search: SearchConfig | None = None,
+        precision: DecodingPrecision = "fp32",
+    ) -> None:
+        """Prepare the model: evaluation mode, and conversion to the precision. `search`: the default settings of calls.
+
+        ValueError if the device can't compute in this precision.
+        """
+        converted, self.precision = with_precision(model.eval(), precision)
+        assert isinstance(converted, DecoderOnly)
+        self.model, self.tokenizer = converted, tokenizer
+        self.search = search or SearchConfig(samples=1)
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path | str,
+        device: str | torch.device = "auto",
+        search: SearchConfig | None = None,
+        precision: DecodingPrecision = "auto",
+    ) -> "LanguageModel":
+        """Load a model folder; by default, calls take one sample with the settings stored in it.
+
+        ValueError if it is not a whole folder of a language model, or the device or precision is missing.
+        """
+        keep_freed_memory()
+        model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
+        stored = replace(info.search, samples=max(1, info.search.samples), n_best=1, lm_weight=0.0)
+        return cls(require_language_model(model, folder), tokenizer, search or stored, precision)
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    def describe(self) -> str:
+        """Device, precision and threads, for the user."""
+        threads = f", {torch.get_num_threads()} threads" if self.device.type == "cpu" else ""
+        return f"{self.precision} on {self.device}{threads}"
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        if isinstance(texts, str):
+            raise TypeError(f"texts is the string {texts[:20]!r}: give a list of strings")
+        return self.tokenizer.encode_target([tidy(text)[0] for text in texts])
+
+    def generate(
+        self, prompts: Sequence[str], search: SearchConfig | None = None, stop: Sequence[str] = ()
+    ) -> list[list[Continuation]]:
+        """`search.samples` continuations of each prompt, in the order sampled; an empty prompt: texts from their start.
+
+        Args:
+            prompts: texts, which may be parts of words or sentences.
+            search: the settings of this call (temperature, top_k, top_p, min_p, seed, samples, min_length, max_length,
+                batch_size); by default the model's own. With samples 0, the most probable piece is taken at each step.
+            stop: a continuation ends before the first of these strings.
+        """
+        search = search or self.search
+        ids = self.encode(prompts)
+        limits = [self.limit(len(prompt), search) for prompt in ids]
+        samples = range(max(1, search.samples))
+        results = [[Continuation("", [], [], "no room") for _ in samples] for _ in ids]
+        fitting = [i for i, limit in enumerate(limits) if limit > 0]
+        batches = list(make_batches(fitting, batch_size(search), lambda i: len(ids[i]) + limits[i]))
+
+        def run(batch: list[int]) -> list[Growing]:
+            growing = [Growing(GrowingText(self.tokenizer, stop, at_start=not ids[i])) for i in batch for _ in samples]
+            for _ in self.grow([ids[i] for i in batch], [limits[i] for i in batch], search, growing):
+                pass
+            return growing
+
+        for batch, growing in zip(batches, map_batches(run, batches, self.device), strict=True):
+            for n, i in enumerate(batch):
+                results[i] = [one.continuation() for one in growing[n * len(samples) : (n + 1) * len(samples)]]
+        return results
+
+    def stream(self, prompt: str, search: SearchConfig | None = None, stop: Sequence[str] = ()) -> Iterator[str]:
+        """The text of one continuation in parts, each as soon as it is sampled; arguments as for `generate`.
+
+        ValueError if the prompt is too long for the model, or if `search` asks for several samples.
+        """
+        search = search or self.search
+        require(search.samples <= 1, f"search.samples is {search.samples}: only one continuation can be streamed")
+        [ids] = self.encode([prompt])
+        limit = self.limit(len(ids), search)
+        require(limit > 0, f"the prompt has {len(ids)} pieces: the model has only {self.model.max_positions} positions")
+        growing = Growing(GrowingText(self.tokenizer, stop, at_start=not ids))
+        return filter(None, self.grow([ids], [limit], search, [growing]))
+
+    def fits(self, prompt: str) -> bool:
+        """Whether the model has positions for a prompt and a piece after it."""
+        [ids] = self.encode([prompt])
+        return self.limit(len(ids), self.search) > 0
+
+    def limit(self, n_prompt: int, search: SearchConfig) -> int:
+        """The most pieces that can follow a prompt of so many pieces; 0 or less: the prompt is too long."""
+        room, limit = self.model.longest_target(n_prompt), search.max_length or LENGTH
+        return limit if room is None else min(limit, room)
+
+    def grow(
+        self, prompts: list[list[int]], limits: list[int], search: SearchConfig, growing: list["Growing"]
+    ) -> Iterator[str]:
+        """Grow the continuations of a batch of prompts; yield each addition to one of the texts."""
+        batch, width = Continuations(self.model, prompts, limits, search), len(growing) // len(prompts)
+        while batch.live:
+            for prompt, sample, piece, log_prob in batch.step():
+                one = growing[prompt * width + sample]
+                yield one.add(piece, log_prob)
+                if one.text.stopped:
+                    batch.live.discard((prompt, sample))
+        for one in growing:
+            yield one.show(one.text.finish())
+
+    def score(self, texts: Sequence[str]) -> list[TextScore | None]:
+        """The score of each text, read from its start to its end; None if it is too long for the model."""
+        ids, room = self.encode(texts), self.model.longest_target(0)
+        longest = MAX_SCORED if room is None else min(MAX_SCORED, room)
+        fitting = [i for i, text in enumerate(ids) if len(text) <= longest]
+        batches = list(make_batches(fitting, self.search.batch_size, lambda i: len(ids[i]) + 1))
+
+        def run(batch: list[int]) -> list[list[float]]:
+            targets = pad((ids[i] for i in batch), self.device)
+            log_probs_BT: list[list[float]] = force_score(
+                self.model, *without_sources(len(batch), self.device), *targets
+            ).tolist()
+            return log_probs_BT
+
+        scores: list[TextScore | None] = [None] * len(ids)
+        for batch, log_probs_BT in zip(batches, map_batches(run, batches, self.device), strict=True):
+            for i, log_probs in zip(batch, log_probs_BT, strict=True):
+                scores[i] = TextScore(tidy(texts[i])[0], ids[i], log_probs[: len(ids[i]) + 1])
+        return scores
+
+
+@dataclass
+class Growing:
+    """A continuation in progress."""
+
+    text: GrowingText
+    shown: str = ""
+    ids: list[int] = field(default_factory=list)
+    token_log_probs: list[float] = field(default_factory=list)
+
+    def add(self, piece: int, log_prob: float) -> str:
+        """Add a piece; return the text that it adds."""
+        self.token_log_probs.append(log_prob)
+        if piece == EOS:
+            return ""
+        self.ids.append(piece)
+        return self.show(self.text.add(piece))
+
+    def show(self, text: str) -> str:
+        self.shown += text
+        return text
+
+    def continuation(self) -> Continuation:
+        ended = len(self.token_log_probs) > len(self.ids)
+        ending: Ending = "stop" if self.text.stopped else "end" if ended else "length"
+        return Continuation(self.shown, self.ids, self.token_log_probs, ending)
+
+
+def require_language_model(model: Model, folder: Path | str) -> DecoderOnly:
+    """The model; ValueError if it is no language model."""
+    if not isinstance(model, DecoderOnly):
+        hint = "python -m nmt.translate uses models that translate"
+        raise ValueError(f"the model in {folder} is {model.config.family}, not a language model: {hint}")
+    return model

@@ -1,0 +1,302 @@
+"""Continuations and scores are those of the model, whatever the batch; a language model chooses among translations."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.config import ModelConfig, SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.beam import force_score
+from nmt.decode.fusion import without_sources
+from nmt.decode.generation import Continuations
+from nmt.decode.hypothesis import FORBIDDEN_IDS
+from nmt.model.contract import GenerativeModel
+from nmt.model.decoder_only import DecoderOnly
+from nmt.translation.growing_text import GrowingText
+from nmt.translation.language_model import LENGTH, LanguageModel
+from nmt.translation.request import Constraints, Request, Term
+from nmt.translation.spans import pad
+from nmt.translation.translator import Translator
+from nmt.vocabulary import BOS, EOS
+from tests.tiny import PAIRS, SHORT, TINY, make_model, make_tokenizer, save_tiny
+
+PROMPTS = ["The little dog", "", "Two men", "Where is the station? It is over", "Kaffee €"]
+ONE = SearchConfig(samples=1, max_length=12)
+CAUSAL = replace(TINY, family="decoder-only")
+
+
+def decoder_only(tokenizer: Tokenizer, config: ModelConfig = CAUSAL, seed: int = 3) -> DecoderOnly:
+    model = make_model(tokenizer, seed, config)
+    assert isinstance(model, DecoderOnly)
+    with torch.no_grad():
+        model.output.weight[EOS] *= 1.5
+    return model
+
+
+@pytest.fixture(scope="module")
+def lm(tokenizer: Tokenizer) -> LanguageModel:
+    return LanguageModel(decoder_only(tokenizer), tokenizer)
+
+
+def forced(model: GenerativeModel, ids: list[int]) -> list[float]:
+    """The log-probability of each piece of a text, and of EOS."""
+    with torch.inference_mode():
+        scores: list[float] = force_score(model, *without_sources(1, model.device), *pad([ids], model.device))[
+            0
+        ].tolist()
+    return scores
+
+
+@given(st.permutations(range(5)), st.integers(1, 5), st.sampled_from([0, 1, 3]), st.sampled_from([0, 5]))
+def test_continuations_do_not_depend_on_the_batch(
+    lm: LanguageModel, order: Sequence[int], size: int, samples: int, top_k: int
+) -> None:
+    search = replace(ONE, samples=samples, top_k=top_k)
+    together = lm.generate(PROMPTS, search)
+    assert [len(found) for found in together] == [max(1, samples)] * 5
+    for part in (order[i : i + size] for i in range(0, 5, size)):
+        apart = lm.generate([PROMPTS[i] for i in part], search)
+        assert [[c.ids for c in found] for found in apart] == [[c.ids for c in together[i]] for i in part]
+
+
+@pytest.mark.parametrize("attention", ["bidirectional", "causal"])
+def test_log_probabilities_are_those_of_the_whole_text(tokenizer: Tokenizer, attention: str) -> None:
+    """A prompt is read as training reads a text: each piece sees those before it."""
+    model = decoder_only(tokenizer, replace(CAUSAL, source_attention=attention))  # type: ignore[arg-type]
+    for prompt, found in zip(PROMPTS, LanguageModel(model, tokenizer).generate(PROMPTS, ONE), strict=True):
+        [ids] = tokenizer.encode_target([prompt])
+        for c in found:
+            assert not {*c.ids} & {*FORBIDDEN_IDS, EOS}
+            expected = forced(model, [*ids, *c.ids])[len(ids) : len(ids) + len(c.token_log_probs)]
+            assert c.token_log_probs == pytest.approx(expected, abs=1e-4)
+            assert c.ending == ("end" if len(c.token_log_probs) > len(c.ids) else "length")
+            assert c.ending == "end" or len(c.ids) == 12
+
+
+def test_without_samples_the_most_probable_piece_is_taken(lm: LanguageModel) -> None:
+    for prompt, [c] in zip(PROMPTS, lm.generate(PROMPTS, SearchConfig(max_length=5)), strict=True):
+        ids = lm.encode([prompt])[0]
+        for piece in [*c.ids, *[EOS] * (c.ending == "end")]:
+            with torch.inference_mode():
+                logits_V = lm.model(*without_sources(1, lm.device), torch.tensor([[BOS, *ids]]))[0, -1]
+                logits_V[[*FORBIDDEN_IDS]] = -math.inf
+            assert int(logits_V.argmax()) == piece
+            ids.append(piece)
+
+
+def test_settings_of_sampling_are_obeyed(lm: LanguageModel) -> None:
+    def texts(search: SearchConfig) -> list[str]:
+        return [c.text for c in lm.generate(["The"], search)[0]]
+
+    many = replace(ONE, samples=6)
+    assert texts(many) == texts(many) != texts(replace(many, seed=2))
+    assert len(set(texts(many))) > 1
+    assert set(texts(replace(many, top_k=1))) == set(texts(replace(ONE, samples=0)))
+    assert all(len(c.ids) >= 7 for c in lm.generate(["The"], replace(many, min_length=7))[0])
+    assert all(len(c.ids) <= LENGTH for c in lm.generate(["The"], SearchConfig(samples=6))[0])
+
+
+def test_a_continuation_follows_its_prompt_without_a_gap(lm: LanguageModel) -> None:
+    for prompt, found in zip(PROMPTS, lm.generate(PROMPTS, replace(ONE, samples=8)), strict=True):
+        [ids] = lm.encode([prompt])
+        assert [prompt + c.text for c in found] == lm.tokenizer.decode_target([[*ids, *c.ids] for c in found])
+
+
+@given(st.lists(st.one_of(st.integers(4, 310), st.sampled_from([260, 4 + 0x20, 4 + 0xE2, 4 + 0x82, 4 + 0xAC]))))
+def test_growing_text_is_the_decoded_text_in_whole_characters(tokenizer: Tokenizer, ids: list[int]) -> None:
+    for prompt in ([], tokenizer.encode_target(["dog"])[0]):
+        text = GrowingText(tokenizer, at_start=not prompt)
+        parts = [*map(text.add, ids), text.finish()]
+        assert "".join(parts) == tokenizer.decode_target([[*prompt, *ids]])[0].removeprefix("dog" if prompt else "")
+
+
+def test_a_character_of_several_byte_pieces_comes_at_once(tokenizer: Tokenizer) -> None:
+    text = GrowingText(tokenizer)
+    assert [text.add(4 + byte) for byte in "€😀".encode()] == ["", "", "€", "", "", "", "😀"]
+    assert [text.add(4 + byte) for byte in "€".encode()[:2]] == ["", ""]
+    assert text.finish() == "\ufffd\ufffd"
+
+
+@given(
+    st.lists(st.sampled_from("abc "), max_size=12).map("".join),
+    st.lists(st.text("abc ", min_size=1, max_size=4), max_size=3),
+)
+def test_a_text_ends_before_the_first_complete_stop_string(tokenizer: Tokenizer, whole: str, stops: list[str]) -> None:
+    """The stop strings span pieces: each byte is a piece."""
+    text = GrowingText(tokenizer, stops)
+    shown = ""
+    for byte in whole.encode():
+        shown += text.add(4 + byte)
+        assert whole.startswith(shown)
+        assert not any(stop in shown for stop in stops)
+        if text.stopped:
+            break
+    shown += text.finish()
+    ends = [(match.end(), match.start()) for stop in stops if (match := re.search(re.escape(stop), whole))]
+    assert shown == (whole[: min(e for e in ends if e[0] == min(ends)[0])[1]] if ends else whole)
+    assert text.stopped == bool(ends)
+
+
+def test_generation_stops_at_a_stop_string_and_goes_on_with_the_others(lm: LanguageModel) -> None:
+    whole = lm.generate(PROMPTS, replace(ONE, samples=4))
+    texts = [c.text for found in whole for c in found]
+    stop = next(text[1:3] for text in texts if len(text) > 4)
+    for found, stopped in zip(whole, lm.generate(PROMPTS, replace(ONE, samples=4), [stop]), strict=True):
+        for c, s in zip(found, stopped, strict=True):
+            assert s.text == c.text.partition(stop)[0]
+            assert (s.ending == "stop") == (stop in c.text)
+            assert s.ids == c.ids[: len(s.ids)]
+
+
+def test_a_stream_is_the_continuation_in_parts(lm: LanguageModel) -> None:
+    search = replace(ONE, seed=4)
+    for prompt in PROMPTS:
+        parts = list(lm.stream(prompt, search))
+        [[whole]] = lm.generate([prompt], search)
+        assert "".join(parts) == whole.text
+        assert all(parts)
+    with pytest.raises(ValueError, match=r"search\.samples is 2"):
+        lm.stream("a", replace(search, samples=2))
+
+
+def test_a_prompt_needs_room_in_learned_positions(tokenizer: Tokenizer) -> None:
+    small = replace(CAUSAL, positions="learned", max_positions=20)
+    lm = LanguageModel(decoder_only(tokenizer, small), tokenizer)
+    long = "dog " * 12
+    [[one], [other]] = lm.generate([long, "dog"], SearchConfig(samples=1, min_length=50))
+    assert (one.text, one.ids, one.ending) == ("", [], "no room")
+    assert other.ending == "length"
+    assert len(lm.encode(["dog"])[0]) + len(other.ids) == 17
+    assert [lm.fits(long), lm.fits("dog")] == [False, True]
+    with pytest.raises(ValueError, match="the model has only 20 positions"):
+        lm.stream(long)
+    assert [score is None for score in lm.score([long, "dog"])] == [True, False]
+
+
+def test_scores_are_forced_scores_without_a_source(lm: LanguageModel) -> None:
+    texts = ["The little dog.", "", "  Kaffee €  "]
+    for text, score in zip(texts, lm.score(texts), strict=True):
+        [ids] = lm.encode([text])
+        assert score is not None
+        assert (score.text, score.ids) == (text.strip(), ids)
+        assert score.token_log_probs == pytest.approx(forced(lm.model, ids), abs=1e-5)
+        assert score.log_prob == pytest.approx(sum(forced(lm.model, ids)), abs=1e-4)
+        assert score.mean == pytest.approx(score.log_prob / (len(ids) + 1))
+
+
+def test_broken_weights_are_named(tokenizer: Tokenizer) -> None:
+    model = decoder_only(tokenizer)
+    with torch.no_grad():
+        model.output.weight.fill_(torch.nan)
+    with pytest.raises(ValueError, match="not numbers"):
+        Continuations(model.eval(), [[4]], [3], ONE).step()
+
+
+def test_a_folder_that_translates_is_refused(model_folder: Path) -> None:
+    with pytest.raises(ValueError, match=r"encoder-decoder, not a language model: python -m nmt\.translate"):
+        LanguageModel.load(model_folder, "cpu")
+
+
+# With a translator
+
+
+LINES = [source for source, _ in PAIRS] + [""]
+FUSED = replace(SHORT, beam_size=4, n_best=2, lm_weight=0.8)
+
+
+def with_lm(translator: Translator, lm: LanguageModel) -> Translator:
+    assisted = Translator(translator.model, translator.tokenizer, SHORT)
+    assisted.use_language_model(lm)
+    return assisted
+
+
+@pytest.fixture
+def assisted(translator: Translator, lm: LanguageModel) -> Translator:
+    return with_lm(translator, lm)
+
+
+def test_fusion_ranks_with_the_language_model_and_reports_the_translators_probability(
+    translator: Translator, assisted: Translator, lm: LanguageModel
+) -> None:
+    assert assisted.translate_n_best(LINES, SHORT) == translator.translate_n_best(LINES, SHORT)
+    assert translator.translate(LINES, FUSED) == translator.translate(LINES, replace(FUSED, lm_weight=0.0))
+    n_best = assisted.translate_n_best(LINES, FUSED)
+    assert [t.text for t, *_ in n_best] != translator.translate(LINES, FUSED)
+    for line, candidates in zip(LINES[:3], n_best, strict=False):
+        for t in candidates:
+            [part] = t.parts
+            [own] = translator.scorer().score([(line, t.text)])
+            if own is not None and own.parts[0].hypothesis.ids == part.hypothesis.ids:
+                assert t.log_prob == pytest.approx(own.log_prob, abs=1e-4)
+            total = t.log_prob + 0.8 * sum(forced(lm.model, part.hypothesis.ids))
+            assert t.score == pytest.approx(total / (len(part.hypothesis.ids) + 1), abs=1e-4)
+
+
+def test_fusion_goes_with_constraints_and_retries(assisted: Translator) -> None:
+    request = Request(LINES[0], Constraints("The", (Term(("coffee",)),), ("dog",)))
+    for guard in (False, True):
+        [[best, *_]] = assisted.translate_n_best([request], replace(FUSED, guard=guard))
+        assert best.text.startswith("The")
+        assert "coffee" in best.text
+        assert "dog" not in best.text.split()
+
+
+def test_reranking_orders_all_hypotheses_by_the_sum(translator: Translator, tmp_path: Path) -> None:
+    """The language model may have another tokenizer."""
+    other = make_tokenizer(tmp_path, [(target, source) for source, target in PAIRS], vocab_size=300)
+    lm = LanguageModel(decoder_only(other), other)
+    assisted = with_lm(translator, lm)
+    search = replace(FUSED, beam_size=6, lm_mode="rerank", lm_weight=5.0)
+    plain = translator.translate_n_best(LINES, replace(SHORT, beam_size=6, n_best=6))
+    found = assisted.translate_n_best(LINES, search)
+    for expected, n_best in zip(plain[:3], found, strict=False):
+        means = [score.mean for score in lm.score([t.text for t in expected]) if score]
+        values = [t.score + 5.0 * mean for t, mean in zip(expected, means, strict=True)]
+        assert n_best == [expected[i] for i in sorted(range(6), key=lambda i: -values[i])][:2]
+    assert found[:3] != [n_best[:2] for n_best in plain[:3]]
+    assert found[3][0].text == ""
+    with pytest.raises(ValueError, match="another vocabulary"):
+        assisted.translate(LINES, FUSED)
+    sampled = replace(search, samples=8, n_best=8)
+    assert sorted(t.text for t in assisted.translate_n_best(LINES, sampled)[0]) == sorted(
+        t.text for t in translator.translate_n_best(LINES, replace(sampled, lm_weight=0.0))[0]
+    )
+
+
+def test_a_text_too_long_for_the_language_model_comes_last(translator: Translator, tokenizer: Tokenizer) -> None:
+    lm = LanguageModel(decoder_only(tokenizer, replace(CAUSAL, positions="learned", max_positions=8)), tokenizer)
+    assisted = with_lm(translator, lm)
+    search = replace(FUSED, beam_size=6, n_best=6, lm_mode="rerank")
+    [found] = assisted.translate_n_best([LINES[0]], search)
+    [plain] = translator.translate_n_best([LINES[0]], replace(search, lm_weight=0.0))
+    fits = [score is not None for score in lm.score([t.text for t in found])]
+    assert sorted(t.text for t in found) == sorted(t.text for t in plain)
+    assert fits == sorted(fits, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"samples": 4}, "samples is 4, and search.lm_mode is fusion, which is for beam search only: take search.lm_m"),
+        ({"mbr": "chrf", "lm_mode": "rerank"}, "mbr is chrf, and search.lm_mode is rerank: both choose"),
+        ({"lm_weight": -0.1}, "search.lm_weight is -0.1: it must be at least 0"),
+    ],
+)
+def test_settings_that_exclude_each_other_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        SearchConfig(**{"lm_weight": 0.5, **settings})  # type: ignore[arg-type]
+
+
+def test_a_translator_loads_its_language_model(tokenizer: Tokenizer, model_folder: Path, tmp_path: Path) -> None:
+    folder = save_tiny(tmp_path / "lm", decoder_only(tokenizer), tokenizer)
+    loaded = Translator.load(model_folder, "cpu", FUSED, "fp32", folder)
+    assert loaded.lm is not None
+    assert loaded.lm.precision == "fp32"
+    assert loaded.translate(LINES) != loaded.translate(LINES, replace(FUSED, lm_weight=0.0))
