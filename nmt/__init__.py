@@ -3,14 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nmt.translation.language_model import LanguageModel
     from nmt.translation.translator import Translator
 
 __version__ = "0.2.0"
-__all__ = ["Translator", "__version__"]
+__all__ = ["LanguageModel", "Translator", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load `nmt.Translator` when it is first asked for: `import nmt` itself must not pay for torch."""
+    """Load a class when it is first asked for: `import nmt` itself must not pay for torch."""
+    if name == "LanguageModel":
+        from nmt.translation.language_model import LanguageModel
+
+        return LanguageModel
     if name == "Translator":
         from nmt.translation.translator import Translator
 

@@ -19,12 +19,7 @@ from nmt.cli import (
     require_lm,
     run_command,
 )
-from nmt.translation.streams import open_input, open_output, read_chunks
-
-# Bytes read at once, per sentence of a batch: enough for about 12 batches, which are sorted by length.
-BYTES_AHEAD = 1024
-# Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
-PIPE_CLOSED = 141
+from nmt.translation.streams import BYTES_AHEAD, PIPE_CLOSED, open_input, open_output, read_chunks
 
 EXAMPLES = """
 python -m nmt.translate < input.de > output.en

@@ -28,6 +28,7 @@ from nmt.cli import (
 )
 from nmt.config import Config, ModelConfig, SearchConfig, TrainingConfig
 from nmt.evaluate import make_evaluate_parser
+from nmt.generate import make_generate_parser
 from nmt.prepare import make_prepare_parser
 from nmt.tokenizer import make_tokenizer_parser
 from nmt.train import make_train_parser
@@ -39,6 +40,7 @@ PARSERS: dict[str, Callable[[], Any]] = {
     "nmt.prepare": make_prepare_parser,
     "nmt.train": make_train_parser,
     "nmt.translate": make_translate_parser,
+    "nmt.generate": make_generate_parser,
     "nmt.evaluate": make_evaluate_parser,
     "nmt.augment": make_augment_parser,
     "nmt.tokenizer train": partial(make_tokenizer_parser, "train"),

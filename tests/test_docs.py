@@ -17,7 +17,7 @@ import torch
 import yaml
 
 import nmt
-from nmt import augment, evaluate, translate
+from nmt import augment, evaluate, generate, translate
 from nmt.cli import dump_config, make_run_parser, setting_types
 from nmt.config import Config, DataConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer, encode_pairs
@@ -220,7 +220,9 @@ def test_python_examples_run(example: str, folder: Path, monkeypatch: pytest.Mon
 
 def test_the_documentation_shows_all_doors() -> None:
     shown = " ".join(COMMANDS)
-    commands = [f"nmt.{name}" for name in ("train", "translate", "evaluate", "augment", "prepare", "tokenizer")]
+    commands = [
+        f"nmt.{name}" for name in ("train", "translate", "generate", "evaluate", "augment", "prepare", "tokenizer")
+    ]
     for door in ("make train-de-en", "make test", "make tensorboard", "make train-fi-sv", "torchrun", *commands):
         assert door in shown
 
@@ -260,7 +262,7 @@ def test_every_page_is_in_the_index() -> None:
 def known_options() -> set[str]:
     """All options of all commands, and their short names: --max-steps for --training.max_steps."""
     parsers: list[Any] = [make_run_parser("nmt.train", ""), translate.make_translate_parser()]
-    parsers += [evaluate.make_evaluate_parser(), augment.make_augment_parser()]
+    parsers += [evaluate.make_evaluate_parser(), augment.make_augment_parser(), generate.make_generate_parser()]
     names = [name.lstrip("-") for p in parsers for action in p._actions for name in action.option_strings]
     names += ["resume", *(name for names in FOREIGN.values() for name in names)]
     return {name.replace("-", "_") for full in names for name in (full, full.rpartition(".")[2])}

@@ -28,7 +28,8 @@ class Evaluation:
     """Time of translating; 0 if the translations were given."""
 
     settings: dict[str, Any] = field(default_factory=dict)
-    """Precision, device and search settings of the translator; empty if the translations were given."""
+    """Precision, device and search settings of the translator, and whether it has a language model; empty if the
+    translations were given."""
 
 
 def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) -> dict[str, list[list[str]]]:
@@ -59,6 +60,7 @@ def evaluate(
     seconds = time.perf_counter() - started
     settings: dict[str, Any] = {"precision": translator.precision, "device": str(translator.device)}
     settings["search"] = asdict(search or translator.search)
+    settings["lm"] = translator.lm is not None  # without one, search.lm_weight has no effect
     return Evaluation(score(translations, *references, metrics=metrics), translations, seconds, settings)
 
 

@@ -25,6 +25,13 @@ REPLACEMENTS = (
 )
 
 
+def one_line(text: str) -> str:
+    """The text without line breaks, tabs and other control characters. Parts of a text can be given one by one."""
+    for pattern, replacement, _ in REPLACEMENTS[2:]:
+        text = pattern.sub(replacement, text)
+    return text
+
+
 def tidy(text: str) -> tuple[str, Sequence[str]]:
     """The normalised text, and the names of the rules that changed it. `text` is decoded with `surrogateescape`."""
     if text.isascii() and text.isprintable() and text[:1] != " " != text[-1:]:

@@ -92,19 +92,14 @@ class Json(Format):
     alignments: bool = False
 
     def read(self, line: str) -> Record:
-        rest: dict[str, Any] = {}
+        value, problem = read_object(line)
         try:
-            value = json.loads(line) if line.strip() else {"text": ""}
-            value = {"text": value} if isinstance(value, str) else value
-            json.dumps(value, allow_nan=False)  # refuse values that can't be written as JSON
-            rest = value if isinstance(value, dict) else rest
+            require(not problem, problem)
             return self.record(value)
         except (ValueError, RecursionError) as error:
-            return self.refuse(Record([], rest), f"no request: {error}")
+            return self.refuse(Record([], value), f"no request: {error}")
 
-    def record(self, value: Any) -> Record:
-        has_text = isinstance(value, dict) and isinstance(value.get("text"), str)
-        require(has_text, 'a line must be an object with "text", or a string')
+    def record(self, value: dict[str, Any]) -> Record:
         prefix = value.get("prefix", "")
         require(isinstance(prefix, str), '"prefix" must be a string')
         must = tuple(Term(tuple(alternatives)) for alternatives in phrases(value, "must", nested=True))
@@ -144,6 +139,22 @@ class Json(Format):
         if self.alignments:
             result["alignment"] = [pharaoh(self.translator.aligner.align(line)) for line in lines]
         return result
+
+
+def read_object(line: str) -> tuple[dict[str, Any], str]:
+    """The object of a JSON line, and a reason, for the user, why it can't be used; empty if it has a "text".
+
+    A JSON string is the text of an object without other members; a blank line is an empty text.
+    """
+    try:
+        value = json.loads(line) if line.strip() else {"text": ""}
+        value = {"text": value} if isinstance(value, str) else value
+        json.dumps(value, allow_nan=False)  # refuse values that can't be written as JSON
+    except (ValueError, RecursionError) as error:
+        return {}, str(error)
+    known = value if isinstance(value, dict) else {}
+    has_text = isinstance(known.get("text"), str)
+    return known, "" if has_text else 'a line must be an object with "text", or a string'
 
 
 def as_bytes(lines: Sequence[str]) -> bytes:

@@ -17,6 +17,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score
 from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
+from nmt.decode.hypothesis import BAD_LOGITS
 from nmt.decode.parallel import map_batches
 from nmt.fields import require
 from nmt.model.contract import Model
@@ -75,6 +76,16 @@ class TextScore:
     def mean(self) -> float:
         """Mean log-probability of the pieces and EOS."""
         return self.log_prob / len(self.token_log_probs)
+
+
+def perplexity(mean: float) -> float:
+    """The perplexity of a text, given the mean log-probability of its pieces; inf if it is too large for a float."""
+    return math.exp(-mean) if mean > -700 else math.inf
+
+
+def bits_per_character(log_prob: float, n_characters: int) -> float:
+    """The bits that a text needs for each character, given its log-probability."""
+    return -log_prob / math.log(2) / n_characters
 
 
 class LanguageModel:
@@ -194,19 +205,20 @@ class LanguageModel:
         for one in growing:
             yield one.show(one.text.finish())
 
-    def score(self, texts: Sequence[str]) -> list[TextScore | None]:
-        """The score of each text, read from its start to its end; None if it is too long for the model."""
+    def score(self, texts: Sequence[str], search: SearchConfig | None = None) -> list[TextScore | None]:
+        """The score of each text, read from its start to its end; None if it is too long for the model. Of `search`,
+        only batch_size is used."""
         ids, room = self.encode(texts), self.model.longest_target(0)
         longest = MAX_SCORED if room is None else min(MAX_SCORED, room)
         fitting = [i for i, text in enumerate(ids) if len(text) <= longest]
-        batches = list(make_batches(fitting, self.search.batch_size, lambda i: len(ids[i]) + 1))
+        batches = list(make_batches(fitting, (search or self.search).batch_size, lambda i: len(ids[i]) + 1))
 
         def run(batch: list[int]) -> list[list[float]]:
             targets = pad((ids[i] for i in batch), self.device)
-            log_probs_BT: list[list[float]] = force_score(
-                self.model, *without_sources(len(batch), self.device), *targets
-            ).tolist()
-            return log_probs_BT
+            log_probs_BT = force_score(self.model, *without_sources(len(batch), self.device), *targets)
+            require(bool(log_probs_BT.isfinite().all()), BAD_LOGITS)
+            rows: list[list[float]] = log_probs_BT.tolist()
+            return rows
 
         scores: list[TextScore | None] = [None] * len(ids)
         for batch, log_probs_BT in zip(batches, map_batches(run, batches, self.device), strict=True):

@@ -9,6 +9,11 @@ from typing import IO
 
 from nmt.files import partial_path, whole_file
 
+# Bytes read at once, per sentence of a batch: enough for about 12 batches, which are sorted by length.
+BYTES_AHEAD = 1024
+# Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
+PIPE_CLOSED = 141
+
 
 def open_input(name: str) -> IO[bytes]:
     """Open a file, or (-) standard input, without a buffer: reading returns what is there and doesn't wait for more."""

@@ -1,0 +1,120 @@
+"""Command: prompts flow in, continuations by a language model flow out; with --score, texts in, probabilities out.
+
+Input is bytes, and only LF ends a line. Lines are answered as they come: those that have arrived are continued
+together. A line that comes alone is answered piece by piece.
+"""
+
+import json
+import sys
+from argparse import SUPPRESS
+from contextlib import ExitStack
+from itertools import chain
+from typing import Any
+
+from nmt.cli import add_device_options, add_options, add_search_options, make_parser, parse, run_command
+from nmt.fields import require
+from nmt.translation.streams import BYTES_AHEAD, PIPE_CLOSED, open_input, open_output, read_chunks
+
+EXAMPLES = """
+python -m nmt.generate --model runs/en-news-lm --prompt "The weather" --temperature 0.7
+python -m nmt.generate --model runs/en-news-lm --samples 3 --stop . < prompts.txt > texts.txt
+python -m nmt.generate --model runs/en-news-lm --score test.en > scores.tsv
+"""
+OUTPUT = {
+    "--prompt": (
+        "TEXT",
+        "Text to continue, instead of files; it may be empty. The output is written as it is sampled.",
+    ),
+    "--output": ("FILE", "File to write instead of standard output."),
+    "--score": (
+        "",
+        "Score texts instead of continuing them. An input line is a text. The output has its log-probability, the mean "
+        "log-probability of its pieces, its perplexity and its bits per character. A summary is on stderr.",
+    ),
+    "--verbose": ("", "Print model, device and precision on stderr."),
+}
+MODEL = {"--model": ("DIR", "Model or run folder of a language model. Without it, the newest finished run.")}
+# Fields of SearchConfig that mean something else, or have other defaults, where there is nothing to translate.
+SAMPLING: dict[str, tuple[str, type, str]] = {
+    "samples": ("N", int, "Number of continuations of each prompt. (default: the model's, else 1)"),
+    "max_length": ("N", int, "Maximum number of pieces of a continuation. (default: the model's, else 200)"),
+    "temperature": (
+        "X",
+        float,
+        "Temperature of sampling, by which the logits are divided; 0 is --greedy. (default: the model's, else 1)",
+    ),
+}
+STOP = {
+    "--stop": ("TEXT...", "Text before which a continuation ends."),
+    "--greedy": ("", "Take the most probable piece at each step, instead of sampling."),
+}
+
+
+def make_generate_parser() -> Any:
+    text = "Continue text with a language model: each input line is a prompt, and each output line its continuation."
+    parser = make_parser("nmt.generate", text, EXAMPLES, "[options] [FILE ...]")
+    text = "File with prompts. Without a file, or for -, standard input is read."
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=text)
+    group = parser.add_argument_group("Input and output")
+    text = """Format of input and output. jsonl: an input line is a string, or an object with "text"; the output is the
+    object, with the continuation or the scores, and the log-probability of each piece."""
+    group.add_argument("--format", choices=["text", "jsonl"], default="text", help=" ".join(text.split()))
+    add_options(group, OUTPUT)
+    group = parser.add_argument_group("Model and device")
+    add_options(group, MODEL)
+    add_device_options(group, precision="auto")
+    group = parser.add_argument_group("Continuations")
+    add_options(group, STOP)
+    for name, (value, kind, text) in SAMPLING.items():
+        group.add_argument(f"--{name.replace('_', '-')}", default=SUPPRESS, metavar=value, type=kind, help=text)
+    add_search_options(parser, "top_k", "top_p", "min_p", "seed", "batch_size")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_command("generate", lambda: command(parse(make_generate_parser(), argv)))
+
+
+def command(options: Any) -> int:
+    """Answer all inputs; if the reader leaves early (`| head`), end without a message."""
+    try:
+        answer(options)
+    except BrokenPipeError:
+        return PIPE_CLOSED
+    return 0
+
+
+def answer(options: Any) -> None:
+    """Answer all inputs. The output is opened last, so that a wrong option doesn't create or change the file."""
+    from nmt.translation.generator import make_job
+    from nmt.translation.language_model import LanguageModel
+    from nmt.translation.translator import find_model
+
+    require(
+        "prompt" not in options or not options.files, "--prompt is a prompt, and so are the lines of a FILE: give one"
+    )
+    with ExitStack() as stack:
+        names = [] if "prompt" in options else options.files or ["-"]
+        inputs = [stack.enter_context(open_input(name)) for name in names]
+        folder = find_model(options.get("model"))
+        lm = LanguageModel.load(folder, options.device, precision=options.precision)
+        if options.verbose:
+            print(f"{folder}: {lm.describe()}", file=sys.stderr)
+        job = make_job(options, lm)
+        output = stack.enter_context(open_output(options.get("output"), inputs))
+        prompts = [[as_line(options.prompt, options.format)]] if "prompt" in options else []
+        for chunk in chain(prompts, *(read_chunks(file, job.search.batch_size * BYTES_AHEAD) for file in inputs)):
+            for part in job.answer(chunk):
+                output.write(part)
+                output.flush()
+        for line in job.report():
+            print(line, file=sys.stderr)
+
+
+def as_line(prompt: str, form: str) -> bytes:
+    """The input line for a prompt."""
+    return (json.dumps(prompt) if form == "jsonl" else prompt).encode("utf-8", "surrogateescape")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

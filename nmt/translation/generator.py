@@ -1,0 +1,163 @@
+"""Jobs of `nmt.generate`: chunks of input lines flow in, output flows out in parts; at the end, a report on them.
+
+`make_job` chooses the job by the options: `Generating` continues prompts, `Measuring` tells how probable texts are.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nmt.cli import override_search
+from nmt.config import SearchConfig
+from nmt.fields import require
+from nmt.text.normalise import one_line
+from nmt.translation.formats import as_bytes, read_object
+from nmt.translation.jobs import Remarks
+from nmt.translation.language_model import Continuation, LanguageModel, TextScore, bits_per_character, perplexity
+
+NO_ROOM, TOO_LONG = "the prompt is too long for the positions of the model", "too long to be scored"
+
+
+@dataclass(frozen=True)
+class Line:
+    """An input line."""
+
+    text: str
+    rest: dict[str, Any]
+    """The object of a JSON line, which the output repeats."""
+    problem: str = ""
+    """Why a JSON line can't be used."""
+
+
+def read_line(line: bytes, *, is_json: bool) -> Line:
+    text = line.decode("utf-8", "surrogateescape")
+    if not is_json:
+        return Line(text, {})
+    value, problem = read_object(text)
+    return Line("" if problem else value["text"], value, problem)
+
+
+def members(lm: LanguageModel, ids: list[int], token_log_probs: list[float]) -> dict[str, Any]:
+    """The members of a JSON answer about single pieces."""
+    pieces = [*lm.tokenizer.target_pieces(ids), "</s>"][: len(token_log_probs)]
+    return {"tokens": pieces, "token_log_probs": [round(log_prob, 4) for log_prob in token_log_probs]}
+
+
+@dataclass
+class Generating:
+    """Continues prompts, all with the same settings. A prompt that comes alone is answered piece by piece."""
+
+    lm: LanguageModel
+    search: SearchConfig
+    stop: Sequence[str] = ()
+    is_json: bool = False
+    lines: int = 0
+    remarks: Remarks = field(default_factory=Remarks)
+
+    def answer(self, chunk: list[bytes]) -> Iterator[bytes]:
+        """The output for a chunk of lines, in parts."""
+        lines = [read_line(line, is_json=self.is_json) for line in chunk]
+        if len(lines) == 1 and self.search.samples <= 1 and not self.is_json and self.lm.fits(lines[0].text):
+            self.lines += 1
+            for text in self.lm.stream(lines[0].text, self.search, self.stop):
+                yield one_line(text).encode()
+            yield b"\n"
+            return
+        found = iter(self.lm.generate([line.text for line in lines if not line.problem], self.search, self.stop))
+        for line in lines:
+            self.lines += 1
+            yield as_bytes(self.show(line, [] if line.problem else next(found)))
+
+    def show(self, line: Line, found: list[Continuation]) -> list[str]:
+        problem = line.problem or (NO_ROOM if found[0].ending == "no room" else "")
+        if problem:
+            self.remarks.add(self.lines, problem)
+        if not self.is_json:
+            return [one_line(c.text) for c in found]
+        answers = [{"error": problem}] if problem else [self.continuation(c) for c in found]
+        return [json.dumps(line.rest | answer, ensure_ascii=False) for answer in answers]
+
+    def continuation(self, found: Continuation) -> dict[str, Any]:
+        return {"continuation": found.text, "ending": found.ending} | members(self.lm, found.ids, found.token_log_probs)
+
+    def report(self) -> Iterator[str]:
+        yield from self.remarks.report()
+
+
+@dataclass
+class Measuring:
+    """Tells the probability of texts, each a line. Blank lines and lines that are too long don't count in the sum."""
+
+    lm: LanguageModel
+    search: SearchConfig
+    is_json: bool = False
+    lines: int = 0
+    pieces: int = 0
+    characters: int = 0
+    log_prob: float = 0.0
+    remarks: Remarks = field(default_factory=Remarks)
+
+    def answer(self, chunk: list[bytes]) -> Iterator[bytes]:
+        """The output for a chunk of lines."""
+        lines = [read_line(line, is_json=self.is_json) for line in chunk]
+        output = []
+        for line, score in zip(lines, self.lm.score([line.text for line in lines], self.search), strict=True):
+            self.lines += 1
+            problem = line.problem or ("" if score else TOO_LONG)
+            if problem:
+                self.remarks.add(self.lines, problem)
+            output.append(self.show_json(line, score, problem) if self.is_json else self.show(score))
+        yield as_bytes(output)
+
+    def show(self, score: TextScore | None) -> str:
+        if score is None:
+            return "\t".join(["nan"] * 4)
+        return "\t".join(f"{value:.4f}" for value in self.count(score).values()) if score.text else ""
+
+    def show_json(self, line: Line, score: TextScore | None, problem: str) -> str:
+        answer: dict[str, Any] = {"error": problem}
+        if score and not problem:
+            values = {name: round(value, 4) for name, value in self.count(score).items()} if score.text else {}
+            answer = values | members(self.lm, score.ids, score.token_log_probs)
+        return json.dumps(line.rest | answer, ensure_ascii=False)
+
+    def count(self, score: TextScore) -> dict[str, float]:
+        """The figures of a text, which is added to the sum."""
+        self.pieces += len(score.token_log_probs)
+        self.characters += len(score.text)
+        self.log_prob += score.log_prob
+        bits = bits_per_character(score.log_prob, len(score.text))
+        means = {"mean_log_prob": score.mean, "perplexity": perplexity(score.mean), "bits_per_character": bits}
+        return {"log_prob": score.log_prob, **means}
+
+    def report(self) -> Iterator[str]:
+        yield from self.remarks.report()
+        text = f"{self.lines:,} lines, {self.pieces:,} pieces with the ends of lines, {self.characters:,} characters"
+        if self.pieces:
+            bits = bits_per_character(self.log_prob, self.characters)
+            text += f": perplexity {perplexity(self.log_prob / self.pieces):.4f}, {bits:.4f} bits a character"
+        yield text
+
+
+def make_job(options: Any, lm: LanguageModel) -> Generating | Measuring:
+    """The job that the options of `nmt.generate` ask for; ValueError if they don't go together."""
+    is_json = options.format == "jsonl"
+    if not options.score:
+        require("" not in options.stop, "--stop is empty: give the text before which a continuation ends")
+        return Generating(lm, search_settings(options, lm.search), options.stop, is_json)
+    for name in ("prompt", "stop", "greedy", "samples", "max_length", "temperature", "top_k", "top_p", "min_p", "seed"):
+        given = name in options and options[name] not in (False, [])
+        require(not given, f"--{name.replace('_', '-')} is for continuations: it doesn't go with --score")
+    return Measuring(lm, override_search(lm.search, options), is_json)
+
+
+def search_settings(options: Any, stored: SearchConfig) -> SearchConfig:
+    """The model's search settings, replaced by the options. Without sampling (temperature 0), samples is 0."""
+    samples, greedy = options.get("samples", stored.samples), options.greedy or options.get("temperature") == 0
+    require(samples > 0, f"--samples is {samples}: it must be at least 1")
+    if not greedy:
+        return override_search(stored, options)
+    require("samples" not in options or samples == 1, f"--samples is {samples}: --greedy gives only one continuation")
+    given = {name: value for name, value in options.as_dict().items() if name not in ("samples", "temperature")}
+    return replace(override_search(stored, given), samples=0)

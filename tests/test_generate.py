@@ -1,0 +1,236 @@
+"""The command answers every line in order, writes text as it is sampled, and tells a mistake in one line."""
+
+import io
+import json
+import math
+import os
+import subprocess
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from threading import Timer
+
+import pytest
+import torch
+
+from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.generate import main
+from nmt.translation.language_model import LanguageModel
+from nmt.vocabulary import EOS
+from tests.tiny import SHORT, TINY, make_model, save_tiny
+
+PROMPTS = ["The little dog", "", "Two men", "Kaffee €"]
+
+
+@pytest.fixture(scope="module")
+def folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny random language model."""
+    model = make_model(tokenizer, 3, replace(TINY, family="decoder-only"))
+    with torch.no_grad():
+        model.output.weight[EOS] *= 1.5
+    return save_tiny(tmp_path_factory.mktemp("lm") / "model", model, tokenizer, replace(SHORT, max_length=9))
+
+
+@pytest.fixture(scope="module")
+def lm(folder: Path) -> LanguageModel:
+    return LanguageModel.load(folder, "cpu", precision="fp32")
+
+
+def run(folder: Path, *arguments: str) -> int:
+    return main(["--model", str(folder), "--device", "cpu", "--precision", "fp32", *arguments])
+
+
+def lines_of(text: str) -> list[str]:
+    lines = text.split("\n")
+    assert lines.pop() == ""
+    return lines
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> str:
+    (tmp_path / "prompts").write_text("".join(f"{prompt}\n" for prompt in PROMPTS), "utf-8")
+    return str(tmp_path / "prompts")
+
+
+def one_line(text: str) -> str:
+    return "".join(
+        " " if c in "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85" else c for c in text if c.isprintable() or c.isspace()
+    )
+
+
+def test_continuations_come_in_the_order_of_the_prompts(
+    folder: Path, lm: LanguageModel, prompts: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, prompts, "--samples", "2", "--seed", "5", "--top-k", "20", "--batch-size", "2") == 0
+    search = replace(lm.search, samples=2, seed=5, top_k=20)
+    expected = [one_line(c.text) for found in lm.generate(PROMPTS, search) for c in found]
+    assert lines_of(capfd.readouterr().out) == expected
+    assert len(expected) == 8
+    assert lm.search.max_length == 9
+
+
+@pytest.mark.parametrize("option", [["--greedy"], ["--temperature", "0"]])
+def test_greedy_takes_the_most_probable_pieces(
+    folder: Path, lm: LanguageModel, prompts: str, option: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, prompts, *option, "--max-length", "4") == 0
+    expected = [one_line(c.text) for [c] in lm.generate(PROMPTS, SearchConfig(max_length=4))]
+    assert lines_of(capfd.readouterr().out) == expected
+
+
+def test_a_stop_string_ends_a_prompt_s_continuation(
+    folder: Path, lm: LanguageModel, capfd: pytest.CaptureFixture[str]
+) -> None:
+    [[whole]] = lm.generate(["The"], replace(lm.search, seed=2))
+    stop = whole.text[2:4]
+    assert run(folder, "--prompt", "The", "--seed", "2", "--stop", "never", "--stop", stop) == 0
+    assert capfd.readouterr().out == one_line(whole.text.partition(stop)[0]) + "\n"
+
+
+def test_jsonl_has_the_object_with_log_probabilities_or_an_error(
+    folder: Path, lm: LanguageModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").write_text('{"text": "The", "id": 7}\n"Two men"\n\n{"id": 8}\n[1]\n{"text": "x\\ud800"}\n')
+    assert run(folder, str(tmp_path / "in"), "--format", "jsonl") == 0
+    captured = capfd.readouterr()
+    first, second, blank, *bad, odd = map(json.loads, lines_of(captured.out))
+    [[expected]] = lm.generate(["The"])
+    assert first["id"] == 7
+    assert first["continuation"] == expected.text
+    assert first["ending"] == expected.ending
+    assert first["token_log_probs"] == pytest.approx(expected.token_log_probs, abs=1e-4)
+    assert len(first["tokens"]) == len(first["token_log_probs"])
+    assert second["text"] == "Two men"
+    assert blank["text"] == ""
+    assert all("must be an object with" in answer["error"] for answer in bad)
+    assert bad[0]["id"] == 8
+    assert odd["text"] == "x\\ud800" or odd["text"] == "x\ud800"
+    assert "line 4: a line must be an object" in captured.err
+    assert run(folder, "--prompt", "The", "--format", "jsonl") == 0
+    assert json.loads(capfd.readouterr().out)["continuation"] == expected.text
+
+
+def test_the_output_can_be_a_file(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, "--prompt", "The") == 0
+    assert run(folder, "--prompt", "The", "--output", str(tmp_path / "out"), "--verbose") == 0
+    captured = capfd.readouterr()
+    assert (tmp_path / "out").read_text("utf-8") == captured.out
+    assert captured.err == f"{folder}: fp32 on cpu, 1 threads\n"
+
+
+def test_scores_are_lines_of_figures_and_a_summary(
+    folder: Path, lm: LanguageModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    texts = ["The little dog.", "", "dog " * 5000, "Kaffee €"]
+    (tmp_path / "in").write_text("\n".join(texts), "utf-8")
+    assert run(folder, str(tmp_path / "in"), "--score") == 0
+    captured = capfd.readouterr()
+    first, blank, long, last = lines_of(captured.out)
+    assert (blank, long) == ("", "nan\tnan\tnan\tnan")
+    scores = [score for score in lm.score([texts[0], texts[3]]) if score]
+    for line, text, score in zip((first, last), (texts[0], texts[3]), scores, strict=True):
+        bits = -score.log_prob / math.log(2) / len(text)
+        figures = [score.log_prob, score.mean, math.exp(-score.mean), bits]
+        assert [*map(float, line.split("\t"))] == pytest.approx(figures, abs=1e-3)
+    total, n_pieces = sum(s.log_prob for s in scores), sum(len(s.token_log_probs) for s in scores)
+    assert "line 3: too long to be scored" in captured.err
+    assert f"4 lines, {n_pieces:,} pieces with the ends of lines, 23 characters: perplexity " in captured.err
+    assert f"perplexity {math.exp(-total / n_pieces):.4f}, {-total / math.log(2) / 23:.4f} bits" in captured.err
+
+
+def test_scores_as_jsonl_name_the_pieces(
+    folder: Path, lm: LanguageModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").write_text('{"text": "The dog", "id": 1}\n""\n3\n')
+    assert run(folder, str(tmp_path / "in"), "--score", "--format", "jsonl") == 0
+    first, blank, bad = map(json.loads, lines_of(capfd.readouterr().out))
+    [score] = lm.score(["The dog"])
+    assert score is not None
+    assert first["id"] == 1
+    assert first["tokens"] == [*lm.tokenizer.target_pieces(score.ids), "</s>"]
+    assert first["log_prob"] == pytest.approx(score.log_prob, abs=1e-3)
+    assert sum(first["token_log_probs"]) == pytest.approx(score.log_prob, abs=1e-3)
+    assert "log_prob" not in blank
+    assert "must be an object" in bad["error"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--prompt", "a", "file"], "--prompt is a prompt, and so are the lines of a FILE"),
+        (["--prompt", "a", "--stop", ""], "--stop is empty"),
+        (["--prompt", "a", "--samples", "0"], "--samples is 0: it must be at least 1"),
+        (["--prompt", "a", "--samples", "2", "--greedy"], "--samples is 2: --greedy gives only one"),
+        (["--prompt", "a", "--top-p", "0"], "search.top_p is 0"),
+        (["--prompt", "a", "--temperature", "-1"], "search.temperature is -1"),
+        (["--score", "--prompt", "a"], "--prompt is for continuations: it doesn't go with --score"),
+        (["--score", "--max-length", "3"], "--max-length is for continuations"),
+        (["no-such-file"], "no-such-file: No such file"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    folder: Path, arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, *arguments) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_model_that_translates_is_refused_with_its_command(
+    model_folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(model_folder, "--prompt", "a") == 2
+    assert "not a language model: python -m nmt.translate" in capfd.readouterr().err
+
+
+def test_a_prompt_alone_is_answered_in_parts_which_are_flushed(
+    folder: Path, lm: LanguageModel, prompts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pipe(io.BytesIO):
+        """What has reached the reader."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen = list[bytes]()
+
+        def flush(self) -> None:
+            self.seen.append(self.getvalue())
+
+    pipe = Pipe()
+    monkeypatch.setattr("nmt.generate.open_output", lambda *_: nullcontext(pipe))
+    assert run(folder, "--prompt", "Two men") == 0
+    parts = [one_line(part) for part in lm.stream("Two men")]
+    assert len(parts) > 1
+    assert [seen.decode() for seen in pipe.seen] == [*map("".join, prefixes(parts)), "".join(parts) + "\n"]
+    assert run(folder, prompts) == 0
+    assert len(pipe.seen) == len(parts) + 1 + len(PROMPTS)
+
+
+def prefixes(parts: list[str]) -> list[list[str]]:
+    return [parts[: n + 1] for n in range(len(parts))]
+
+
+@pytest.mark.slow
+def test_text_is_written_as_it_is_sampled_also_to_pipes(folder: Path, lm: LanguageModel) -> None:
+    """A prompt on standard input is answered while the pipe stays open, in several writes."""
+    command = [sys.executable, "-m", "nmt.generate", "--device", "cpu", "--precision", "fp32", "--model", str(folder)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
+    ) as process:
+        watchdog = Timer(60, process.kill)
+        watchdog.start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"Two men\n")
+        answer = b""
+        while not answer.endswith(b"\n"):
+            answer += process.stdout.read(1 << 16)
+        process.stdin.close()
+        assert process.wait() == 0
+        watchdog.cancel()
+    assert answer.decode() == one_line(lm.generate(["Two men"])[0][0].text) + "\n"
