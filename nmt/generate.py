@@ -16,9 +16,9 @@ from nmt.fields import require
 from nmt.translation.streams import BYTES_AHEAD, PIPE_CLOSED, open_input, open_output, read_chunks
 
 EXAMPLES = """
-python -m nmt.generate --model runs/en-news-lm --prompt "The weather" --temperature 0.7
-python -m nmt.generate --model runs/en-news-lm --samples 3 --stop . < prompts.txt > texts.txt
-python -m nmt.generate --model runs/en-news-lm --score test.en > scores.tsv
+python -m nmt.generate --model runs/en-phrasebook-lm --prompt "The weather" --temperature 0.7
+python -m nmt.generate --model runs/en-phrasebook-lm --samples 3 --stop . < prompts.txt > texts.txt
+python -m nmt.generate --model runs/en-phrasebook-lm --score test.en > scores.tsv
 """
 OUTPUT = {
     "--prompt": (

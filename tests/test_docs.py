@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import yaml
 import nmt
 from nmt import augment, evaluate, generate, translate
 from nmt.cli import dump_config, make_run_parser, setting_types
-from nmt.config import Config, DataConfig, SearchConfig
+from nmt.config import Config, DataConfig, ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import learn_shortlist
@@ -79,15 +79,15 @@ def write_pairs(folder: Path, languages: tuple[str, str]) -> None:
             (folder / f"{split}.{language}").write_text("".join(lines), encoding="utf8")
 
 
-def write_run(folder: Path, tokenizer: Tokenizer, source: str, target: str) -> None:
+def write_run(folder: Path, tokenizer: Tokenizer, source: str, target: str, model: ModelConfig = TINY) -> None:
     """A finished run with a random model, without training it."""
     torch.manual_seed(1)
     sizes = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
-    info = ModelInfo(source, target, "three pairs", TINY, SearchConfig(beam_size=3, max_length_ratio=0.3))
+    info = ModelInfo(source, target, "three pairs", model, SearchConfig(beam_size=3, max_length_ratio=0.3))
     shortlist = learn_shortlist(encode_pairs(tokenizer, PAIRS), *sizes)
-    weights = dict(build_model(TINY, *sizes).named_parameters())
+    weights = dict(build_model(model, *sizes).named_parameters())
     save_model(folder / "model", weights, tokenizer, info, "A test.\n", shortlist)
-    config = Config(name=folder.name, data=DataConfig(source=source, target=target), model=TINY)
+    config = Config(name=folder.name, data=DataConfig(source=source, target=target), model=model)
     (folder / "config.yaml").write_text(dump_config(config), encoding="utf8")
     (folder / "data").mkdir()
     for side, text in (("src", "Guten Morgen!\n"), ("tgt", "Good morning!\n")):
@@ -107,6 +107,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     texts = {
         "input.de": "Guten Morgen!\n\nWo ist der Bahnhof?\n",
         "input.fi": "Hyvää huomenta!\n",
+        "prompts.txt": "Where is\nThe dog\n",
         "input.jsonl": '{"text": "Guten Morgen!\\nWo ist er?", "id": 1}\n"Ja"\n',
         "pairs.tsv": "Guten Morgen!\tGood morning!\n" + "".join(f"fi {i}\tsv {i}\n" for i in range(40)),
         "glossary.tsv": "Bahnhof\tstation|stations\n",
@@ -119,6 +120,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
         (folder / name).write_text(text, encoding="utf8")
     for name in ("de-en-phrasebook", "de-en-multi30k", "tuned", "r-drop", "longer"):
         write_run(folder / "runs" / name, tokenizer, "de", "en")
+    write_run(folder / "runs" / "en-phrasebook-lm", tokenizer, "de", "en", replace(TINY, family="decoder-only"))
     write_run(folder / "runs" / "fi-sv-my-corpus", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "fi-sv-my-corpus-denoise", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "sv-fi-my-corpus", tokenizer, "sv", "fi")

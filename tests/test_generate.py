@@ -131,13 +131,13 @@ def test_scores_are_lines_of_figures_and_a_summary(
     assert (blank, long) == ("", "nan\tnan\tnan\tnan")
     scores = [score for score in lm.score([texts[0], texts[3]]) if score]
     for line, text, score in zip((first, last), (texts[0], texts[3]), scores, strict=True):
-        bits = -score.log_prob / math.log(2) / len(text)
+        bits = -score.log_prob / math.log(2) / (len(text) + 1)
         figures = [score.log_prob, score.mean, math.exp(-score.mean), bits]
         assert [*map(float, line.split("\t"))] == pytest.approx(figures, abs=1e-3)
     total, n_pieces = sum(s.log_prob for s in scores), sum(len(s.token_log_probs) for s in scores)
     assert "line 3: too long to be scored" in captured.err
-    assert f"4 lines, {n_pieces:,} pieces with the ends of lines, 23 characters: perplexity " in captured.err
-    assert f"perplexity {math.exp(-total / n_pieces):.4f}, {-total / math.log(2) / 23:.4f} bits" in captured.err
+    assert f"4 lines; with their ends {n_pieces:,} pieces and 25 characters: perplexity " in captured.err
+    assert f"perplexity {math.exp(-total / n_pieces):.4f}, {-total / math.log(2) / 25:.4f} bits" in captured.err
 
 
 def test_scores_as_jsonl_name_the_pieces(

@@ -125,15 +125,15 @@ class Measuring:
     def count(self, score: TextScore) -> dict[str, float]:
         """The figures of a text, which is added to the sum."""
         self.pieces += len(score.token_log_probs)
-        self.characters += len(score.text)
+        self.characters += score.n_characters
         self.log_prob += score.log_prob
-        bits = bits_per_character(score.log_prob, len(score.text))
+        bits = bits_per_character(score.log_prob, score.n_characters)
         means = {"mean_log_prob": score.mean, "perplexity": perplexity(score.mean), "bits_per_character": bits}
         return {"log_prob": score.log_prob, **means}
 
     def report(self) -> Iterator[str]:
         yield from self.remarks.report()
-        text = f"{self.lines:,} lines, {self.pieces:,} pieces with the ends of lines, {self.characters:,} characters"
+        text = f"{self.lines:,} lines; with their ends {self.pieces:,} pieces and {self.characters:,} characters"
         if self.pieces:
             bits = bits_per_character(self.log_prob, self.characters)
             text += f": perplexity {perplexity(self.log_prob / self.pieces):.4f}, {bits:.4f} bits a character"

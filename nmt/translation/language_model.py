@@ -77,6 +77,11 @@ class TextScore:
         """Mean log-probability of the pieces and EOS."""
         return self.log_prob / len(self.token_log_probs)
 
+    @property
+    def n_characters(self) -> int:
+        """Number of characters; the end of the text counts as one."""
+        return len(self.text) + 1
+
 
 def perplexity(mean: float) -> float:
     """The perplexity of a text, given the mean log-probability of its pieces; inf if it is too large for a float."""
