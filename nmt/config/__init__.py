@@ -71,6 +71,11 @@ class Config:
             advice = "tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none"
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
+        if self.model.layer_drop:
+            advice = "training.shard doesn't go with model.layer_drop, where processes skip different layers"
+            require(not self.training.shard, f"{advice}: switch one of them off")
+            advice = "without them, a batch that skips all layers has no gradient. Set model.layer_drop to 0"
+            require("embeddings" not in self.training.freeze, f"training.freeze names embeddings: {advice}")
         self.require_fitting_family()
 
     def require_fitting_family(self) -> None:

@@ -35,15 +35,28 @@ class ModelConfig:
     decoder_layers: Size = 6
     """Number of layers of the decoder. An encoder-only model has none."""
 
+    share_layers: Size = 1
+    """Number of layers of a stack that share the weights of one block (Lan et al. 2020); 1: no sharing. The model has
+    fewer parameters, and takes as much time. If it is the number of layers, all layers share one block."""
+
+    sharing: Literal["sequence", "cycle"] = "sequence"
+    """Which layers share a block if share_layers is above 1 (Takase and Kiyono 2021). With 6 layers and share_layers 2,
+    sequence has the blocks 1 1 2 2 3 3, and cycle has 1 2 3 1 2 3."""
+
+    layer_drop: Probability = 0.0
+    """Probability with which each layer is skipped in training (LayerDrop, Fan et al. 2020). It is for deep models and
+    makes a step faster."""
+
     d_ff: Size = 2048
     """Inner width of the feed-forward layers."""
 
     norm: Literal["layer", "rms"] = "layer"
     """Kind of normalisation: layer (LayerNorm, Ba et al. 2016) or rms (RMSNorm, Zhang and Sennrich 2019)."""
 
-    norm_position: Literal["post", "pre"] = "post"
-    """Place of the normalisation: post (after the residual sum, Vaswani et al. 2017) or pre (before each sublayer,
-    Xiong et al. 2020). pre needs less warm-up."""
+    norm_position: Literal["post", "pre", "deepnorm"] = "post"
+    """Place of the normalisation: post (after the residual sum, Vaswani et al. 2017), pre (before each sublayer,
+    Xiong et al. 2020) or deepnorm (post, for deep models). pre needs less warm-up. deepnorm gives the residual more
+    weight, and some initial weights less (Wang et al. 2022)."""
 
     bias: bool = True
     """Whether linear layers and norms have a bias."""
@@ -56,8 +69,9 @@ class ModelConfig:
     """Maximum length of a sequence in pieces, with BOS and EOS, if positions are learned; others have no limit. In a
     decoder-only model, it is the length of source and target together."""
 
-    activation: Literal["relu", "gelu", "swiglu"] = "relu"
-    """Activation function of the feed-forward layers. swiglu (Shazeer 2020) has a third matrix."""
+    activation: Literal["relu", "gelu", "relu2", "swiglu", "geglu"] = "relu"
+    """Activation function of the feed-forward layers. relu2 is the square of relu (So et al. 2021). swiglu and geglu
+    (Shazeer 2020) have a third matrix."""
 
     tied_embeddings: Literal["three-way", "decoder", "none"] = "three-way"
     """Which matrices are shared (Press and Wolf 2017). three-way shares the source embedding, the target embedding and

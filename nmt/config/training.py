@@ -48,8 +48,9 @@ class TrainingConfig:
 
     start_from: Folder = ""
     """Model folder whose weights the training starts from (fine-tuning). The settings model.* must be those of that
-    model, except dropout; of a model of another family, the parts that fit are taken. If tokenizer.folder is the same
-    folder, the vocabulary stays; otherwise pieces that are in both vocabularies keep their embeddings."""
+    model, except dropout and layer_drop; of a model of another family, the parts that fit are taken. If
+    tokenizer.folder is the same folder, the vocabulary stays; otherwise pieces that are in both vocabularies keep their
+    embeddings."""
 
     freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = ()
     """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for fine-tuning on little
@@ -129,6 +130,10 @@ class TrainingConfig:
     compile: Annotated[bool, MAY_CHANGE] = False
     """Whether the layers of the model are compiled (torch.compile). It is for GPUs, where it fuses the operations
     between matrix products. On a CPU it takes minutes, needs a C++ compiler, and gains nothing for small models."""
+
+    recompute: Annotated[bool, MAY_CHANGE] = False
+    """Whether training stores only the input of each layer, and computes the rest again in the backward pass. Results
+    stay equal. It takes less memory, and a step takes up to a third longer."""
 
     threads: Annotated[Count, MAY_CHANGE] = 0
     """Number of CPU threads; 0 takes one for each core."""

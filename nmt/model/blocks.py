@@ -19,6 +19,16 @@ from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
 from nmt.model.dropout import Dropout
 from nmt.model.linear import apply
 
+GATED = ("swiglu", "geglu")  # Shazeer 2020
+
+
+def relu2(x: Tensor) -> Tensor:
+    """Squared ReLU (So et al. 2021)."""
+    return torch.relu(x).square()
+
+
+ACTIVATIONS = {"relu": torch.relu, "gelu": F.gelu, "relu2": relu2, "swiglu": F.silu, "geglu": F.gelu}
+
 
 def make_norm(config: ModelConfig) -> nn.Module:
     """LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019) over the model width; add a norm here."""
@@ -28,7 +38,10 @@ def make_norm(config: ModelConfig) -> nn.Module:
 
 
 class Residual(nn.Module):
-    """The connection around a sublayer f: x + f(norm(x)) if pre-norm, norm(x + f(x)) if post-norm."""
+    """The connection around a sublayer f: x + f(norm(x)) if pre-norm, norm(α x + f(x)) if post-norm."""
+
+    alpha: float = 1
+    """1 unless the stack sets it, for DeepNorm."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -38,22 +51,22 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre_norm:
             return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
+        return self.norm(self.dropout(sublayer(x)).add(x, alpha=self.alpha))
 
     def step(self, x_RM: Tensor, sublayer: Callable[..., Tensor], *arguments: Any) -> Tensor:
         norm = self._modules["norm"]
         if self.pre_norm:
             return sublayer(apply(norm, x_RM), *arguments).add_(x_RM)
-        return apply(norm, sublayer(x_RM, *arguments).add_(x_RM))
+        return apply(norm, sublayer(x_RM, *arguments).add_(x_RM, alpha=self.alpha))
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with ReLU or GELU between; or SwiGLU (Shazeer 2020): down(silu(gate(x)) × up(x))."""
+    """Two linear layers with an activation f between: down(f(up(x))); or a gated one: down(f(gate(x)) × up(x))."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.activation = config.activation
-        inner = config.d_ff * (2 if self.activation == "swiglu" else 1)
+        self.function, self.gated = ACTIVATIONS[config.activation], config.activation in GATED
+        inner = config.d_ff * (2 if self.gated else 1)
         self.up = nn.Linear(config.d_model, inner, bias=config.bias)
         self.down = nn.Linear(config.d_ff, config.d_model, bias=config.bias)
         self.dropout = Dropout(config.activation_dropout)
@@ -66,10 +79,10 @@ class FeedForward(nn.Module):
         return apply(modules["down"], self.activate(apply(modules["up"], x_RM)))
 
     def activate(self, x_BTF: Tensor) -> Tensor:
-        if self.activation == "swiglu":
+        if self.gated:
             gate, up = x_BTF.chunk(2, dim=-1)
-            return F.silu(gate) * up
-        return torch.relu(x_BTF) if self.activation == "relu" else F.gelu(x_BTF)
+            return self.function(gate) * up
+        return self.function(x_BTF)
 
 
 class Block(nn.Module):

@@ -19,6 +19,7 @@ from nmt.model.cache import DecoderCache, SourceWeights
 from nmt.model.dropout import Dropout
 from nmt.model.linear import apply, some_outputs
 from nmt.model.positions import AddedPositions
+from nmt.model.stack import Stack
 
 
 class Decoder(Protocol):
@@ -107,6 +108,14 @@ class Model(nn.Module):
         """The parameters whose rows are embeddings, of pieces or of positions."""
         return [p for m in self.modules() if isinstance(m, nn.Embedding | AddedPositions) for p in m.parameters()]
 
+    def stacks(self) -> list[Stack]:
+        return [module for module in self.modules() if isinstance(module, Stack)]
+
+    def recompute(self, layers: bool) -> None:
+        """Set whether training stores less, and computes each layer again in the backward pass (Chen et al. 2016)."""
+        for stack in self.stacks():
+            stack.recompute = layers
+
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
         """The weights that hold several matrices, one above another, and the number of rows of each matrix."""
         for module in self.modules():
@@ -115,13 +124,14 @@ class Model(nn.Module):
                 yield module.qkv.weight, [H * D, K * D, K * D]
             elif isinstance(module, CrossAttention):
                 yield module.kv.weight, [module.kv.out_features // 2] * 2
-            elif isinstance(module, FeedForward) and module.activation == "swiglu":
+            elif isinstance(module, FeedForward) and module.gated:
                 yield module.up.weight, [module.down.in_features] * 2
 
     @torch.no_grad()
     def initialise(self) -> None:
         """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v and for
-        the halves of SwiGLU; embeddings: normal with standard deviation 1/√M; biases: 0; norms: 1 (by PyTorch)."""
+        the halves of gated layers (DeepNorm scales some of them); embeddings: normal with standard deviation 1/√M;
+        biases: 0; norms: 1 (by PyTorch)."""
         for module in self.modules():
             if isinstance(module, nn.Linear) and module is not self.output:
                 nn.init.xavier_uniform_(module.weight)
@@ -130,6 +140,8 @@ class Model(nn.Module):
         for fused, rows in self.fused_matrices():
             for part in fused.split(rows):
                 nn.init.xavier_uniform_(part)
+        for stack in self.stacks():
+            stack.scale_weights({id(fused): rows[-1] for fused, rows in self.fused_matrices()})
         # A dict, not a set: tied matrices come once, and in the same order in every process.
         positions = [p for m in self.modules() if isinstance(m, AddedPositions) for p in m.parameters()]
         named = dict(self.named_parameters())

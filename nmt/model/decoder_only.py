@@ -8,7 +8,7 @@ Shapes: B batch, S source length, T target length, P prefix length, L length of 
 vocabulary; N, W, R, K, D as in `cache`. Real positions come first and padding after them.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,7 @@ from nmt.model.cache import DecoderCache, SourceWeights
 from nmt.model.contract import GenerativeModel
 from nmt.model.linear import apply
 from nmt.model.positions import AddedPositions, RotaryPositions
+from nmt.model.stack import Stack
 from nmt.vocabulary import BOS
 
 
@@ -59,7 +60,7 @@ class DecoderOnly(GenerativeModel):
             self.output.weight = self.tgt_embedding.weight
         self.tgt_positions = AddedPositions(config)
         depth = config.encoder_layers + config.decoder_layers
-        self.decoder = nn.ModuleList(Block(config) for _ in range(depth))
+        self.decoder = Stack(config, Block, depth)
         self.decoder_norm = make_norm(config) if config.norm_position == "pre" else nn.Identity()
         self.initialise()
 
@@ -106,9 +107,7 @@ class DecoderOnly(GenerativeModel):
             in_prefix_BL = torch.arange(ids_BL.size(1), device=ids_BL.device) < starts_B[:, None]
             mask = causal_mask(ids_BL.size(1), ids_BL.device).masked_fill(in_prefix_BL[:, None, None], 0.0)
         x_BLM = self.embed(ids_BL, self.tgt_embedding, self.tgt_positions)
-        for block in self.decoder:
-            x_BLM = block(x_BLM, mask, seen)
-        return self.decoder_norm(x_BLM)
+        return self.decoder_norm(self.decoder(x_BLM, mask, seen))
 
     def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache:
         prefix_BP, real_BP = src_BS, src_mask_BS
@@ -130,9 +129,7 @@ class DecoderOnly(GenerativeModel):
         seen = Seen([])
         # Padding comes last, so a causal mask hides it from all real positions.
         mask = padding_mask(real_BP) if bidirectional else None
-        x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
-        for block in self.decoder:
-            x_BPM = block(x_BPM, mask, seen)
+        self.decoder(self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions), mask, seen)
         return DecoderCache(seen.keys_values, max_length, width, real_BP)
 
     def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
@@ -140,9 +137,7 @@ class DecoderOnly(GenerativeModel):
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
         x_RM = self.tgt_positions.at(x_RM, cache.place)
         weights: SourceWeights = None if source_weights is None else []
-        blocks: list[Any] = list(self.decoder)
-        for layer, block in enumerate(blocks):
-            x_RM = block.step(x_RM, cache, layer, weights)
+        x_RM = self.decoder.step(x_RM, cache, weights)
         if source_weights is not None:
             assert cache.real_NP is not None
             source_weights += [source_part(weights_NHWL, cache.real_NP[:, 1:]) for weights_NHWL in weights or []]

@@ -16,6 +16,7 @@ from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
 from nmt.model.contract import GenerativeModel
 from nmt.model.linear import apply
 from nmt.model.positions import AddedPositions
+from nmt.model.stack import Stack
 
 
 class EncoderDecoder(GenerativeModel):
@@ -30,8 +31,8 @@ class EncoderDecoder(GenerativeModel):
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
         self.src_positions, self.tgt_positions = AddedPositions(config), AddedPositions(config)
-        self.encoder = nn.ModuleList(Block(config) for _ in range(config.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderBlock(config) for _ in range(config.decoder_layers))
+        self.encoder = Stack(config, Block, config.encoder_layers)
+        self.decoder = Stack(config, DecoderBlock, config.decoder_layers)
         # The output of pre-norm blocks is not normalised: each stack ends with a norm of its own.
         pre_norm = config.norm_position == "pre"
         self.encoder_norm = make_norm(config) if pre_norm else nn.Identity()
@@ -61,32 +62,26 @@ class EncoderDecoder(GenerativeModel):
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
         """Read the source: states (B, S, M), and the additive mask (B, 1, 1, S) of its padding."""
         x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
-        for block in self.encoder:
-            x_BSM = block(x_BSM, mask_B11S)
-        return self.encoder_norm(x_BSM), mask_B11S
+        return self.encoder_norm(self.encoder(x_BSM, mask_B11S)), mask_B11S
 
     def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""
         x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions)
-        for block in self.decoder:
-            x_BTM = block(x_BTM, memory_BSM, mask_B11S, weights)
-        return self.decoder_norm(x_BTM)
+        return self.decoder_norm(self.decoder(x_BTM, memory_BSM, mask_B11S, weights))
 
     def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> CrossCache:
         assert not self.training, "dropout would make the search random: call model.eval() first"
         memory_BSM, mask_B11S = self.encode(src_BS, src_mask_BS)
         blocks: list[Any] = list(self.decoder)
-        source_2NKSD = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
+        by_block = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
+        source_2NKSD = [by_block[number] for number in self.decoder.order]
         return CrossCache(source_2NKSD, None if bool(src_mask_BS.all()) else mask_B11S, max_length, width)
 
     def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
         x_RM = self.tgt_positions.at(x_RM, cache.place)
-        blocks: list[Any] = list(self.decoder)
-        for layer, block in enumerate(blocks):
-            x_RM = block.step(x_RM, cache, layer, source_weights)
-        return apply(self.decoder_norm, x_RM)
+        return apply(self.decoder_norm, self.decoder.step(x_RM, cache, source_weights))
 
     def blocks(self) -> list[nn.Module]:
         return [*self.encoder, *self.decoder]

@@ -12,6 +12,7 @@ from nmt.model.attention import padding_mask
 from nmt.model.blocks import Block, make_norm
 from nmt.model.contract import Model
 from nmt.model.positions import AddedPositions
+from nmt.model.stack import Stack
 
 
 class EncoderOnly(Model):
@@ -24,7 +25,7 @@ class EncoderOnly(Model):
         if config.tied_embeddings != "none":
             self.output.weight = self.src_embedding.weight
         self.src_positions = AddedPositions(config)
-        self.encoder = nn.ModuleList(Block(config) for _ in range(config.encoder_layers))
+        self.encoder = Stack(config, Block, config.encoder_layers)
         self.encoder_norm = make_norm(config) if config.norm_position == "pre" else nn.Identity()
         self.initialise()
 
@@ -36,9 +37,7 @@ class EncoderOnly(Model):
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> Tensor:
         """The last hidden states (B, S, M)."""
         x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
-        for block in self.encoder:
-            x_BSM = block(x_BSM, mask_B11S)
-        return self.encoder_norm(x_BSM)
+        return self.encoder_norm(self.encoder(x_BSM, mask_B11S))
 
     def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
         return [source_N]

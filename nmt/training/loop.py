@@ -50,6 +50,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     keep_freed_memory()
     torch.manual_seed(training.seed)
     model = build_model(config.model, data.tokenizer.src_vocab_size, data.tokenizer.tgt_vocab_size)
+    model.recompute(training.recompute)
     check_lengths(model, data)
     freeze(model, training.freeze)
     newest = newest_checkpoint(folder / "checkpoints") if processes.is_main else None
@@ -124,7 +125,7 @@ class Trainer:
         if config.compile:  # after the copies above were made, which are not compiled
             for block in self.model.blocks():
                 block.compile(dynamic=True)
-        self.learner = learner if self.sharded else processes.wrap_ddp(learner)
+        self.learner = learner if self.sharded else processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16)
         self.validator = Validator(inference, data, config, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"

@@ -18,15 +18,17 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "family": ("encoder-decoder", "decoder-only"),
     "source_attention": ("bidirectional", "causal"),
     "norm": ("layer", "rms"),
-    "norm_position": ("pre", "post"),
+    "norm_position": ("pre", "post", "deepnorm"),
     "bias": (True, False),
     "positions": ("sinusoidal", "learned", "rotary"),
-    "activation": ("relu", "gelu", "swiglu"),
+    "activation": ("relu", "gelu", "relu2", "swiglu", "geglu"),
     "n_kv_heads": (None, 2, 1),
     "tied_embeddings": ("three-way", "decoder", "none"),
     "scale_embeddings": (True, False),
     "encoder_layers": (1, 2),
-    "decoder_layers": (1, 2),
+    "decoder_layers": (1, 2, 3),
+    "share_layers": (1, 2),
+    "sharing": ("sequence", "cycle"),
 }
 
 

@@ -109,6 +109,23 @@ def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -
     assert one_text == many_text
 
 
+def test_processes_skip_layers_as_one_does_and_compute_them_twice(corpus: Path) -> None:
+    """Some layers are skipped in every batch of a step, others in the batches of one process only."""
+    deep = ["--training.max_steps", "6", "--training.validate_every", "6", "--training.recompute", "true"]
+    deep += ["--model.layer_drop", "0.6", "--model.encoder_layers", "3", "--model.decoder_layers", "2"]
+    train(corpus, 0, "skipping", *deep, "--training.recompute", "false")
+    train(corpus, 2, "skipping-together", *deep)
+    assert difference(saved(corpus, "skipping", 6), saved(corpus, "skipping-together", 6)) < 1e-5
+
+
+def test_sharded_blocks_may_be_shared_and_computed_twice(corpus: Path) -> None:
+    shared = ["--model.share_layers", "2", "--model.sharing", "cycle", "--model.encoder_layers", "4"]
+    shared += ["--training.max_steps", "4", "--training.validate_every", "4"]
+    train(corpus, 0, "shared", *shared)
+    train(corpus, 2, "shared-sharded", *shared, "--training.shard", "true", "--training.recompute", "true")
+    assert difference(saved(corpus, "shared", 4), saved(corpus, "shared-sharded", 4)) < 1e-5
+
+
 def workers(torchrun: int) -> Iterator[int]:
     """The processes that torchrun started."""
     for status in Path("/proc").glob("[0-9]*/stat"):

@@ -63,7 +63,15 @@ def test_the_loss_curve_is_the_one_it_always_was(data: TrainingData, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("stop_after", "more"), [(1, {}), (4, {}), (7, {}), (7, {"ema": 0.9}), (7, {"optimizer": "muon"})]
+    ("stop_after", "more"),
+    [
+        (1, {}),
+        (4, {}),
+        (7, {}),
+        (7, {"ema": 0.9}),
+        (7, {"optimizer": "muon"}),
+        (7, {"model": replace(TINY, encoder_layers=3, layer_drop=0.5), "recompute": True}),
+    ],
 )
 def test_an_interrupted_run_goes_on_bit_for_bit(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int, more: dict[str, Any]
@@ -235,7 +243,10 @@ def test_bf16_autocast_follows_fp32(data: TrainingData, tmp_path: Path) -> None:
     assert 0 < max(difference) < 0.05
 
 
-def test_a_compiled_model_learns_the_same(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("recompute", [False, True])
+def test_a_compiled_model_learns_the_same(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recompute: bool
+) -> None:
     """With a backend that runs what was traced as it is: writing kernels takes minutes."""
     compiled: list[torch.nn.Module] = []
     compile_module = torch.nn.Module.compile
@@ -247,11 +258,32 @@ def test_a_compiled_model_learns_the_same(data: TrainingData, tmp_path: Path, mo
     monkeypatch.setattr(torch.nn.Module, "compile", trace)
     plain = run(new_trainer(data, tmp_path / "plain", ema=0.5, max_steps=3))
     assert not compiled
-    fast = run(new_trainer(data, tmp_path / "compiled", ema=0.5, max_steps=3, compile=True))
+    fast = run(new_trainer(data, tmp_path / "compiled", ema=0.5, max_steps=3, compile=True, recompute=recompute))
     assert compiled == fast.model.blocks()
     for (name, a), (other, b) in zip(plain.model.named_parameters(), fast.model.named_parameters(), strict=True):
         assert name == other
         torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("more", [{}, {"r_drop": 1.0, "optimizer": "muon", "accumulate": 2}])
+def test_layers_that_are_computed_twice_learn_the_same_bit_for_bit(
+    data: TrainingData, tmp_path: Path, more: dict[str, Any]
+) -> None:
+    plain, twice = (run(new_trainer(data, tmp_path / f"{on}", recompute=on, **more)) for on in (False, True))
+    assert all(stack.recompute for stack in twice.model.stacks())
+    for a, b in zip(plain.model.parameters(), twice.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert losses(tmp_path / "False") == losses(tmp_path / "True")
+
+
+@pytest.mark.parametrize("position", ["post", "deepnorm"])
+def test_a_deep_model_learns_with_deepnorm(tokenizer: Tokenizer, tmp_path: Path, position: Any) -> None:
+    """Without it, gradients of 24 layers are too small at one end to learn where to look."""
+    data = TrainingData.encode(tokenizer, corpus(1000, 1), corpus(30, 2))
+    deep = replace(NO_DROPOUT, encoder_layers=24, norm_position=position)
+    settings = {"max_steps": 120, "batch_tokens": 600, "label_smoothing": 0.0, "validate_every": 120}
+    run(new_trainer(data, tmp_path, deep, **settings))
+    print(records(tmp_path)[-1])
 
 
 def test_patience_stops_a_run_that_gets_no_better(data: TrainingData, tmp_path: Path) -> None:
