@@ -155,6 +155,18 @@ def test_bf16_loss_compares_equal_updates(corpus: Path, tmp_path: Path) -> None:
     assert all(0 < abs(row["bf16"] - row["fp32"]) < 0.1 for row in rows)
 
 
+@pytest.mark.parametrize(("what", "lines"), [("curves", 3), ("recompute", 2), ("decode", 5)])
+def test_deep_models_are_measured(what: str, lines: int, corpus: Path) -> None:
+    options = f"{what} --corpus {corpus} --steps 6 --rounds 1"
+    command = [sys.executable, "-m", "benchmarks.deep", *options.split()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    table = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert len(table) == 2 + lines
+    figures = [cell for line in table[2:] for cell in line.strip("| ").split(" | ")[1:] if "million" not in cell]
+    assert all(float(figure.replace(",", "")) > 0 for figure in figures)
+
+
 @pytest.mark.parametrize("peer", ["transformers", "eole"])
 def test_a_peer_trains(peer: str, corpus: Path, tmp_path: Path) -> None:
     needs_peer(peer)
