@@ -4,7 +4,7 @@
     python -m benchmarks.deep recompute
     python -m benchmarks.deep decode
 
-`curves` trains 24 encoder layers with each place of the normalisation. `recompute` takes training steps of 6+6 layers
+`curves` trains a decoder-only model of 24 layers with each place of the normalisation. `recompute` takes training steps of 6+6 layers
 with the width of the paper's base model, each kind in a process of its own. `decode` searches with random weights, so
 that outputs have their greatest length. All run in one thread, and times are CPU seconds, the best of some rounds.
 """
@@ -34,7 +34,7 @@ from nmt.training.loop import make_trainer
 from nmt.training.loss import Learner
 from nmt.training.monitor import Window
 
-NARROW = ModelConfig(d_model=64, n_heads=4, encoder_layers=24, decoder_layers=2, d_ff=128)
+NARROW = ModelConfig(family="decoder-only", d_model=64, n_heads=4, encoder_layers=0, decoder_layers=24, d_ff=128)
 RECIPE = ModelConfig(d_model=128, n_heads=4, d_ff=256, norm_position="pre")
 VOCAB = 4000
 LAYERS = [(3, 3), (4, 4), (6, 2), (8, 1), (12, 1)]
@@ -44,7 +44,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("curves", "recompute", "decode"))
     parser.add_argument("--corpus", default="multi30k", help="of curves, as nmt.train's --data.corpus")
-    parser.add_argument("--steps", type=int, default=600, help="of curves")
+    parser.add_argument("--steps", type=int, default=300, help="of curves")
     parser.add_argument("--rounds", type=int, default=5, help="of recompute and decode")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -55,7 +55,7 @@ def main() -> int:
 
 def curves(args: argparse.Namespace) -> str:
     """Validation nll during training."""
-    training = TrainingConfig(batch_tokens=1024, learning_rate=2e-3, warmup_steps=100, precision="fp32", threads=1)
+    training = TrainingConfig(batch_tokens=512, learning_rate=2e-3, warmup_steps=100, precision="fp32", threads=1)
     config = Config(
         name="run",
         data=DataConfig(corpus=args.corpus, source="de", target="en"),
@@ -64,7 +64,7 @@ def curves(args: argparse.Namespace) -> str:
     )
     with tempfile.TemporaryDirectory() as runs:
         prepared = prepare(None, replace(config, runs=runs), Path(runs) / "run")
-        positions: Any = ("post", "pre", "deepnorm")
+        positions: Any = ("post", "deepnorm", "pre")
         found = {position: curve(config, prepared, position, args.steps) for position in positions}
     steps = list(found["post"])
     lines = [[position, *(f"{found[position][step]:.2f}" for step in steps)] for position in found]

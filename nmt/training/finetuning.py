@@ -13,7 +13,7 @@ from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.translation.model_folder import load_model
 
-# Settings that may differ: they change what a layer sees or which weights there are, not what a layer's weights mean.
+# Settings that may differ: they change what a layer sees or when it runs, not what its weights mean.
 ANY_START = {"source_attention", "layer_drop"}
 # If the models are of different families, also these: of each stack, the parts that both models have are taken.
 OTHER_FAMILY = ANY_START | {"family", "tied_embeddings", "encoder_layers", "decoder_layers", "max_positions"}
