@@ -48,7 +48,21 @@ class ModelConfig:
     makes a step faster."""
 
     d_ff: Size = 2048
-    """Inner width of the feed-forward layers."""
+    """Inner width of the feed-forward layers, or of each expert."""
+
+    experts: Count = 0
+    """Number of experts in each feed-forward layer (mixture of experts, Shazeer et al. 2017); 0: no experts. The model
+    has more parameters, and takes about the time of those that a piece uses. Experts have no biases."""
+
+    experts_per_token: Size = 2
+    """Number of experts that a piece uses, chosen by a router."""
+
+    shared_experts: Count = 0
+    """Number of further experts, which all pieces use (Dai et al. 2024)."""
+
+    expert_balance: Literal["loss", "bias"] = "loss"
+    """What makes a router use all experts about equally often: loss (an additional loss, training.balance_weight, Fedus
+    et al. 2022) or bias (biases in the choice of experts, training.balance_rate, Wang et al. 2024)."""
 
     norm: Literal["layer", "rms"] = "layer"
     """Kind of normalisation: layer (LayerNorm, Ba et al. 2016) or rms (RMSNorm, Zhang and Sennrich 2019)."""
@@ -100,6 +114,16 @@ class ModelConfig:
         rotates = self.positions != "rotary" or self.d_head % 2 == 0
         require(rotates, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
         require(heads % kv_heads == 0, f"model.n_kv_heads is {kv_heads}: it must divide model.n_heads, {heads}")
+        self.require_possible_experts()
+
+    def require_possible_experts(self) -> None:
+        n, chosen = self.experts, self.experts_per_token
+        require(n > 0 or not self.shared_experts, "model.shared_experts needs experts: set model.experts above 0")
+        require(n == 0 or chosen <= n, f"model.experts_per_token is {chosen}, and model.experts {n}: it can't be more")
+        # Grouped matrix products need rows of a multiple of 16 bytes, 8 numbers of bfloat16.
+        aligned = self.d_model % 8 == self.d_ff % 8 == 0
+        widths = f"model.d_model is {self.d_model} and model.d_ff {self.d_ff}"
+        require(n == 0 or aligned, f"{widths}: with model.experts, both must be multiples of 8")
 
     @property
     def one_vocabulary(self) -> bool:

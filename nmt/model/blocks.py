@@ -3,31 +3,20 @@
 `forward` computes all positions, for training; `step` the newest position of each row of a `DecoderCache`, without
 dropout and with the same parameters.
 
-Shapes: B batch, T target length, S source length, M model width, F feed-forward width, R rows of a cache.
+Shapes: B batch, T target length, S source length, M model width, R rows of a cache.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 from nmt.model.attention import CrossAttention, Seen, SelfAttention
 from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
 from nmt.model.dropout import Dropout
+from nmt.model.experts import make_feed_forward
 from nmt.model.linear import apply
-
-GATED = ("swiglu", "geglu")  # Shazeer 2020
-
-
-def relu2(x: Tensor) -> Tensor:
-    """Squared ReLU (So et al. 2021)."""
-    return torch.relu(x).square()
-
-
-ACTIVATIONS = {"relu": torch.relu, "gelu": F.gelu, "relu2": relu2, "swiglu": F.silu, "geglu": F.gelu}
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
@@ -60,37 +49,12 @@ class Residual(nn.Module):
         return apply(norm, sublayer(x_RM, *arguments).add_(x_RM, alpha=self.alpha))
 
 
-class FeedForward(nn.Module):
-    """Two linear layers with an activation f between: down(f(up(x))); or a gated one: down(f(gate(x)) × up(x))."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.function, self.gated = ACTIVATIONS[config.activation], config.activation in GATED
-        inner = config.d_ff * (2 if self.gated else 1)
-        self.up = nn.Linear(config.d_model, inner, bias=config.bias)
-        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.bias)
-        self.dropout = Dropout(config.activation_dropout)
-
-    def forward(self, x_BTM: Tensor) -> Tensor:
-        return self.down(self.dropout(self.activate(self.up(x_BTM))))
-
-    def step(self, x_RM: Tensor) -> Tensor:
-        modules = self._modules
-        return apply(modules["down"], self.activate(apply(modules["up"], x_RM)))
-
-    def activate(self, x_BTF: Tensor) -> Tensor:
-        if self.gated:
-            gate, up = x_BTF.chunk(2, dim=-1)
-            return self.function(gate) * up
-        return self.function(x_BTF)
-
-
 class Block(nn.Module):
     """Self-attention, then feed-forward: a block of an encoder, or of a decoder-only model."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention, self.feed_forward = SelfAttention(config), FeedForward(config)
+        self.self_attention, self.feed_forward = SelfAttention(config), make_feed_forward(config)
         self.around_self, self.around_feed_forward = Residual(config), Residual(config)
 
     def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
@@ -111,7 +75,7 @@ class DecoderBlock(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.self_attention, self.cross_attention = SelfAttention(config), CrossAttention(config)
-        self.feed_forward = FeedForward(config)
+        self.feed_forward = make_feed_forward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
     def forward(self, x_BTM: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights) -> Tensor:

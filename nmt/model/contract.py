@@ -5,6 +5,7 @@ decoding N sentences, W rows (hypotheses) of each, R rows (N × W); elsewhere N 
 pairs.
 """
 
+import contextlib
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Literal, Protocol
@@ -14,9 +15,10 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import CrossAttention, SelfAttention
-from nmt.model.blocks import FeedForward
 from nmt.model.cache import DecoderCache, SourceWeights
 from nmt.model.dropout import Dropout
+from nmt.model.experts import Experts, Usage
+from nmt.model.feed_forward import GATED, FeedForward
 from nmt.model.linear import apply, some_outputs
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
@@ -116,29 +118,57 @@ class Model(nn.Module):
         for stack in self.stacks():
             stack.recompute = layers
 
+    def experts(self) -> dict[str, Experts]:
+        """The mixtures of experts, by the names of their blocks, such as encoder.0."""
+        return {n.removesuffix(".feed_forward"): m for n, m in self.named_modules() if isinstance(m, Experts)}
+
+    @contextlib.contextmanager
+    def counting(self, source_N: Tensor, target_N: Tensor) -> Iterator[list[list[Usage]]]:
+        """A context in which `target_states` reads a batch with these lengths (see `sequence_lengths`). The list that
+        it gives is filled at its end: for each mixture of experts, its usage in each pass through its block."""
+        usages: list[list[Usage]] = []
+        layers = self.experts() if self.config.experts else {}
+        for layer in layers.values():
+            layer.routes = []
+        try:
+            yield usages
+            for name, layer in layers.items():
+                # The encoder reads the first sequence, the decoder the last; a family with one stack reads one.
+                place = 0 if name.startswith("encoder") else -1
+                usages.append(layer.usage(self.sequence_lengths(source_N, target_N)[place]))
+        finally:
+            for layer in layers.values():
+                layer.routes = None
+
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
-        """The weights that hold several matrices, one above another, and the number of rows of each matrix."""
+        """The weights that hold several matrices, one above another, and the number of rows of each matrix. The weights
+        of experts have three dimensions: the first two are the rows."""
         for module in self.modules():
             if isinstance(module, SelfAttention):
                 H, K, D = module.sizes
                 yield module.qkv.weight, [H * D, K * D, K * D]
             elif isinstance(module, CrossAttention):
                 yield module.kv.weight, [module.kv.out_features // 2] * 2
-            elif isinstance(module, FeedForward) and module.gated:
+            elif isinstance(module, FeedForward) and module.activation in GATED:
                 yield module.up.weight, [module.down.in_features] * 2
+            elif isinstance(module, Experts):
+                for weight, rows in ((module.up, module.down.size(2)), (module.down, module.down.size(1))):
+                    yield weight, [rows] * (weight.numel() // weight.size(2) // rows)
 
     @torch.no_grad()
     def initialise(self) -> None:
-        """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v and for
-        the halves of gated layers (DeepNorm scales some of them); embeddings: normal with standard deviation 1/√M;
-        biases: 0; norms: 1 (by PyTorch)."""
+        """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v, for the
+        halves of gated layers and for each expert (DeepNorm scales some of them); embeddings: normal with standard
+        deviation 1/√M; biases: 0; norms: 1 (by PyTorch)."""
         for module in self.modules():
             if isinstance(module, nn.Linear) and module is not self.output:
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
+            elif isinstance(module, Experts):
+                nn.init.xavier_uniform_(module.router)
         for fused, rows in self.fused_matrices():
-            for part in fused.split(rows):
+            for part in fused.flatten(0, -2).split(rows):
                 nn.init.xavier_uniform_(part)
         for stack in self.stacks():
             stack.scale_weights({id(fused): rows[-1] for fused, rows in self.fused_matrices()})

@@ -17,7 +17,7 @@ from nmt.model.blocks import Block, DecoderBlock, Residual
 from nmt.model.cache import DecoderCache, SourceWeights
 
 # The weights that DeepNorm scales: those of fused matrices hold the values, or a gate and the layer beside it.
-SCALED = ("qkv.weight", "kv.weight", "out.weight", "up.weight", "down.weight")
+SCALED = ("qkv.weight", "kv.weight", "out.weight", "up.weight", "down.weight", ".up", ".down")
 
 
 class Stack(nn.ModuleList):
@@ -71,7 +71,7 @@ class Stack(nn.ModuleList):
         if self.beta != 1.0:
             for name, weight in self.named_parameters():
                 if name.endswith(SCALED):
-                    weight[-last.get(id(weight), weight.size(0)) :] *= self.beta
+                    weight[..., -last.get(id(weight), weight.size(-2)) :, :] *= self.beta
 
 
 def deepnorm(config: ModelConfig, depth: int, kind: type[Block | DecoderBlock]) -> tuple[float, float]:

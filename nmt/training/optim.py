@@ -83,7 +83,7 @@ class Muon(torch.optim.Optimizer):
             momentum.mul_(MUON_MOMENTUM).add_(p.grad)
             direction = p.grad.add(momentum, alpha=MUON_MOMENTUM)  # Nesterov's
             p.mul_(1 - rate * self.config.weight_decay)
-            for weight, part in zip(p.split(rows), direction.split(rows), strict=True):
+            for weight, part in zip(*(t.flatten(0, -2).split(rows) for t in (p, direction)), strict=True):
                 same_shape.setdefault(tuple(weight.shape), []).append((weight, part))
         for shape, parts in same_shape.items():
             steps = orthogonal(torch.stack([part for _, part in parts]).to(self.dtype))
