@@ -23,6 +23,7 @@ from nmt.model.build import build_model
 from nmt.model.contract import Model
 from nmt.model.device import choose_numerics, keep_freed_memory
 from nmt.model.weights import set_weights
+from nmt.training.balance import load_figures, move_biases
 from nmt.training.checkpoint import Progress, gather, load_checkpoint, newest_checkpoint, save_checkpoint, signed
 from nmt.training.data import TrainingData
 from nmt.training.distributed import Processes, full_tensor, no_sync, shard
@@ -208,6 +209,7 @@ class Trainer:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()
         self.optimizer.zero_grad()
+        move_biases(self.model, [loss.loads_LE for _, _, loss in trained], self.config.balance_rate, self.processes)
         if self.ema:
             update_average(self.ema, self.model, self.config.ema, self.progress.step)
         for _, batch, loss in trained:
@@ -272,6 +274,7 @@ class Trainer:
         figures = window.figures(self.processes)
         figures["train/learning_rate"] = self.optimizer.param_groups[0]["lr"]
         figures["train/epoch"] = self.progress.epoch
+        figures |= load_figures(self.model, window.loads_LE, self.processes)
         if monitor:
             monitor.add_scalars(self.progress.step, figures)
             loss, nll, speed = (figures[tag] for tag in ("train/loss", "train/nll", "speed/target_tokens_per_second"))

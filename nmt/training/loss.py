@@ -14,6 +14,7 @@ from nmt.config import TrainingConfig
 from nmt.data.batches import Batch, hide_pieces
 from nmt.model.contract import Model
 from nmt.model.device import Numerics
+from nmt.training.balance import balance_loss, loads
 
 # Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache.
 CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
@@ -26,6 +27,8 @@ class Loss(NamedTuple):
     smoothed: Tensor
     nll: Tensor
     right: Tensor
+    loads_LE: Tensor | None = None
+    """How often each expert of each mixture of experts was chosen, if the model has any."""
 
 
 def cross_entropy(
@@ -61,9 +64,16 @@ class Learner(nn.Module):
         targets_N = batch.tgt_out_BT[batch.tgt_mask_BT].to(self.numerics.device, non_blocking=True)
         batch = hide_pieces(batch.repeated(passes), word_dropout)
         with self.numerics.autocast():
-            states_NM = self.model.target_states(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT)
+            arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
+            with self.model.counting(*batch.lengths) as usages:
+                states_NM = self.model.target_states(*arguments)
             states_PNM, weight_VM = states_NM.unflatten(0, (passes, -1)), self.model.output.weight
-            return cross_entropy(states_PNM, weight_VM, targets_N, self.config.label_smoothing, r_drop)
+            loss = cross_entropy(states_PNM, weight_VM, targets_N, self.config.label_smoothing, r_drop)
+        if not usages:
+            return loss
+        has_loss = self.training and self.model.config.expert_balance == "loss"
+        weight = self.config.balance_weight * targets_N.size(0) if has_loss else 0.0
+        return loss._replace(smoothed=loss.smoothed + weight * balance_loss(usages), loads_LE=loads(usages))
 
 
 class LinearCrossEntropy(torch.autograd.Function):

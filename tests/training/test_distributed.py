@@ -126,6 +126,20 @@ def test_sharded_blocks_may_be_shared_and_computed_twice(corpus: Path) -> None:
     assert difference(saved(corpus, "shared", 4), saved(corpus, "shared-sharded", 4)) < 1e-5
 
 
+@pytest.mark.parametrize("balance", ["loss", "bias"])
+def test_the_number_of_processes_changes_no_expert(corpus: Path, balance: str) -> None:
+    experts = shlex.split(f"--model.experts 4 --model.shared_experts 1 --model.expert_balance {balance}")
+    more = [*experts, *shlex.split("--training.balance_rate 0.01 --training.max_steps 3")]
+    train(corpus, 0, f"{balance} in one", *more)
+    one = saved(corpus, f"{balance} in one", 3)
+    biases = [tensor for name, tensor in one.items() if name.startswith("model") and "choice_bias" in name]
+    assert len(biases) == (2 if balance == "bias" else 0)
+    assert all(tensor.abs().sum() > 0 for tensor in biases)
+    for name, settings in (("ddp", []), ("fsdp", ["--training.shard", "true"])):
+        train(corpus, 2, f"{balance} in two {name}", *more, *settings)
+        assert difference(one, saved(corpus, f"{balance} in two {name}", 3)) < 1e-5
+
+
 def workers(torchrun: int) -> Iterator[int]:
     """The processes that torchrun started."""
     for status in Path("/proc").glob("[0-9]*/stat"):

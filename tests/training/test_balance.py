@@ -1,0 +1,149 @@
+"""The balance of experts: its loss, its biases, its figures, and training with both."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from nmt.config import Config
+from nmt.data.batches import make_batch
+from nmt.model.experts import Usage
+from nmt.training.balance import balance_loss, load_figures, move_biases
+from nmt.training.data import TrainingData
+from nmt.training.delivery import write_model
+from nmt.training.distributed import Processes
+from nmt.training.loop import Trainer
+from nmt.translation.model_folder import load_model
+from tests.training.reversal import NO_DROPOUT, TINY, losses, new_trainer, records, run
+
+EXPERTS = replace(TINY, experts=4, d_ff=16)
+BIAS = replace(EXPERTS, expert_balance="bias")
+
+
+def weights(trainer: Trainer) -> dict[str, Tensor]:
+    return dict(trainer.model.named_parameters())
+
+
+def test_the_loss_is_one_a_layer_at_best_and_the_number_of_experts_at_worst() -> None:
+    even, alone = Usage(torch.full((4,), 5.0), torch.full((4,), 0.25)), Usage(*(torch.eye(4)[0] for _ in range(2)))
+    assert float(balance_loss([[even]])) == 1
+    assert float(balance_loss([[even, alone], [alone]])) == 9
+
+
+@pytest.mark.parametrize("r_drop", [0.0, 1.0])
+def test_the_loss_counts_as_much_as_its_weight_for_each_token(
+    data: TrainingData, tmp_path: Path, r_drop: float
+) -> None:
+    model = replace(NO_DROPOUT, experts=4)
+    batch = make_batch(data.train, torch.arange(6))
+
+    def smoothed(weight: float, training: bool) -> float:
+        trainer = new_trainer(data, tmp_path, model, balance_weight=weight, r_drop=r_drop)
+        return float(trainer.learner.train(training)(batch).smoothed.detach())
+
+    extra = (smoothed(0.5, True) - smoothed(0.0, True)) / batch.target_tokens
+    assert 0.5 * 2 <= extra < 0.5 * 2 * 2, "two layers, each not far from balance"
+    assert smoothed(0.5, False) == smoothed(0.0, False), "validation measures the translation alone"
+
+
+def test_the_loss_alone_balances_a_router(data: TrainingData, tmp_path: Path) -> None:
+    largest = {}
+    for weight in (0.0, 1.0):
+        folder = tmp_path / str(weight)
+        run(new_trainer(data, folder, EXPERTS, [1.0] * 9, max_steps=60, balance_weight=weight, validate_every=60))
+        largest[weight] = records(folder)[-2]["experts/largest_load"]
+    assert largest[1.0] < min(1.6, 0.8 * largest[0.0])
+
+
+def test_the_biases_balance_a_router(data: TrainingData, tmp_path: Path) -> None:
+    largest = {}
+    for rate in (0.0, 0.01):
+        folder = tmp_path / str(rate)
+        run(new_trainer(data, folder, BIAS, [1.0] * 9, max_steps=60, balance_rate=rate, validate_every=60))
+        largest[rate] = records(folder)[-2]["experts/largest_load"]
+    assert largest[0.01] < min(1.6, 0.8 * largest[0.0])
+
+
+def test_biases_move_towards_the_mean_load_unless_the_router_is_frozen(data: TrainingData, tmp_path: Path) -> None:
+    model = new_trainer(data, tmp_path, BIAS, freeze=("encoder",)).model
+    batches: list[Tensor | None] = [
+        torch.tensor([[1.0, 0, 2, 0], [3, 1, 1, 0]]),
+        torch.tensor([[1.0, 0, 2, 0], [0, 3, 1, 3]]),
+    ]
+    move_biases(model, batches, 0.25, Processes())
+    biases = {name: layer.choice_bias for name, layer in model.experts().items()}
+    assert biases["encoder.0"].tolist() == [0, 0, 0, 0]  # type: ignore[union-attr]
+    assert biases["decoder.0"].tolist() == [0, -0.25, 0.25, 0]  # type: ignore[union-attr]
+
+
+def test_figures_are_relative_to_the_mean_load(data: TrainingData, tmp_path: Path) -> None:
+    model = new_trainer(data, tmp_path, EXPERTS).model
+    figures = load_figures(model, torch.tensor([[2.0, 2, 2, 2], [0, 4, 6, 6]]), Processes())
+    assert figures.pop("experts/variation_decoder.0") == pytest.approx(6**0.5 / 4)
+    assert figures == {"experts/least_load": 0, "experts/largest_load": 1.5, "experts/variation_encoder.0": 0}
+    assert load_figures(model, None, Processes()) == {}
+
+
+@pytest.mark.parametrize("model", [EXPERTS, BIAS])
+@pytest.mark.parametrize("changes", [{}, {"accumulate": 2, "ema": 0.9, "optimizer": "muon"}])
+def test_a_resumed_run_equals_an_uninterrupted_one(
+    data: TrainingData, tmp_path: Path, model: Any, changes: dict[str, Any]
+) -> None:
+    whole = run(new_trainer(data, tmp_path / "whole", model, max_steps=8, validate_every=2, **changes))
+    run(new_trainer(data, tmp_path / "resumed", model, max_steps=4, validate_every=2, **changes))
+    resumed = run(new_trainer(data, tmp_path / "resumed", model, max_steps=8, validate_every=2, **changes))
+    assert losses(tmp_path / "resumed") == losses(tmp_path / "whole")
+    for name, tensor in weights(whole).items():
+        assert torch.equal(weights(resumed)[name], tensor), name
+    biases = [tensor for name, tensor in weights(whole).items() if "choice_bias" in name]
+    assert all(tensor.abs().sum() > 0 for tensor in biases)
+    assert len(biases) == (2 if model is BIAS else 0)
+
+
+def test_half_batches_after_a_lack_of_memory_move_the_biases_alike(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"max_steps": 1, "validate_every": 1, "balance_rate": 0.1}
+    model = replace(NO_DROPOUT, experts=4, expert_balance="bias")
+    whole = new_trainer(data, tmp_path / "whole", model, [1.0], **settings)
+    halves = new_trainer(data, tmp_path / "halves", model, [1.0], **settings)
+    forward, sizes = halves.learner.forward, []
+
+    def lacking(batch: Any) -> Any:
+        loss = forward(batch)
+        sizes.append(len(batch.src_BS))
+        if len(sizes) < 3:  # once the whole batch, once after a half of it has been counted
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return loss
+
+    monkeypatch.setattr(halves.learner, "forward", lacking)
+    run(whole)
+    run(halves)
+    assert len(sizes) > 3
+    assert weights(whole)["decoder.0.feed_forward.choice_bias"].abs().sum() > 0
+    for name in ("encoder.0.feed_forward.choice_bias", "decoder.0.feed_forward.choice_bias"):
+        assert torch.equal(weights(whole)[name], weights(halves)[name])
+
+
+@pytest.mark.parametrize("model", [EXPERTS, BIAS])
+def test_a_compiled_model_learns_the_same(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Any
+) -> None:
+    compile_module = torch.nn.Module.compile
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda m, **s: compile_module(m, backend="eager", **s))
+    settings: dict[str, Any] = {"max_steps": 3, "validate_every": 3, "log_every": 1}
+    run(new_trainer(data, tmp_path / "plain", model, [1.0], **settings))
+    run(new_trainer(data, tmp_path / "compiled", model, [1.0], compile=True, **settings))
+    assert losses(tmp_path / "compiled") == pytest.approx(losses(tmp_path / "plain"), rel=1e-5)
+
+
+def test_a_model_folder_has_the_biases(data: TrainingData, tmp_path: Path) -> None:
+    trainer = run(new_trainer(data, tmp_path, BIAS, max_steps=1, validate_every=1, balance_rate=0.5))
+    write_model(tmp_path / "model", weights(trainer), data, Config(model=BIAS), "x", torch.device("cpu"))
+    model, _, _ = load_model(tmp_path / "model")
+    for name, layer in model.experts().items():
+        assert layer.choice_bias is not None
+        assert layer.choice_bias.abs().max() == 0.5, name
