@@ -188,7 +188,17 @@ def quality(rows: Sequence[Row]) -> str:
     return markdown(["variant", "million parameters", "BLEU", "chrF", "nats/piece", "minutes", *speeds], lines)
 
 
-TABLES = {table.__name__: table for table in (train_speed, decode_speed, hard_input, bf16_loss, quality)}
+def experts_speed(rows: Sequence[Row]) -> str:
+    kinds = {"training": "training", "rows_320": "decoding 320 rows", "rows_1": "decoding 1 row"}
+    lines = []
+    for row in rows:
+        figures = [part for kind in kinds for part in (median(row, kind), ratio(row, f"{kind}_ratios", "experts"))]
+        lines.append([row["system"], row["dtype"], f"{row['parameters'] / 1e6:.2f}", *figures])
+    headings = [part for name in kinds.values() for part in (f"{name}, pieces/s", "experts / this")]
+    return markdown(["feed-forward layers", "dtype", "million parameters", *headings], lines)
+
+
+TABLES = {t.__name__: t for t in (train_speed, decode_speed, hard_input, bf16_loss, quality, experts_speed)}
 
 if __name__ == "__main__":
     run_script(main)

@@ -88,6 +88,17 @@ def test_train_speed_tells_a_mistake(corpus: Path, tmp_path: Path, options: list
     assert "Traceback" not in result.stderr
 
 
+def test_experts_speed_sets_experts_beside_dense_layers(tmp_path: Path) -> None:
+    settings = shlex.split("--experts 4 --chosen 1 --d-ff 16 --rounds 1 --threads 1 --dtype fp32")
+    result = run("experts_speed", tmp_path, *settings)
+    assert result.returncode == 0, result.stderr
+    experts, active, total = last_run(tmp_path / "rows.jsonl")
+    assert active["parameters"] < experts["parameters"]
+    assert experts["parameters"] == pytest.approx(total["parameters"], rel=0.01)
+    assert set(active["training_ratios"]) == set(total["rows_1_ratios"]) == {"experts"}
+    assert "| 4 experts, 1 chosen | fp32 |" in result.stdout
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     tokenizer = train_tokenizer(NOUNS, TokenizerConfig(vocab_size=290), tmp_path / "tokenizer", "de", "en")

@@ -128,6 +128,13 @@ def test_half_batches_after_a_lack_of_memory_move_the_biases_alike(
         assert torch.equal(weights(whole)[name], weights(halves)[name])
 
 
+def test_experts_learn_in_bf16(data: TrainingData, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"max_steps": 40, "validate_every": 40, "log_every": 10}
+    for precision in ("fp32", "bf16"):
+        run(new_trainer(data, tmp_path / precision, EXPERTS, [1.0], precision=precision, **settings))
+    assert losses(tmp_path / "bf16") == pytest.approx(losses(tmp_path / "fp32"), rel=0.02)
+
+
 @pytest.mark.parametrize("model", [EXPERTS, BIAS])
 def test_a_compiled_model_learns_the_same(
     data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Any

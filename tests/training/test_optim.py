@@ -1,6 +1,7 @@
 """Muon: orthogonal steps, fused matrices split, AdamW for the rest. Decay groups, learning rate, moving average."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -58,6 +59,21 @@ def test_each_matrix_of_a_fused_one_takes_a_step_of_its_own() -> None:
     gradient = model.get_parameter(name).grad
     assert gradient is not None
     torch.testing.assert_close(model.get_parameter(name), before[name] - 0.01 * gradient.sign())
+
+
+def test_each_expert_takes_a_step_of_its_own() -> None:
+    torch.manual_seed(1)
+    model = build_model(replace(MODEL, experts=3), 30, 30)
+    optimizer = make_optimizer(model, TrainingConfig(optimizer="muon", weight_decay=0, muon_rate=1, learning_rate=1.0))
+    for p in model.parameters():
+        p.grad = torch.randn_like(p)
+    experts = model.experts()["encoder.0"]
+    before = experts.up.detach().clone(), experts.down.detach().clone()
+    optimizer.step()
+    for weight, old, rows in ((experts.up, before[0], 24), (experts.down, before[1], 16)):
+        assert weight.grad is not None
+        steps = orthogonal(1.95 * weight.grad.reshape(-1, rows, weight.size(2)))
+        torch.testing.assert_close(weight.detach(), old - 0.2 * math.sqrt(24) * steps.reshape(weight.shape))
 
 
 def test_every_learned_parameter_moves_once() -> None:
