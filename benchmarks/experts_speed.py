@@ -52,7 +52,9 @@ def main() -> int:
         "dense, as many parameters": replace(base, d_ff=args.d_ff * args.experts),
     }
     dtypes = args.dtype or ["fp32", "bf16", *(["int8"] if has_int8() else [])]
-    rows = [row for dtype in dtypes for row in measure(systems, dtype, args.rounds)]
+    measured = [row for dtype in dtypes for row in measure(systems, dtype, args.rounds)]
+    run = describe_run()
+    rows = [row | run for row in measured]
     print(report(rows))
     add_rows(args.json, rows)
     return 0
@@ -78,7 +80,7 @@ def measure(systems: dict[str, ModelConfig], dtype: str, rounds: int) -> list[Ro
             row[kind] = spread(speeds[name][kind])
             if name != experts:
                 row[f"{kind}_ratios"] = {"experts": ratios(speeds[experts][kind], speeds[name][kind])}
-        rows.append(row | {"rounds": rounds} | describe_run())
+        rows.append(row | {"rounds": rounds})
     return rows
 
 
