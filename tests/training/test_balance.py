@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmt.config import Config
+from nmt.config import FAMILIES, Config
 from nmt.data.batches import make_batch
 from nmt.model.experts import Usage
 from nmt.training.balance import balance_loss, load_figures, move_biases
@@ -154,3 +154,12 @@ def test_a_model_folder_has_the_biases(data: TrainingData, tmp_path: Path) -> No
     for name, layer in model.experts().items():
         assert layer.choice_bias is not None
         assert layer.choice_bias.abs().max() == 0.5, name
+
+
+@pytest.mark.parametrize("objective", ["lm", "mlm", "denoise", "pair"])
+def test_experts_learn_every_objective(data: TrainingData, tmp_path: Path, objective: Any) -> None:
+    family: Any = FAMILIES[objective][0]
+    model = replace(EXPERTS, family=family)
+    settings: dict[str, Any] = {"objective": objective, "best_metric": "nll", "max_steps": 2, "log_every": 1}
+    run(new_trainer(data, tmp_path, model, [1.0], **settings))
+    assert all(1 < record["experts/largest_load"] <= 2 for record in records(tmp_path)[:2])
