@@ -29,6 +29,28 @@ class ModelConfig:
     """Number of key–value heads of attention. Without a value, it is n_heads (multi-head attention). Fewer heads are
     grouped-query attention (Ainslie et al. 2023), and 1 is multi-query attention."""
 
+    attention: Literal["heads", "latent"] = "heads"
+    """Kind of self-attention. heads stores keys and values of each head while it decodes. latent (Liu et al. 2024,
+    DeepSeek-V2) stores one narrow vector for all heads, from which it computes keys and values; n_kv_heads is then for
+    cross-attention only."""
+
+    latent_width: Annotated[int | None, Range(1)] = None
+    """Width of the vector that latent attention stores for each position. Without a value, it is 4 × d_model / n_heads,
+    as in DeepSeek-V2. attention: heads has no such vector."""
+
+    rotary_width: Annotated[int | None, Range(2)] = None
+    """Width of the part of queries and keys that rotary positions rotate in latent attention; all heads share the keys
+    of this part. Without a value, it is half of d_model / n_heads, as in DeepSeek-V2. With other positions there is no
+    such part."""
+
+    query_latent_width: Count = 0
+    """Width of a vector from which latent attention computes the queries of all heads. 0: queries are computed from the
+    input of the layer."""
+
+    qk_norm: bool = False
+    """Whether queries and keys of each head are normalised (RMSNorm) before their product. This keeps attention scores
+    small (Henry et al. 2020), so that training is stable with higher learning rates."""
+
     encoder_layers: Count = 6
     """Number of layers of the encoder. A decoder-only model has encoder_layers + decoder_layers layers."""
 
@@ -75,9 +97,11 @@ class ModelConfig:
     bias: bool = True
     """Whether linear layers and norms have a bias."""
 
-    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
     """How the model knows the order of pieces. sinusoidal and learned add a vector for each position to the embeddings.
-    rotary rotates queries and keys (Su et al. 2021; only in self-attention)."""
+    rotary rotates queries and keys (Su et al. 2021). alibi (Press et al. 2022) and relative (a learned bias for each
+    head and range of distances, Raffel et al. 2020) add to the scores of attention. The last three act in
+    self-attention only, and depend on distances only."""
 
     max_positions: Size = 1024
     """Maximum length of a sequence in pieces, with BOS and EOS, if positions are learned; others have no limit. In a
@@ -111,10 +135,23 @@ class ModelConfig:
         require(has_encoder, f"model.encoder_layers is 0, and model.family is {self.family}: it needs an encoder")
         width, heads, kv_heads = self.d_model, self.n_heads, self.kv_heads
         require(width % heads == 0, f"model.d_model is {width}: it must be a multiple of model.n_heads, {heads}")
-        rotates = self.positions != "rotary" or self.d_head % 2 == 0
-        require(rotates, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
         require(heads % kv_heads == 0, f"model.n_kv_heads is {kv_heads}: it must divide model.n_heads, {heads}")
+        if self.attention == "latent":
+            self.check_latent_attention()
+        else:
+            rotates = self.positions != "rotary" or self.d_head % 2 == 0
+            require(
+                rotates, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width"
+            )
         self.require_possible_experts()
+
+    def check_latent_attention(self) -> None:
+        width, positions = self.rotary_width, self.positions
+        require(width is None or width % 2 == 0, f"model.rotary_width is {width}: it must be even")
+        message = f"model.rotary_width is {width}, and model.positions is {positions}: take rotary, or leave it out"
+        require(width is None or positions == "rotary", message)
+        message = "model.qk_norm needs model.attention: heads, since latent attention decodes without keys of each head"
+        require(not self.qk_norm, message)
 
     def require_possible_experts(self) -> None:
         n, chosen = self.experts, self.experts_per_token
@@ -133,6 +170,14 @@ class ModelConfig:
     @property
     def d_head(self) -> int:
         return self.d_model // self.n_heads
+
+    @property
+    def latent_widths(self) -> tuple[int, int]:
+        """Of latent attention: the width of the latent vector, and that of the rotated part."""
+        latent = 4 * self.d_head if self.latent_width is None else self.latent_width
+        if self.positions != "rotary":
+            return latent, 0
+        return latent, max(2, self.d_head // 4 * 2) if self.rotary_width is None else self.rotary_width
 
     @property
     def kv_heads(self) -> int:

@@ -5,9 +5,11 @@
 Shapes: B batch, T target (query) length, S source (key) length, H heads, K key–value heads, D head width, M model
 width. In a step: N, W, X, L see `cache`; R rows (N × W), G query heads for each key–value head (H / K), Q = H × D.
 Masks are additive: 0 where a query may attend, MASKED elsewhere.
-Source: Vaswani et al. 2017, section 3.2; grouped queries: Ainslie et al. 2023.
+Source: Vaswani et al. 2017, section 3.2; grouped queries: Ainslie et al. 2023; norms of queries and keys: Henry et al.
+2020, section 3, as RMSNorm over the width of a head.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -43,7 +45,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Ten
     scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, rows, D), k_BKSD.transpose(-1, -2)).view(B, H, T, S)
     weights = torch.softmax(scores + mask, dim=-1).to(v_BKSD.dtype)  # from float32, the dtype of masks
     dropped = dropout(weights, p).view(B, K, rows, S)
-    return torch.matmul(dropped, v_BKSD).view(B, H, T, D), weights
+    return torch.matmul(dropped, v_BKSD).view(B, H, T, v_BKSD.size(3)), weights
 
 
 def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, p: float) -> Tensor:
@@ -69,24 +71,63 @@ class Seen(NamedTuple):
     """Lists to which each block appends what its self-attention computed for a whole sequence."""
 
     keys_values: list[Tensor]
-    """Keys and values (2, B, K, T, D), rotated, as a `DecoderCache` takes them."""
+    """Keys and values (2, B, K, T, D), rotated, as a `DecoderCache` takes them; of latent attention (1, B, 1, T, D)."""
     weights: list[Tensor] | None = None
     """Attention weights (B, H, T, T); None: nobody needs these weights."""
 
 
+class InnerNorm(nn.RMSNorm):
+    """RMSNorm inside attention. Its input may be bfloat16 while its weight is float32 (autocast); its output has the
+    dtype of its input, as the products around it need it."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, eps=1e-6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
+
+
 class Attention(nn.Module):
-    """The sizes of the heads and the attention of a step, for self-attention and cross-attention."""
+    """What all kinds of attention share: sizes, an output layer, and the attention of whole sequences and of steps."""
+
+    out: nn.Linear
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.sizes = config.n_heads, config.kv_heads, config.d_head
         self.scale, self.p_dropout = config.d_head**-0.5, config.attention_dropout
+        self.qk_norm = config.qk_norm
+        if config.qk_norm:
+            self.q_norm, self.k_norm = (InnerNorm(config.d_head) for _ in range(2))
+
+    @property
+    def cache_shape(self) -> tuple[int, int, int]:
+        """What a cache stores for a position: tensors (keys and values), heads, and the width of a head."""
+        _, K, D = self.sizes
+        return 2, K, D
+
+    def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
+        """As `Model.fused_matrices`."""
+        raise NotImplementedError
+
+    def attend(
+        self, q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, weights: list[Tensor] | None
+    ) -> Tensor:
+        """The output (B, T, M) for whole sequences; the attention weights (B, H, T, S) are appended to `weights`."""
+        p = self.p_dropout if self.training else 0.0
+        if weights is None:
+            y_BHTD = attention(q_BHTD, k_BKSD, v_BKSD, mask, p)
+        else:
+            mask = causal_mask(q_BHTD.size(2), q_BHTD.device) if mask is None else mask
+            y_BHTD, layer_weights = explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p)
+            weights.append(layer_weights)
+        return self.out(y_BHTD.transpose(1, 2).flatten(2))
 
     def attend_rows(
         self, q_RQ: Tensor, kv: KeysValues, mask: Tensor | None, cache: DecoderCache, weights: SourceWeights
     ) -> Tensor:
-        """The attended values (R, Q); `mask` is (N, 1, W or 1, L). The rows of a sentence, and the heads that share
-        keys, are query positions of one product."""
+        """The attended values (R, H × width of a value); `mask` is (N or 1, H or 1, W or 1, L). The rows of a sentence,
+        and the heads that share keys, are query positions of one product."""
         rows, (H, K, D) = cache.rows, self.sizes
         if rows == 1:
             q = q_RQ.reshape(-1, H // K, D)
@@ -101,8 +142,8 @@ class Attention(nn.Module):
             weights.append(probabilities.view(-1, H, rows, scores.size(2)))
         y = torch.bmm(probabilities, kv[1])
         if rows == 1:
-            return y.view(-1, H * D)
-        return y.view(-1, K, H // K, rows, D).permute(0, 3, 1, 2, 4).reshape(-1, H * D)
+            return y.view(-1, H * y.size(2))
+        return y.view(-1, K, H // K, rows, y.size(2)).permute(0, 3, 1, 2, 4).reshape(-1, H * y.size(2))
 
 
 class SelfAttention(Attention):
@@ -114,23 +155,23 @@ class SelfAttention(Attention):
         self.qkv = nn.Linear(config.d_model, (H + 2 * K) * D, bias=config.bias)
         self.out = nn.Linear(config.d_model, config.d_model, bias=config.bias)
         self.rotary = RotaryPositions(D) if config.positions == "rotary" else None
+        self.as_computed = self.rotary is None and not self.qk_norm
+
+    def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
+        H, K, D = self.sizes
+        yield self.qkv.weight, [H * D, K * D, K * D]
 
     def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
-        """The attended values (B, T, M). `mask` is broadcastable to (B, 1, T, T); None: causal."""
+        """The attended values (B, T, M). `mask` is broadcastable to (B, H, T, T); None: causal."""
         H, K, D = self.sizes
         q, k, v = split_heads(self.qkv(x_BTM), D).split([H, K, K], dim=1)
+        if self.qk_norm:
+            q, k = self.q_norm(q), self.k_norm(k)
         if self.rotary is not None:
             q, k = self.rotary(q), self.rotary(k)
         if seen is not None:
             seen.keys_values.append(torch.stack([k, v]))
-        p = self.p_dropout if self.training else 0.0
-        if seen is None or seen.weights is None:
-            y_BHTD = attention(q, k, v, mask, p)
-        else:
-            mask = causal_mask(x_BTM.size(1), x_BTM.device) if mask is None else mask
-            y_BHTD, layer_weights = explicit_attention(q, k, v, mask, p)
-            seen.weights.append(layer_weights)
-        return self.out(y_BHTD.transpose(1, 2).flatten(2))
+        return self.attend(q, k, v, mask, None if seen is None else seen.weights)
 
     def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: list[Tensor] | None = None) -> Tensor:
         """Attention of each row to its past and to itself; its keys and values are appended to the cache, and its
@@ -138,13 +179,18 @@ class SelfAttention(Attention):
         modules: dict[str, Any] = self._modules
         H, K, D = self.sizes
         qkv_RX = apply(modules["qkv"], x_RM)
-        if self.rotary is not None:
+        if not self.as_computed:
             qk_RX, v_RX = qkv_RX.split_with_sizes([(H + K) * D, K * D], 1)
-            rotated_RHD = self.rotary.at(qk_RX.unflatten(1, (-1, D)), cache.place)
-            qkv_RX = torch.cat([rotated_RHD.flatten(1), v_RX], dim=1)
+            qk_RHD = qk_RX.unflatten(1, (-1, D))
+            if self.qk_norm:
+                q_RHD, k_RKD = qk_RHD.split_with_sizes([H, K], 1)
+                qk_RHD = torch.cat([apply(modules["q_norm"], q_RHD), apply(modules["k_norm"], k_RKD)], dim=1)
+            if self.rotary is not None:
+                qk_RHD = self.rotary.at(qk_RHD, cache.place)
+            qkv_RX = torch.cat([qk_RHD.flatten(1), v_RX], dim=1)
         q_RQ, kv_RX = qkv_RX.split_with_sizes([H * D, 2 * K * D], 1)
         kv = cache.append(layer, kv_RX.view(-1, cache.rows, 2, K, D).permute(2, 0, 3, 1, 4))
-        return apply(modules["out"], self.attend_rows(q_RQ, kv, cache.past_N1WL, cache, weights))
+        return apply(modules["out"], self.attend_rows(q_RQ, kv, cache.past_NHWL, cache, weights))
 
 
 class CrossAttention(Attention):
@@ -156,26 +202,26 @@ class CrossAttention(Attention):
         self.kv = nn.Linear(config.d_model, 2 * config.kv_heads * config.d_head, bias=config.bias)
         self.out = nn.Linear(config.d_model, config.d_model, bias=config.bias)
 
+    def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
+        yield self.kv.weight, [self.kv.out_features // 2] * 2
+
     def keys_values(self, states_BSM: Tensor) -> tuple[Tensor, Tensor]:
         """The encoder's output as keys and values, each (B, K, S, D)."""
         _, K, D = self.sizes
         k, v = split_heads(self.kv(states_BSM), D).split(K, dim=1)
-        return k, v
+        return self.k_norm(k) if self.qk_norm else k, v
 
     def forward(self, x_BTM: Tensor, states_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights) -> Tensor:
         """The attended values (B, T, M) of the encoder's output, whose padding `mask_B11S` hides."""
-        q, (k, v) = split_heads(self.q(x_BTM), self.sizes[2]), self.keys_values(states_BSM)
-        p = self.p_dropout if self.training else 0.0
-        if weights is None:
-            y_BHTD = attention(q, k, v, mask_B11S, p)
-        else:
-            y_BHTD, layer_weights = explicit_attention(q, k, v, mask_B11S, p)
-            weights.append(layer_weights)
-        return self.out(y_BHTD.transpose(1, 2).flatten(2))
+        q = split_heads(self.q(x_BTM), self.sizes[2])
+        q = self.q_norm(q) if self.qk_norm else q
+        return self.attend(q, *self.keys_values(states_BSM), mask_B11S, weights)
 
     def step(self, x_RM: Tensor, cache: CrossCache, layer: int, weights: SourceWeights) -> Tensor:
         """Attention of each row to the source of its sentence."""
         modules: dict[str, Any] = self._modules
         q_RQ = apply(modules["q"], x_RM)
+        if self.qk_norm:
+            q_RQ = apply(modules["q_norm"], q_RQ.unflatten(1, (-1, self.sizes[2]))).flatten(1)
         y_RQ = self.attend_rows(q_RQ, cache.source[layer], cache.source_mask_N11S, cache, weights)
         return apply(modules["out"], y_RQ)

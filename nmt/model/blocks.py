@@ -12,10 +12,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
-from nmt.model.attention import CrossAttention, Seen, SelfAttention
+from nmt.model.attention import Attention, CrossAttention, Seen, SelfAttention
 from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
 from nmt.model.dropout import Dropout
 from nmt.model.experts import make_feed_forward
+from nmt.model.latent import LatentAttention
 from nmt.model.linear import apply
 
 
@@ -24,6 +25,11 @@ def make_norm(config: ModelConfig) -> nn.Module:
     if config.norm == "rms":
         return nn.RMSNorm(config.d_model, eps=1e-6)
     return nn.LayerNorm(config.d_model, bias=config.bias)
+
+
+def make_self_attention(config: ModelConfig) -> Attention:
+    """Attention of heads with keys and values of their own, or latent attention; add a kind here."""
+    return LatentAttention(config) if config.attention == "latent" else SelfAttention(config)
 
 
 class Residual(nn.Module):
@@ -54,7 +60,7 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention, self.feed_forward = SelfAttention(config), make_feed_forward(config)
+        self.self_attention, self.feed_forward = make_self_attention(config), make_feed_forward(config)
         self.around_self, self.around_feed_forward = Residual(config), Residual(config)
 
     def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
@@ -74,13 +80,20 @@ class DecoderBlock(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention, self.cross_attention = SelfAttention(config), CrossAttention(config)
+        self.self_attention, self.cross_attention = make_self_attention(config), CrossAttention(config)
         self.feed_forward = make_feed_forward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
-    def forward(self, x_BTM: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights) -> Tensor:
-        """All target positions, given the encoder's output."""
-        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, None))
+    def forward(
+        self,
+        x_BTM: Tensor,
+        memory_BSM: Tensor,
+        mask_B11S: Tensor,
+        weights: SourceWeights,
+        self_mask: Tensor | None = None,
+    ) -> Tensor:
+        """All target positions, given the encoder's output. `self_mask` as in `SelfAttention.forward`; None: causal."""
+        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, self_mask))
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask_B11S, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 

@@ -2,7 +2,8 @@
 
 Shapes: N sentences, W rows (hypotheses) of each, R all rows (N × W), K key–value heads, X of all sentences (N × K), S
 source length, D head width, P prefix length, L slots: one for each position of the prefix, then one for each row of
-each target position so far, position after position.
+each target position so far, position after position; H heads or, without biases of positions, 1; 2 keys and values (of
+latent attention 1: its values are a part of its keys).
 
 A decoder-only model reads the source as the beginning of its only sequence: this prefix takes the first slots, once for
 all rows. In an encoder–decoder there is no prefix, and `CrossCache` keeps the keys and values of the source apart.
@@ -30,18 +31,24 @@ nobody needs these weights."""
 
 
 def view(kv_2NKLD: Tensor) -> KeysValues:
-    """The keys and values of a block as attention uses them."""
-    return kv_2NKLD[0].flatten(0, 1).mT, kv_2NKLD[1].flatten(0, 1)
+    """The keys and values of a block as attention uses them; the values are the keys if only keys are stored."""
+    return kv_2NKLD[0].flatten(0, 1).mT, kv_2NKLD[-1].flatten(0, 1)
 
 
 class DecoderCache:
     """The state of a batch between two decoding steps. Made by `Decoder.start`, held by the caller."""
 
     def __init__(
-        self, prefix_2NKPD: Sequence[Tensor], max_length: int, width: int, real_NP: Tensor | None = None
+        self,
+        prefix_2NKPD: Sequence[Tensor],
+        max_length: int,
+        width: int,
+        real_NP: Tensor | None = None,
+        bias_HX: Tensor | None = None,
     ) -> None:
         """Make room for `max_length` target positions of `width` rows, after each block's keys and values of a prefix.
-        `real_NP`: True at the real positions of the prefix, which come first; None: there is no prefix (P = 0)."""
+        `real_NP`: True at the real positions of the prefix, which come first; None: there is no prefix (P = 0).
+        `bias_HX`: as `ScoreBias.past`, of P + max_length positions; None: positions have no biases."""
         first = prefix_2NKPD[0]
         n_sentences, n_prefix = first.size(1), first.size(3)
         self.width, self.length, self.n_prefix = width, 0, n_prefix
@@ -56,8 +63,10 @@ class DecoderCache:
         # Otherwise every row sees every slot.
         self.masked = width > 1 or (real_NP is not None and not bool(real_NP.all()))
         # Of the newest position: rows of each sentence, their place in the sequence, and the mask of their past.
-        self.rows, self.past_N1WL = width, self.past_NWL[:, None] if self.masked else None
+        self.rows = width
         self.place: slice | Tensor = slice(0, 0)
+        self.past_NHWL: Tensor | None = None
+        self.bias_HX = bias_HX
         self.empty_111 = first.new_empty(1, 1, 1)
         self.target = [view(target) for target in self.target_2NKLD]
 
@@ -68,14 +77,27 @@ class DecoderCache:
 
     def grow(self, rows: int) -> None:
         """Make room for the next position, in which the first `rows` rows of each sentence get a token."""
-        start, self.length, self.rows = self.filled, self.length + 1, rows
+        start, self.length, self.rows, self.past_NHWL = self.filled, self.length + 1, rows, None
         if self.masked:
             self.past_NWL[:, :, start : start + self.width].diagonal(dim1=1, dim2=2).zero_()
-            self.past_N1WL = self.past_NWL[:, None, :rows, : start + self.width]
+            self.past_NHWL = self.past_NWL[:, None, :rows, : start + self.width]
+        if self.bias_HX is not None:
+            bias_NH1L = self.bias(self.bias_HX)
+            self.past_NHWL = bias_NH1L if self.past_NHWL is None else bias_NH1L + self.past_NHWL
         if self.real_NP is None:
             self.place = slice(self.length - 1, self.length)
         else:
             self.place = (self.real_NP.sum(1) + self.length - 1).repeat_interleave(rows)
+
+    def bias(self, bias_HX: Tensor) -> Tensor:
+        """The biases (N or 1, H, 1, L) of the newest position, the same for all rows and all blocks."""
+        rows_1H1L = bias_HX[:, -self.length :].repeat_interleave(self.width, 1)[None, :, None]
+        if self.real_NP is None:
+            return rows_1H1L
+        place_P = torch.arange(self.n_prefix, device=bias_HX.device)
+        distance_NP = place_P - (self.real_NP.sum(1, keepdim=True) + self.length - 1)
+        prefix_NH1P = bias_HX[:, distance_NP.clamp(max=0) - 1].transpose(0, 1)[:, :, None]  # padding is hidden anyway
+        return torch.cat([prefix_NH1P, rows_1H1L.expand(prefix_NH1P.size(0), -1, -1, -1)], dim=3)
 
     def append(self, layer: int, kv_2NKWD: Tensor) -> KeysValues:
         """Store a block's keys and values of the newest position (W = 1: the same for every row); return those of all
@@ -107,10 +129,18 @@ class DecoderCache:
 class CrossCache(DecoderCache):
     """The cache of a decoder with cross-attention: also the keys and values of the source."""
 
-    def __init__(self, source_2NKSD: list[Tensor], mask_N11S: Tensor | None, max_length: int, width: int) -> None:
-        """Given are each block's keys and values of the source, and the additive mask of the source's padding (None:
-        there is no padding)."""
-        super().__init__([source[:, :, :, :0] for source in source_2NKSD], max_length, width)
+    def __init__(
+        self,
+        source_2NKSD: list[Tensor],
+        mask_N11S: Tensor | None,
+        target_2NKPD: Sequence[Tensor],
+        max_length: int,
+        width: int,
+        bias_HX: Tensor | None,
+    ) -> None:
+        """Given are each block's keys and values of the source, the additive mask of the source's padding (None: there
+        is no padding), and each block's keys and values of no target position (P = 0)."""
+        super().__init__(target_2NKPD, max_length, width, bias_HX=bias_HX)
         self.source_2NKSD, self.source_mask_N11S = source_2NKSD, mask_N11S
         self.source = [view(source) for source in source_2NKSD]
 

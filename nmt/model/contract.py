@@ -6,15 +6,16 @@ pairs.
 """
 
 import contextlib
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
-from nmt.model.attention import CrossAttention, SelfAttention
+from nmt.model.attention import Attention
 from nmt.model.cache import DecoderCache, SourceWeights
 from nmt.model.dropout import Dropout
 from nmt.model.experts import Experts, Usage
@@ -107,7 +108,7 @@ class Model(nn.Module):
         return self.dropout(positions(embedding(ids_BT) * self.scale))
 
     def embeddings(self) -> list[nn.Parameter]:
-        """The parameters whose rows are embeddings, of pieces or of positions."""
+        """The parameters whose rows are embeddings of pieces, or embeddings or biases of positions."""
         return [p for m in self.modules() if isinstance(m, nn.Embedding | AddedPositions) for p in m.parameters()]
 
     def stacks(self) -> list[Stack]:
@@ -144,11 +145,8 @@ class Model(nn.Module):
         """The weights that hold several matrices, one above another, and the number of rows of each matrix. The weights
         of experts have three dimensions: the first two are the rows."""
         for module in self.modules():
-            if isinstance(module, SelfAttention):
-                H, K, D = module.sizes
-                yield module.qkv.weight, [H * D, K * D, K * D]
-            elif isinstance(module, CrossAttention):
-                yield module.kv.weight, [module.kv.out_features // 2] * 2
+            if isinstance(module, Attention):
+                yield from module.fused_matrices()
             elif isinstance(module, FeedForward) and module.activation in GATED:
                 yield module.up.weight, [module.down.in_features] * 2
             elif isinstance(module, Experts):
@@ -179,6 +177,15 @@ class Model(nn.Module):
             nn.init.normal_(weight, std=self.config.d_model**-0.5)
 
 
+class CacheBytes(NamedTuple):
+    """What decoding stores for a token, in bytes, in all layers together."""
+
+    target: int
+    """For each token of each hypothesis."""
+    source: int
+    """For each token of the source, once for all of its hypotheses."""
+
+
 class GenerativeModel(Model, Decoder):
     """A model that writes: a `Decoder` that can be trained, and can read whole translations."""
 
@@ -190,6 +197,16 @@ class GenerativeModel(Model, Decoder):
     @abstractmethod
     def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
         """`step` up to the output layer: the last hidden states (R, M)."""
+
+    @abstractmethod
+    def cached(self) -> tuple[list[Attention], list[Attention]]:
+        """The attention layers whose keys and values a cache stores for target tokens, and for source tokens."""
+
+    def cache_bytes(self, dtype: torch.dtype | None = None) -> CacheBytes:
+        """The size of the cache with keys and values of this type; None: that of the model's weights."""
+        itemsize = (dtype or next(self.parameters()).dtype).itemsize
+        target, source = (sum(math.prod(layer.cache_shape) for layer in layers) for layers in self.cached())
+        return CacheBytes(target * itemsize, source * itemsize)
 
     def restricted(self, pieces_L: Tensor) -> "Restricted":
         return Restricted(self, pieces_L)

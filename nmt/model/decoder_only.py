@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from nmt.config import ModelConfig
-from nmt.model.attention import Seen, causal_mask, padding_mask
+from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block, make_norm
 from nmt.model.cache import DecoderCache, SourceWeights
 from nmt.model.contract import GenerativeModel
@@ -58,7 +58,7 @@ class DecoderOnly(GenerativeModel):
         self.output = nn.Linear(config.d_model, vocab_size, bias=False)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
-        self.tgt_positions = AddedPositions(config)
+        self.tgt_positions = AddedPositions(config, causal=config.source_attention == "causal")
         depth = config.encoder_layers + config.decoder_layers
         self.decoder = Stack(config, Block, depth)
         self.decoder_norm = make_norm(config) if config.norm_position == "pre" else nn.Identity()
@@ -107,7 +107,7 @@ class DecoderOnly(GenerativeModel):
             in_prefix_BL = torch.arange(ids_BL.size(1), device=ids_BL.device) < starts_B[:, None]
             mask = causal_mask(ids_BL.size(1), ids_BL.device).masked_fill(in_prefix_BL[:, None, None], 0.0)
         x_BLM = self.embed(ids_BL, self.tgt_embedding, self.tgt_positions)
-        return self.decoder_norm(self.decoder(x_BLM, mask, seen))
+        return self.decoder_norm(self.decoder(x_BLM, self.tgt_positions.self_mask(x_BLM, mask), seen))
 
     def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache:
         prefix_BP, real_BP = src_BS, src_mask_BS
@@ -128,9 +128,15 @@ class DecoderOnly(GenerativeModel):
                 module.reserve(n_positions)
         seen = Seen([])
         # Padding comes last, so a causal mask hides it from all real positions.
-        mask = padding_mask(real_BP) if bidirectional else None
-        self.decoder(self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions), mask, seen)
-        return DecoderCache(seen.keys_values, max_length, width, real_BP)
+        mask = padding_mask(real_BP) if bidirectional else causal_mask(prefix_BP.size(1), prefix_BP.device)
+        x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
+        self.decoder(x_BPM, self.tgt_positions.self_mask(x_BPM, mask), seen)
+        bias_HX = self.tgt_positions.past_bias(n_positions, x_BPM.device)
+        return DecoderCache(seen.keys_values, max_length, width, real_BP, bias_HX)
+
+    def cached(self) -> tuple[list[Attention], list[Attention]]:
+        layers = [block.self_attention for block in self.decoder.layers()]
+        return layers, layers
 
     def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
         cache.grow(tokens_NW.size(1))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
-from nmt.model.attention import padding_mask
+from nmt.model.attention import Attention, padding_mask
 from nmt.model.blocks import Block, DecoderBlock, make_norm
 from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
 from nmt.model.contract import GenerativeModel
@@ -30,7 +30,8 @@ class EncoderDecoder(GenerativeModel):
         self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=False)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
-        self.src_positions, self.tgt_positions = AddedPositions(config), AddedPositions(config)
+        self.src_positions = AddedPositions(config, causal=False)
+        self.tgt_positions = AddedPositions(config, causal=True)
         self.encoder = Stack(config, Block, config.encoder_layers)
         self.decoder = Stack(config, DecoderBlock, config.decoder_layers)
         # The output of pre-norm blocks is not normalised: each stack ends with a norm of its own.
@@ -62,12 +63,14 @@ class EncoderDecoder(GenerativeModel):
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
         """Read the source: states (B, S, M), and the additive mask (B, 1, 1, S) of its padding."""
         x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
-        return self.encoder_norm(self.encoder(x_BSM, mask_B11S)), mask_B11S
+        x_BSM = self.encoder(x_BSM, self.src_positions.self_mask(x_BSM, mask_B11S))
+        return self.encoder_norm(x_BSM), mask_B11S
 
     def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""
         x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions)
-        return self.decoder_norm(self.decoder(x_BTM, memory_BSM, mask_B11S, weights))
+        self_mask = self.tgt_positions.self_mask(x_BTM, None)
+        return self.decoder_norm(self.decoder(x_BTM, memory_BSM, mask_B11S, weights, self_mask))
 
     def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> CrossCache:
         assert not self.training, "dropout would make the search random: call model.eval() first"
@@ -75,7 +78,15 @@ class EncoderDecoder(GenerativeModel):
         blocks: list[Any] = list(self.decoder)
         by_block = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
         source_2NKSD = [by_block[number] for number in self.decoder.order]
-        return CrossCache(source_2NKSD, None if bool(src_mask_BS.all()) else mask_B11S, max_length, width)
+        shapes = [layer.cache_shape for layer in self.cached()[0]]
+        target_2NKPD = [source_2NKSD[0].new_empty(two, src_BS.size(0), K, 0, D) for two, K, D in shapes]
+        bias_HX = self.tgt_positions.past_bias(max_length, self.device)
+        mask = None if bool(src_mask_BS.all()) else mask_B11S
+        return CrossCache(source_2NKSD, mask, target_2NKPD, max_length, width, bias_HX)
+
+    def cached(self) -> tuple[list[Attention], list[Attention]]:
+        layers = self.decoder.layers()
+        return [block.self_attention for block in layers], [block.cross_attention for block in layers]
 
     def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
         cache.grow(tokens_NW.size(1))

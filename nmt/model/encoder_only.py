@@ -24,7 +24,7 @@ class EncoderOnly(Model):
         self.output = nn.Linear(config.d_model, vocab_size, bias=False)
         if config.tied_embeddings != "none":
             self.output.weight = self.src_embedding.weight
-        self.src_positions = AddedPositions(config)
+        self.src_positions = AddedPositions(config, causal=False)
         self.encoder = Stack(config, Block, config.encoder_layers)
         self.encoder_norm = make_norm(config) if config.norm_position == "pre" else nn.Identity()
         self.initialise()
@@ -37,7 +37,7 @@ class EncoderOnly(Model):
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> Tensor:
         """The last hidden states (B, S, M)."""
         x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
-        return self.encoder_norm(self.encoder(x_BSM, mask_B11S))
+        return self.encoder_norm(self.encoder(x_BSM, self.src_positions.self_mask(x_BSM, mask_B11S)))
 
     def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
         return [source_N]

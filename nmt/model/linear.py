@@ -51,10 +51,16 @@ class Int8Linear(nn.Module):
         return torch.ops.quantized.linear_dynamic(x_XI, self.packed)
 
 
-def some_outputs(layer: nn.Module, outputs: Tensor) -> nn.Module:
-    """A layer that computes only these outputs (int64) of the given layer."""
+def full_precision(layer: nn.Module) -> Linear:
+    """A linear layer, or the one that an `Int8Linear` was made from."""
     whole = layer.linear if isinstance(layer, Int8Linear) else layer
     assert isinstance(whole, Linear)
+    return whole
+
+
+def some_outputs(layer: nn.Module, outputs: Tensor) -> nn.Module:
+    """A layer that computes only these outputs (int64) of the given layer."""
+    whole = full_precision(layer)
     smaller = Linear(whole.in_features, outputs.size(0), bias=whole.bias is not None, device="meta")
     for name, parameter in whole.named_parameters():
         setattr(smaller, name, nn.Parameter(parameter.detach()[outputs]))

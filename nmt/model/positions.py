@@ -1,4 +1,5 @@
-"""How the model knows the order of tokens: a table added to the embeddings, or rotations of queries and keys.
+"""How the model knows the order of tokens: a table added to the embeddings, rotations of queries and keys, or biases
+of the scores of self-attention.
 
 Shapes: B batch, T length, D head width, M model width, H heads, R rows of a cache, X any leading sizes.
 """
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.fields import require
+from nmt.model.bias import ScoreBias
 
 Place = slice | Tensor
 """Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was
@@ -24,9 +26,11 @@ def sinusoids(length: int, d_model: int) -> Tensor:
 
 
 class AddedPositions(nn.Module):
-    """Adds sinusoidal or learned rows to embeddings, or nothing if the model uses rotary positions."""
+    """What a stack of layers adds for positions: sinusoidal or learned rows to its embeddings, biases to the scores of
+    its self-attention, or nothing if positions are rotary."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, causal: bool) -> None:
+        """`causal`: whether no position sees a later one."""
         super().__init__()
         self.kind = config.positions
         self.table: Tensor
@@ -34,6 +38,7 @@ class AddedPositions(nn.Module):
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
         elif self.kind == "sinusoidal":
             self.register_buffer("table", sinusoids(256, config.d_model), persistent=False)
+        self.bias = ScoreBias(config, causal) if self.kind in ("alibi", "relative") else None
 
     def reserve(self, end: int) -> None:
         """Make a sinusoidal table long enough for positions below `end`."""
@@ -50,7 +55,7 @@ class AddedPositions(nn.Module):
 
         Raises ValueError if a slice is longer than a learned table.
         """
-        if self.kind == "rotary":
+        if self.kind not in ("sinusoidal", "learned"):
             return x_XM
         if isinstance(place, Tensor):  # a sentence that is done may go on, beyond its last position
             return x_XM + self.table[place.clamp(max=self.table.size(0) - 1)]
@@ -58,6 +63,17 @@ class AddedPositions(nn.Module):
         size = self.table.size(0)
         require(place.stop <= size, f"{place.stop} pieces are too long for this model, whose positions end at {size}")
         return x_XM + self.table[place]
+
+    def self_mask(self, x_BTM: Tensor, mask: Tensor | None) -> Tensor | None:
+        """A mask of self-attention (None: causal) with the biases of positions."""
+        if self.bias is None:
+            return mask
+        bias_1HTT = self.bias.whole(x_BTM.size(1), x_BTM.device)
+        return bias_1HTT if mask is None else bias_1HTT + mask
+
+    def past_bias(self, length: int, device: torch.device) -> Tensor | None:
+        """As `ScoreBias.past`; None: there are no biases."""
+        return None if self.bias is None else self.bias.past(length, device)
 
 
 class RotaryPositions(nn.Module):

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.model.attention import attention, causal_mask, explicit_attention, padding_mask
+from nmt.model.attention import SelfAttention, attention, causal_mask, explicit_attention, padding_mask
 from nmt.model.positions import RotaryPositions
+from tests.model.settings import config
 
 seeds = st.integers(0, 2**16)
 lengths_lists = st.lists(st.integers(1, 6), min_size=1, max_size=4)
@@ -68,3 +69,23 @@ def test_rotary_attention_depends_on_distance_only() -> None:
     at = [float((rotary.at(q, slice(i, i + 1)) * rotary.at(k, slice(i + 3, i + 4))).sum()) for i in (0, 5, 260)]
     assert at == pytest.approx([at[0]] * 3, abs=1e-4)
     assert abs(at[0] - float((q * k).sum())) > 1e-3
+
+
+def test_scores_of_normalised_queries_and_keys_depend_on_their_directions_only() -> None:
+    torch.manual_seed(1)
+    layer, x_BTM = SelfAttention(config(qk_norm=True, bias=False)).eval(), torch.randn(2, 5, 16)
+    before = layer(x_BTM, None)
+    with torch.no_grad():
+        layer.qkv.weight[:32].mul_(50)
+        torch.testing.assert_close(layer(x_BTM, None), before, atol=1e-4, rtol=1e-3)
+        layer.k_norm.weight.mul_(3)  # the learned scale
+        assert not torch.allclose(layer(x_BTM, None), before, atol=1e-2)
+
+
+def test_biases_of_long_sequences_get_the_gradients_of_both_forms_of_attention() -> None:
+    torch.manual_seed(1)
+    q, k, v = (torch.randn(2, 4, 130, 8) for _ in range(3))
+    bias = torch.randn(1, 4, 130, 130, requires_grad=True)
+    values = [attention(q, k, v, bias, 0.0), explicit_attention(q, k, v, bias, 0.0)[0]]
+    first, second = (torch.autograd.grad(y.square().sum(), bias)[0] for y in values)
+    torch.testing.assert_close(first, second, atol=1e-5, rtol=1e-4)

@@ -1,6 +1,7 @@
 """All models that write, in any combination of their settings: masks, steps, gradients, the contract."""
 
 import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -157,7 +158,7 @@ def test_embeddings_and_parameters_by_piece_are_named(config: ModelConfig) -> No
     assert all(model.get_parameter(name).size(0) == sizes[side] for name, side in vocabularies.items())
     names = {id(p): name for name, p in model.named_parameters()}
     embeddings = {names[id(p)] for p in model.embeddings()}
-    assert embeddings == {n for n in names.values() if "embedding" in n or n.endswith("positions.table")}
+    assert embeddings == {n for n in names.values() if "embedding" in n or n.endswith(".table")}
 
 
 def test_a_vocabulary_restricted_twice_has_the_pieces_of_the_first() -> None:
@@ -187,3 +188,12 @@ def test_attention_to_the_source_is_given_on_request_and_changes_nothing(
     for t in range(5):
         model.step(tgt[:, t : t + 1], cache, steps)
     torch.testing.assert_close([torch.cat(steps[layer::3], dim=2) for layer in range(3)], maps)
+
+
+@pytest.mark.parametrize("config", some_combinations(30))
+def test_each_part_of_a_fused_matrix_has_initial_weights_of_its_own_size(config: ModelConfig) -> None:
+    unscaled = replace(config, norm_position="pre" if config.norm_position == "deepnorm" else config.norm_position)
+    for fused, rows in make(unscaled, 1).fused_matrices():
+        for part in fused.detach().flatten(0, -2).split(rows):
+            bound = (6 / sum(part.shape)) ** 0.5
+            assert 0.7 * bound < float(part.abs().max()) <= bound

@@ -1,5 +1,8 @@
 """Fewer bits translate nearly as float32 does, and what a device can't do is said."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -15,19 +18,22 @@ from tests.tiny import needs_int8
 WIDE = ModelConfig(d_model=64, n_heads=4, encoder_layers=2, decoder_layers=2, d_ff=128)
 
 
-def model() -> GenerativeModel:
+def model(settings: ModelConfig = WIDE) -> GenerativeModel:
     torch.manual_seed(1)
-    return build_generative_model(WIDE, 600, 600).eval()
+    return build_generative_model(settings, 600, 600).eval()
 
 
 @pytest.mark.parametrize(
     ("name", "largest"), [("fp32", 1e-5), ("bf16", 0.1), pytest.param("int8", 0.1, marks=needs_int8())]
 )
+@pytest.mark.parametrize(
+    "changes", [{}, {"attention": "latent", "positions": "rotary"}, {"positions": "relative", "qk_norm": True}]
+)
 def test_logits_in_fewer_bits_are_near_those_in_32(
-    name: DecodingPrecision, largest: float, monkeypatch: pytest.MonkeyPatch
+    changes: dict[str, Any], name: DecodingPrecision, largest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nmt.model.linear.SMALL", 0)
-    plain, ids = model(), torch.randint(4, 600, (6, 9))
+    plain, ids = model(replace(WIDE, **changes)), torch.randint(4, 600, (6, 9))
     chosen, kept = with_precision(plain, name)
     assert kept == name
     decoder = chosen
