@@ -47,7 +47,7 @@ tensorboard: $(CORE)  ## watch all runs in a browser
 benchmark-setup: $(CORE)  ## make the reference model and the peers of the benchmarks [CORPUS=…] [PEERS=transformers,eole]
 	$(RUN) -m benchmarks.setup $(if $(CORPUS),--corpus '$(CORPUS)') $(if $(PEERS),--peers '$(PEERS)') $(ARGS)
 
-report: $(CORE)  ## write the tables of benchmarks/README.md from benchmarks/results
+report: $(CORE)  ## write the tables of benchmarks/README.md and docs/attention.md from benchmarks/results
 	$(RUN) -m benchmarks.report
 
 pictures: $(CORE)  ## draw docs/pictures from benchmarks/results

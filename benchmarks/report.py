@@ -1,9 +1,9 @@
-"""Tables of benchmarks/README.md: rows of benchmarks/results flow in, Markdown flows out.
+"""Tables of benchmarks/README.md and docs/attention.md: rows of benchmarks/results flow in, Markdown flows out.
 
     python -m benchmarks.report
 
-The README has `<!-- table: NAME -->` and `<!-- end -->` on lines of their own. What is between them is replaced by the
-table of the last run in results/NAME.jsonl.
+These pages have `<!-- table: NAME -->` and `<!-- end -->` on lines of their own. What is between them is replaced by
+the table of the last run in results/NAME.jsonl.
 """
 
 import re
@@ -14,14 +14,15 @@ from typing import Any
 
 from benchmarks.rows import RESULTS, Row, last_run, run_script
 
-README = Path(__file__).with_name("README.md")
+PAGES = [Path(__file__).with_name("README.md"), Path(__file__).parent.parent / "docs" / "attention.md"]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
 def main() -> int:
-    text = README.read_text(encoding="utf8")
-    README.write_text(with_tables(text, RESULTS), encoding="utf8")
+    for page in PAGES:
+        text = page.read_text(encoding="utf8")
+        page.write_text(with_tables(text, RESULTS), encoding="utf8")
     return 0
 
 
@@ -198,7 +199,29 @@ def experts_speed(rows: Sequence[Row]) -> str:
     return markdown(["feed-forward layers", "dtype", "million parameters", *headings], lines)
 
 
-TABLES = {t.__name__: t for t in (train_speed, decode_speed, hard_input, bf16_loss, quality, experts_speed)}
+def attention_cache(rows: Sequence[Row]) -> str:
+    lines = [
+        [
+            row["kind"],
+            f"{row['parameters'] / 1e6:.1f} M",
+            f"{row['cache_bytes']['target']:,} ({row['cache_ratio']:.2f})",
+            f"{row['cache_bytes']['source']:,}",
+            median(row, "decoding"),
+            ratio(row, "decoding_ratios", "multi-head"),
+            median(row, "training"),
+            ratio(row, "training_ratios", "multi-head"),
+        ]
+        for row in rows
+    ]
+    cache = [f"cache, bytes a {side} token" for side in ("target", "source")]
+    speeds = [f"{name}{of}" for name in ("decoding", "training") for of in (", tokens/s", ", this / multi-head")]
+    return markdown(["self-attention", "parameters", *cache, *speeds], lines)
+
+
+TABLES = {
+    table.__name__: table
+    for table in (train_speed, decode_speed, hard_input, bf16_loss, quality, experts_speed, attention_cache)
+}
 
 if __name__ == "__main__":
     run_script(main)

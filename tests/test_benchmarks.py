@@ -178,6 +178,20 @@ def test_deep_models_are_measured(what: str, lines: int, corpus: Path) -> None:
     assert all(float(figure.replace(",", "")) > 0 for figure in figures)
 
 
+@pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only"])
+def test_attention_cache_compares_kinds_of_attention_with_the_first(family: str, tmp_path: Path) -> None:
+    sizes = "--d-model 128 --layers 1 --batch 2 --beam 2 --steps 2 --length 4 --rounds 2"
+    result = run("attention_cache", tmp_path, *sizes.split(), "--family", family)
+    assert result.returncode == 0, result.stderr
+    rows = last_run(tmp_path / "rows.jsonl")
+    assert [row["cache_bytes"]["target"] for row in rows] == [1024, 1024, 512, (256 + 32) * 4, (128 + 32) * 4]
+    assert rows[2]["cache_ratio"] == 0.5
+    rounds = [row["decoding"]["rounds"] for row in rows]
+    expected = sorted(a / b for a, b in zip(rounds[3], rounds[0], strict=True))
+    assert sorted(rows[3]["decoding_ratios"]["multi-head"]["rounds"]) == pytest.approx(expected, rel=1e-3)
+    assert "| latent, half as wide |" in result.stdout
+
+
 @pytest.mark.parametrize("peer", ["transformers", "eole"])
 def test_a_peer_trains(peer: str, corpus: Path, tmp_path: Path) -> None:
     needs_peer(peer)
@@ -236,9 +250,10 @@ def test_the_last_run_of_a_file_counts(tmp_path: Path) -> None:
     assert [(row["date"], row["n"]) for row in last_run(file)] == [("2026-01-02 00:00", 0), ("2026-01-02 00:00", 1)]
 
 
-def test_the_readme_has_the_tables_of_the_kept_rows() -> None:
-    text = report.README.read_text(encoding="utf8")
-    assert report.with_tables(text, RESULTS) == text, "run make report"
+def test_pages_have_the_tables_of_the_kept_rows() -> None:
+    texts = [page.read_text(encoding="utf8") for page in report.PAGES]
+    assert [report.with_tables(text, RESULTS) for text in texts] == texts, "run make report"
+    text = texts[0]
     changed = text.replace("| nmt fp32 |", "| nmt fp33 |")
     assert changed != text
     assert report.with_tables(changed, RESULTS) == text

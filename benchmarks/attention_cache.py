@@ -1,0 +1,141 @@
+"""Kinds of self-attention: what their caches store, and how fast models with random weights decode and train.
+
+    python -m benchmarks.attention_cache
+
+Decoding computes all steps with a full beam whose hypotheses continue random ones; training computes logits and
+gradients. All models have rotary positions, and the same sizes except for attention. Speeds are those of one thread on
+a CPU, by the CPU time of the process, so that other processes matter less. The kinds run in turn, since the speed of a
+shared machine drifts: a ratio is taken within a round.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, run_script, spread
+from nmt.config import ModelConfig
+from nmt.fields import require
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
+from nmt.model.device import keep_freed_memory
+
+KINDS: dict[str, dict[str, Any]] = {
+    "multi-head": {},
+    "grouped-query, 2 heads": {"n_kv_heads": 2},
+    "multi-query": {"n_kv_heads": 1},
+    "latent, default widths": {"attention": "latent"},
+    "latent, half as wide": {"attention": "latent", "latent_width": 2},
+}
+VOCAB = 8000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--family", choices=["encoder-decoder", "decoder-only"], default="encoder-decoder")
+    parser.add_argument("--d-model", type=int, default=512, help="width of the models; heads are 64 wide")
+    parser.add_argument(
+        "--layers", type=int, default=6, help="layers of the decoder, and of the encoder if there is one"
+    )
+    parser.add_argument("--batch", type=int, default=64, help="sentences of a batch")
+    parser.add_argument("--beam", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=60, help="pieces that are decoded")
+    parser.add_argument("--length", type=int, default=25, help="pieces of a source, and of a target in training")
+    parser.add_argument("--rounds", type=int, default=2, help="times that each row is measured")
+    file = RESULTS / "attention_cache.jsonl"
+    parser.add_argument("--json", type=Path, metavar="FILE", default=file, help="gets the rows")
+    args = parser.parse_args()
+    require(args.d_model % 64 == 0 and args.d_model > 0, f"--d-model is {args.d_model}: take a multiple of 64")
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    models = {kind: make(changes, args) for kind, changes in KINDS.items()}
+    training_speed(next(iter(models.values())), args)  # memory is fetched from the system at first
+    speeds: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
+    for number in range(1, args.rounds + 1):
+        for kind, model in models.items():
+            speeds[kind].append((decoding_speed(model, args), training_speed(model, args)))
+            print(f"round {number}, {kind}: {speeds[kind][-1][0]:,.0f} tokens/s decoded", file=sys.stderr, flush=True)
+    run = describe_run()
+    rows = [row(kind, models, speeds, args) | run for kind in KINDS]
+    print(report(rows))
+    add_rows(args.json, rows)
+    return 0
+
+
+def make(changes: dict[str, Any], args: argparse.Namespace) -> GenerativeModel:
+    n_heads, encoder_layers = args.d_model // 64, args.layers if args.family == "encoder-decoder" else 0
+    if "latent_width" in changes:
+        changes = changes | {"latent_width": 64 * changes["latent_width"]}
+    torch.manual_seed(1)
+    config = ModelConfig(
+        family=args.family,
+        d_model=args.d_model,
+        n_heads=n_heads,
+        d_ff=4 * args.d_model,
+        encoder_layers=encoder_layers,
+        decoder_layers=args.layers,
+        positions="rotary",
+        **changes,
+    )
+    return build_generative_model(config, VOCAB, VOCAB)
+
+
+@torch.inference_mode()
+def decoding_speed(model: GenerativeModel, args: argparse.Namespace) -> float:
+    """Target tokens of the best hypotheses in a second, the reading of the sources included."""
+    model.eval()
+    source, mask = ids(args)
+    shape = args.batch, args.beam
+    start = time.process_time()
+    cache = model.start(source, mask, args.steps, args.beam)
+    for _ in range(args.steps):
+        model.step(torch.randint(4, VOCAB, shape), cache).log_softmax(-1)
+        cache.reorder(torch.randint(0, args.beam, shape))
+    return args.batch * args.steps / (time.process_time() - start)
+
+
+def training_speed(model: GenerativeModel, args: argparse.Namespace) -> float:
+    """Target tokens in a second."""
+    model.train().zero_grad()
+    (source, mask), (target, _) = ids(args), ids(args)
+    start = time.process_time()
+    model(source, mask, target).logsumexp(-1).mean().backward()
+    return target.numel() / (time.process_time() - start)
+
+
+def ids(args: argparse.Namespace) -> tuple[torch.Tensor, torch.Tensor]:
+    found = torch.randint(4, VOCAB, (args.batch, args.length))
+    return found, torch.ones_like(found, dtype=torch.bool)
+
+
+def row(
+    kind: str,
+    models: dict[str, GenerativeModel],
+    speeds: dict[str, list[tuple[float, float]]],
+    args: argparse.Namespace,
+) -> Row:
+    first = next(iter(KINDS))
+    decoding, training = zip(*speeds[kind], strict=True)
+    plain_decoding, plain_training = zip(*speeds[first], strict=True)
+    against = kind != first
+    return {
+        "benchmark": "attention_cache",
+        "kind": kind,
+        "family": args.family,
+        "parameters": sum(p.numel() for p in models[kind].parameters()),
+        "cache_bytes": models[kind].cache_bytes()._asdict(),
+        "cache_ratio": models[kind].cache_bytes().target / models[first].cache_bytes().target,
+        "decoding": spread(decoding),
+        "training": spread(training),
+        "decoding_ratios": {first: ratios(decoding, plain_decoding)} if against else {},
+        "training_ratios": {first: ratios(training, plain_training)} if against else {},
+        "rounds": args.rounds,
+    }
+
+
+if __name__ == "__main__":
+    run_script(main)
