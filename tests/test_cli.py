@@ -29,6 +29,7 @@ from nmt.cli import (
 from nmt.config import Config, ModelConfig, SearchConfig, TrainingConfig
 from nmt.evaluate import make_evaluate_parser
 from nmt.generate import make_generate_parser
+from nmt.inspect import make_inspect_parser
 from nmt.prepare import make_prepare_parser
 from nmt.tokenizer import make_tokenizer_parser
 from nmt.train import make_train_parser
@@ -43,6 +44,7 @@ PARSERS: dict[str, Callable[[], Any]] = {
     "nmt.generate": make_generate_parser,
     "nmt.evaluate": make_evaluate_parser,
     "nmt.augment": make_augment_parser,
+    "nmt.inspect": make_inspect_parser,
     "nmt.tokenizer train": partial(make_tokenizer_parser, "train"),
     "nmt.tokenizer encode": partial(make_tokenizer_parser, "encode"),
     "nmt.tokenizer decode": partial(make_tokenizer_parser, "decode"),

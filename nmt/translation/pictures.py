@@ -2,11 +2,18 @@
 
 import contextlib
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
+
+from nmt.fields import require
+from nmt.files import whole_file
+from nmt.text.normalise import tidy
+from nmt.translation.alignment import cross_attention
+from nmt.translation.translator import Translator
 
 CELL, MARGIN, TEXT = 26, 8, 14
 FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial Unicode.ttf", "Arial.ttf")
@@ -51,3 +58,25 @@ def colours(weights_TS: NDArray[np.float32]) -> NDArray[np.uint8]:
     share = (place - below)[..., None]
     mixed: NDArray[np.uint8] = (COLOURS[below] * (1 - share) + COLOURS[below + 1] * share).round().astype(np.uint8)
     return mixed
+
+
+def write_attention(translator: Translator, sentence: str, translation: str | None, file: Path) -> None:
+    """Write a PNG file: the attention of a translation (None: the model's own) to its sentence. Raises ValueError if
+    one of them is empty, or if the sentence is translated in several parts."""
+    tokenizer = translator.tokenizer
+    if translation is None:
+        [[best, *_]] = translator.translate_n_best([sentence])
+        n_parts = len(best.parts)
+        require(n_parts < 2, f"the sentence is translated in {n_parts} parts: take a shorter one for a picture")
+        sides = [(list(part.source), list(part.hypothesis.ids)) for part in best.parts]
+    else:
+        encoders = ((tokenizer.encode_source, sentence), (tokenizer.encode_target, translation))
+        source, target = (encode([tidy(text)[0]])[0] for encode, text in encoders)
+        sides = [(source, target)]
+    drawable = all(source and target for source, target in sides) and bool(sides)
+    require(drawable, "the sentence or its translation is empty: there is nothing to draw")
+    [(source, target)] = sides
+    weights_TS = cross_attention(translator.model, source, target)[:-1, :-1]
+    image = attention_picture(weights_TS, tokenizer.source_pieces(source), tokenizer.target_pieces(target))
+    with whole_file(file) as output:
+        Image.fromarray(image).save(output, "PNG")

@@ -1,0 +1,83 @@
+"""Command: a model folder or a recipe in; its weights, costs and settings out, as tables or JSON, alone or compared."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nmt.cli import add_options, make_parser, parse, run_command, say
+from nmt.fields import require
+
+EXAMPLES = """
+python -m nmt.inspect runs/de-en-phrasebook
+python -m nmt.inspect recipes/modern.yaml --compare recipes/paper-base.yaml
+python -m nmt.inspect runs/de-en-phrasebook --sentence "Wo ist der Bahnhof?" --picture attention.png
+"""
+OUTPUT = {
+    "--compare": ("OTHER", "Model folder or recipe to show beside the first, with ratios; ≠ marks what differs."),
+    "--json": ("", "Print JSON instead of tables."),
+    "--measure": ("", "Measure the speed of training and decoding on this machine with a batch of random pieces."),
+}
+ATTENTION = {
+    "--sentence": ("TEXT", "Source sentence whose attention is drawn. It needs --picture and a model folder."),
+    "--translation": ("TEXT", "Translation of the sentence. Without it, the model translates the sentence."),
+    "--picture": ("FILE", "PNG file to write: the attention from each target piece (row) to the source pieces."),
+}
+
+
+def make_inspect_parser() -> Any:
+    text = "Show the weights of a model, what it costs, and its settings. A recipe is built with random weights."
+    parser = make_parser("nmt.inspect", text, EXAMPLES, "[options] [MODEL]")
+    text = "Model folder, run folder or recipe (YAML). Without it, the newest finished run."
+    parser.add_argument("model", nargs="?", default=None, metavar="MODEL", help=text)
+    group = parser.add_argument_group("What to show")
+    add_options(group, OUTPUT)
+    text = "Number of positions of source and target, with BOS or EOS, that FLOPs are given for."
+    group.add_argument("--pieces", type=int, default=20, metavar="N", help=text)
+    add_options(parser.add_argument_group("Picture of attention"), ATTENTION)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_command("inspect", lambda: command(parse(make_inspect_parser(), argv)))
+
+
+def command(options: Any) -> int:
+    from nmt.translation.inspection import inspect
+    from nmt.translation.inspection_tables import differences, print_comparison, print_report
+    from nmt.translation.translator import find_model
+
+    require(options.pieces > 0, f"--pieces is {options.pieces}: it must be at least 1")
+    require(("sentence" in options) == ("picture" in options), "--sentence and --picture belong together: give both")
+    require("sentence" in options or "translation" not in options, "--translation needs --sentence")
+    others = [options.compare] if "compare" in options else []
+    paths = [find_model(name) for name in (options.model, *others)]
+    if "sentence" in options:
+        draw(paths[0], options)
+    reports = [inspect(path, options.pieces, measure=options.measure) for path in paths]
+    if options.json:
+        value: Any = asdict(reports[0])
+        if len(reports) == 2:
+            value = {"first": value, "second": asdict(reports[1]), "rows": differences(reports[0], reports[1])}
+        print(json.dumps(value, indent=2, ensure_ascii=False))
+    elif len(reports) == 2:
+        print_comparison(reports[0], reports[1])
+    else:
+        print_report(reports[0])
+    return 0
+
+
+def draw(folder: Path, options: Any) -> None:
+    """Write the picture of the attention of a sentence."""
+    from nmt.translation.pictures import write_attention
+    from nmt.translation.translator import Translator
+
+    require(folder.is_dir(), f"{folder} is not a model folder: --sentence needs a trained model")
+    translator = Translator.load(folder, precision="fp32")
+    write_attention(translator, options.sentence, options.get("translation"), Path(options.picture))
+    say(f"Picture: {options.picture}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,275 @@
+"""What is known of a model: a model folder or a recipe flows in, a report of its weights, costs and settings flows out.
+
+A report is the same for every family of models: it is made from the modules, the methods of the contract, and the
+settings. A recipe is enough for it: the model is built with random weights, and no data is read.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from nmt.cli import flatten, load_config
+from nmt.config import Config
+from nmt.fields import require
+from nmt.model.build import build_model
+from nmt.model.contract import GenerativeModel, Model
+from nmt.model.cost import (
+    blocks_of,
+    cache_bytes,
+    compute_training,
+    counted_decoding_flops,
+    counted_training_flops,
+    decoding_flops,
+    random_pairs,
+    training_flops,
+)
+from nmt.model.device import Numerics, choose_numerics
+from nmt.model.precision import with_precision
+from nmt.translation.model_folder import load_model
+from nmt.upgrade import take_format
+from nmt.vocabulary import SPECIAL_PIECES
+
+PAIRS, ROUNDS = 32, 3  # of `measure_speed`
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A tensor of weights."""
+
+    name: str
+    shape: tuple[int, ...]
+    parameters: int
+    """0 if the tensor is tied: it is counted where it comes first."""
+    tied_to: str | None
+    """The name under which the same tensor comes first."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Weights of a part of the model; blocks of equal shapes are one entry."""
+
+    name: str
+    blocks: tuple[int, ...]
+    """The numbers of the blocks, from 1; empty for weights outside of blocks."""
+    weights: tuple[Weight, ...]
+    """Those of the first block, if these are blocks."""
+    parameters: int
+    """Of all blocks together."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """FLOPs of a position of the source or of the target, or of a whole pair."""
+
+    phase: Literal["training", "decoding"]
+    of: Literal["source", "target", "pair"]
+    rule: int
+    """6 (training) or 2 (decoding) for each parameter and position."""
+    exact: int
+    """The sum over all products of matrices, from the shapes of the weights and the lengths."""
+    counted: int | None
+    """What PyTorch counted while a pair was computed; None: it doesn't tell source and target apart."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Target positions a second on this machine, in batches of PAIRS random pairs: the median of ROUNDS rounds."""
+
+    training: float
+    """Forward and backward pass, without the optimizer."""
+    training_numerics: str
+    decoding: float | None
+    """Steps with a cache and the reading of the source, for one hypothesis of each sentence, without the search."""
+    decoding_numerics: str | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is known of a model. What a recipe doesn't tell is None."""
+
+    model: str
+    source: str
+    target: str
+    corpus: str
+    parameters: int
+    embedding_parameters: int
+    parts: tuple[Part, ...]
+    positions: tuple[int, int]
+    """Length of the source (with EOS) and of the target (with BOS) of the pair that FLOPs are given for."""
+    work: tuple[Work, ...]
+    cache_bytes: dict[str, int] | None
+    """Bytes in float32 of keys and values, for a source position and for a position of a hypothesis; None: no cache."""
+    vocabulary: dict[str, int]
+    one_tokenizer: bool
+    special_ids: dict[str, int]
+    settings: dict[str, Any]
+    changed: dict[str, Any]
+    """The settings that differ from the defaults, with the default of each."""
+    facts: dict[str, float] | None
+    format: int | None
+    version: str | None
+    speed: Speed | None
+
+
+def inspect(path: Path, pieces: int, *, measure: bool = False) -> Report:
+    """The report of a model folder, of a run folder with a model, or of a recipe. `pieces`: the length of source and
+    target that FLOPs are given for. Raises ValueError if the path is none of these, or damaged."""
+    require(path.exists(), f"{path}: there is no such model folder or recipe")
+    return inspect_folder(path, pieces, measure) if path.is_dir() else inspect_recipe(path, pieces, measure)
+
+
+def inspect_folder(folder: Path, pieces: int, measure: bool) -> Report:
+    model, tokenizer, info = load_model(folder)
+    sizes = {"source": tokenizer.src_vocab_size, "target": tokenizer.tgt_vocab_size}
+    settings = {f"model.{name}": value for name, value in asdict(info.model).items()}
+    settings |= {f"search.{name}": value for name, value in asdict(info.search).items()}
+    file = folder / "config.json"
+    return Report(
+        model=str(folder),
+        source=info.source,
+        target=info.target,
+        corpus=info.corpus,
+        **describe_model(model, pieces, measure),
+        **describe_settings(settings),
+        vocabulary=sizes,
+        one_tokenizer=tokenizer.joint,
+        facts=asdict(info.facts),
+        format=take_format(json.loads(file.read_text(encoding="utf8")), file),
+        version=info.version,
+    )
+
+
+def inspect_recipe(recipe: Path, pieces: int, measure: bool) -> Report:
+    config = load_config(recipe)
+    size = config.tokenizer.vocab_size
+    return Report(
+        model=str(recipe),
+        source=config.data.source,
+        target=config.data.target,
+        corpus=config.data.corpus,
+        **describe_model(build_model(config.model, size, size).eval(), pieces, measure),
+        **describe_settings(flatten(config)),
+        vocabulary={"source": size, "target": size},
+        one_tokenizer=config.tokenizer.joint,
+        facts=None,
+        format=None,
+        version=None,
+    )
+
+
+def describe_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    defaults = flatten(Config())
+    changed = {name: defaults[name] for name, value in settings.items() if value != defaults[name]}
+    special_ids = {piece: number for number, piece in enumerate(SPECIAL_PIECES)}
+    return {"settings": settings, "changed": changed, "special_ids": special_ids}
+
+
+def describe_model(model: Model, pieces: int, measure: bool) -> dict[str, Any]:
+    """The fields of a report that come from the model alone."""
+    room = model.max_positions  # a decoder-only model reads both sides as one sequence, with a BOS more
+    length = pieces if room is None else max(1, min(pieces, (room - 1) // 2))
+    return {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "embedding_parameters": sum({id(p): p.numel() for p in model.embeddings()}.values()),
+        "parts": tuple(list_parts(model)),
+        "positions": (length, length),
+        "work": tuple(list_work(model, length, length)),
+        "cache_bytes": cache_bytes(model)._asdict() if isinstance(model, GenerativeModel) else None,
+        "speed": measure_speed(model, length, length) if measure else None,
+    }
+
+
+def list_parts(model: Model) -> Iterable[Part]:
+    """The parts of the model with all its weights: first those of blocks, then the others."""
+    named = list(model.named_parameters(remove_duplicate=False))
+    first = {id(parameter): name for name, parameter in reversed(named)}
+    for part, modules in model.parts().items():
+        blocks = blocks_of(model, part)
+        inside = {id(p) for block in blocks for p in block.parameters()}
+        for numbers in alike(blocks):
+            same = [blocks[number - 1] for number in numbers]
+            total = sum({id(p): p.numel() for block in same for p in block.parameters()}.values())
+            weights = (Weight(name, tuple(p.shape), p.numel(), None) for name, p in same[0].named_parameters())
+            yield Part(part, numbers, tuple(weights), total)
+        own = {id(p) for module in modules for p in module.parameters()} - inside
+        others = []
+        for name, p in named:
+            if id(p) in own:
+                tied_to = None if first[id(p)] == name else first[id(p)]
+                others.append(Weight(name, tuple(p.shape), 0 if tied_to else p.numel(), tied_to))
+        if others:
+            yield Part(part, (), tuple(others), sum(weight.parameters for weight in others))
+
+
+def alike(blocks: list[nn.Module]) -> list[tuple[int, ...]]:
+    """The numbers (from 1) of the blocks, those of equal shapes together."""
+    groups: dict[Any, list[int]] = {}
+    for number, block in enumerate(blocks, 1):
+        groups.setdefault(tuple((name, p.shape) for name, p in block.named_parameters()), []).append(number)
+    return [tuple(numbers) for numbers in groups.values()]
+
+
+def list_work(model: Model, n_source: int, n_target: int) -> Iterable[Work]:
+    """FLOPs of a pair of this length."""
+    parameters = sum(p.numel() for p in model.parameters())
+    source, target = training_flops(model, n_source, n_target)
+    counted = counted_training_flops(model, n_source, n_target)
+    yield Work("training", "source", 6 * parameters, round(source / n_source), None)
+    yield Work("training", "target", 6 * parameters, round(target / n_target), None)
+    yield Work("training", "pair", 6 * parameters * (n_source + n_target), source + target, counted)
+    if isinstance(model, GenerativeModel):
+        both = [count(model, n_source, n_target) for count in (decoding_flops, counted_decoding_flops)]
+        yield Work("decoding", "source", 2 * parameters, *(round(sides.source / n_source) for sides in both))
+        yield Work("decoding", "target", 2 * parameters, *(round(sides.target / n_target) for sides in both))
+        yield Work("decoding", "pair", 2 * parameters * (n_source + n_target), *map(sum, both))
+
+
+def measure_speed(model: Model, n_source: int, n_target: int) -> Speed:
+    """Train and decode a fixed batch on this machine, in the precisions that nmt.train and nmt.translate choose."""
+    numerics = choose_numerics("auto", "auto")
+    model = model.to(numerics.device)
+    pairs = random_pairs(model, PAIRS, n_source, n_target)
+    positions = int(pairs[3].sum())
+
+    def train() -> None:
+        with numerics.autocast():
+            compute_training(model, pairs)
+        wait(numerics)
+
+    training = positions / median_seconds(train)
+    if not isinstance(model, GenerativeModel):
+        return Speed(training, str(numerics), None, None)
+    translating, precision = with_precision(model, "auto")
+    source, mask, target, _ = (tensor.to(numerics.device) for tensor in pairs)
+
+    @torch.inference_mode()
+    def decode() -> None:
+        cache = translating.start(source, mask, n_target)
+        for t in range(n_target):
+            translating.step(target[:, t : t + 1], cache)
+        wait(numerics)
+
+    where = str(numerics).partition(" on ")[2]
+    return Speed(training, str(numerics), positions / median_seconds(decode), f"{precision} on {where}")
+
+
+def wait(numerics: Numerics) -> None:
+    """Wait until a GPU has finished."""
+    if numerics.device.type == "cuda":
+        torch.cuda.synchronize(numerics.device)
+
+
+def median_seconds(compute: Callable[[], None]) -> float:
+    compute()  # not timed: the first pass is slow
+    times = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        compute()
+        times.append(time.perf_counter() - started)
+    return sorted(times)[ROUNDS // 2]

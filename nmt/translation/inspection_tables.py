@@ -1,0 +1,178 @@
+"""Reports of models as tables: one report alone, or two side by side."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from nmt.cli import show_value
+from nmt.translation.inspection import PAIRS, Part, Report, Weight
+
+OF = {"source": "a source position", "target": "a target position", "pair": "the pair"}
+
+
+def print_report(report: Report) -> None:
+    """Print the tables of weights and of FLOPs, then the facts."""
+    console = Console(markup=False, highlight=False)
+    for table in (facts_table(report), weights_table(report), work_table(report)):
+        console.print(table)
+        console.print()
+    console.print(legend(report), soft_wrap=True)
+    if report.changed:
+        console.print()
+        console.print(settings_table(report))
+
+
+def plain_table(*columns: str, right: int = 0) -> Table:
+    """A table without a frame; the last `right` columns hold figures."""
+    table = Table(*columns, box=None, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+    for column in table.columns[len(columns) - right :]:
+        column.justify, column.overflow = "right", "fold"
+    return table
+
+
+def title(part: Part) -> str:
+    """The name of a part, with the numbers of its blocks: encoder, blocks 1 to 6."""
+    if not part.blocks:
+        return part.name
+    first, last = part.blocks[0], part.blocks[-1]
+    in_a_row = part.blocks == tuple(range(first, last + 1))
+    numbers = f"{first} to {last}" if in_a_row else ", ".join(map(str, part.blocks))
+    return f"{part.name}, block {first}" if first == last else f"{part.name}, blocks {numbers}"
+
+
+def weights_table(report: Report) -> Table:
+    table = plain_table("weights (+ bias)", "shape", "parameters", right=2)
+    for part in report.parts:
+        table.add_row(title(part))
+        for layer, (weight, *bias) in layers(part):
+            shape = " + ".join(" × ".join(map(str, tensor.shape)) for tensor in (weight, *bias))
+            count = f"{sum(tensor.parameters for tensor in (weight, *bias)):,}"
+            tied = weight.tied_to and f"= {weight.tied_to.removesuffix('.weight')}"
+            table.add_row(f"  {layer}", shape, tied or count)
+        if len(part.blocks) > 1:
+            table.add_row("  a block", "", f"{sum(weight.parameters for weight in part.weights):,}")
+        together = f"{len(part.blocks)} blocks" if len(part.blocks) > 1 else "together"
+        table.add_row(f"  {together}", "", f"{part.parameters:,}")
+    table.add_row("all", f"embeddings are {share(report):.1%}", f"{report.parameters:,}")
+    return table
+
+
+def layers(part: Part) -> Iterator[tuple[str, list[Weight]]]:
+    """The tensors of each layer, by its name: a weight, and its bias if it has one."""
+    for name, weights in groupby(part.weights, key=lambda weight: weight.name.rpartition(".")[0]):
+        yield name, list(weights)
+
+
+def share(report: Report) -> float:
+    """The share of embeddings in all parameters."""
+    return report.embedding_parameters / report.parameters
+
+
+def work_table(report: Report) -> Table:
+    table = plain_table("million FLOPs", "of", "rule 6ND or 2ND", "exact", "counted", right=3)
+    for work in report.work:
+        counted = "" if work.counted is None else f"{work.counted / 1e6:,.3f}"
+        table.add_row(work.phase, OF[work.of], f"{work.rule / 1e6:,.3f}", f"{work.exact / 1e6:,.3f}", counted)
+    return table
+
+
+def legend(report: Report) -> str:
+    """What the columns of the table of FLOPs mean."""
+    source, target = report.positions
+    reads = "" if report.cache_bytes else " The model can't write: its target positions are pieces that it predicts."
+    return (
+        f"FLOPs are of a pair of {source} source positions (with EOS) and {target} target positions (with BOS). By the "
+        "rule, N is the number of all parameters and D the number of positions. Exact is the sum over all products of "
+        "matrices. Counted is what PyTorch computed for such a pair. Training is a forward and a backward pass. "
+        f"Decoding is greedy, with a cache.{reads}"
+    )
+
+
+def facts_table(report: Report) -> Table:
+    table = plain_table("", "")
+    table.show_header = False
+    for name, value in facts(report).items():
+        table.add_row(name, shown(value))
+    return table
+
+
+def settings_table(report: Report) -> Table:
+    table = plain_table("settings that differ from the defaults", "value", "default", right=2)
+    for name, default in report.changed.items():
+        table.add_row(name, shown(report.settings[name]), shown(default))
+    return table
+
+
+def facts(report: Report) -> dict[str, Any]:
+    """What a report says besides weights, FLOPs and settings, by its name in tables; without what is unknown."""
+    cache, speed, facts = report.cache_bytes or {}, report.speed, report.facts or {}
+    rows = {
+        "model": report.model,
+        "languages": f"{report.source} → {report.target}",
+        "corpus": report.corpus,
+        "source vocabulary": report.vocabulary["source"],
+        "target vocabulary": report.vocabulary["target"],
+        "one tokenizer for both": report.one_tokenizer,
+        "special ids": ", ".join(f"{number} {piece}" for piece, number in report.special_ids.items()),
+        "cache bytes of a source position": cache.get("source"),
+        "cache bytes of a target position": cache.get("target"),
+        "longest training source": facts.get("longest_source"),
+        "least confidence": facts.get("least_confidence"),
+        "beam size": report.settings["search.beam_size"],
+        "length penalty": report.settings["search.length_penalty"],
+        "format": report.format,
+        "nmt version": report.version,
+    }
+    if speed is not None:
+        rows["training, positions/s"] = round(speed.training)
+        rows["training measured in"] = f"{speed.training_numerics}; {PAIRS} pairs; forward and backward pass"
+        rows["decoding, positions/s"] = speed.decoding and round(speed.decoding)
+        rows["decoding measured in"] = (
+            speed.decoding_numerics and f"{speed.decoding_numerics}; {PAIRS} sentences; greedy"
+        )
+    return {name: value for name, value in rows.items() if value is not None}
+
+
+def shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else show_value(value)
+
+
+def figures(report: Report) -> dict[str, Any]:
+    """Every figure and fact of a report by its name: what two reports are compared by."""
+    rows = {name: value for name, value in facts(report).items() if name != "model"}
+    for part in report.parts:
+        kind = f"{part.name} blocks" if part.blocks else part.name
+        rows[kind] = rows.get(kind, 0) + len(part.blocks)
+        rows[f"parameters of {kind}"] = rows.get(f"parameters of {kind}", 0) + part.parameters
+    rows = {name: value for name, value in rows.items() if value != 0}
+    rows |= {"parameters": report.parameters, "share of embeddings": round(share(report), 3)}
+    return rows | {f"FLOPs of {work.phase}, {OF[work.of]}": work.exact for work in report.work}
+
+
+def differences(first: Report, second: Report) -> list[dict[str, Any]]:
+    """The rows of a comparison: name, both values (None: there is none), whether they differ, and the ratio of figures.
+    Of settings, those that differ between the two, or from the defaults."""
+    figures_of, settings = (figures(first), figures(second)), (first.settings, second.settings)
+    changed = dict.fromkeys([*first.changed, *second.changed])
+    changed = {name: None for name in changed if name not in ("search.beam_size", "search.length_penalty")}
+    names = [(name, figures_of) for name in dict.fromkeys([*figures_of[0], *figures_of[1]])]
+    names += [(name, settings) for name in changed if all(name in values for values in settings)]
+    return [row(name, *(values.get(name) for values in both)) for name, both in names]
+
+
+def row(name: str, first: Any, second: Any) -> dict[str, Any]:
+    are_figures = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (first, second))
+    ratio = second / first if are_figures and first else None
+    return {"name": name, "first": first, "second": second, "differs": first != second, "ratio": ratio}
+
+
+def print_comparison(first: Report, second: Report) -> None:
+    """Print both reports side by side; rows that differ have the mark ≠."""
+    table = plain_table("", "", first.model, second.model, "ratio", right=3)
+    for line in differences(first, second):
+        ratio = "" if line["ratio"] in (None, 1) else f"{line['ratio']:.3g}"
+        table.add_row("≠" if line["differs"] else "", line["name"], shown(line["first"]), shown(line["second"]), ratio)
+    Console(markup=False, highlight=False).print(table)

@@ -1,0 +1,63 @@
+"""FLOPs by formulas are those that PyTorch counts, for every family and any settings; caches have the size they say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.config import ModelConfig
+from nmt.model.build import build_model
+from nmt.model.cost import (
+    blocks_of,
+    cache_bytes,
+    counted_decoding_flops,
+    counted_training_flops,
+    decoding_flops,
+    training_flops,
+)
+from tests.model.settings import VOCAB, combinations, config, make
+
+lengths = st.integers(1, 12)
+
+
+@given(combinations(), lengths, lengths)
+def test_flops_are_those_that_are_computed(config: ModelConfig, n_source: int, n_target: int) -> None:
+    model = make(config, 1)
+    assert sum(training_flops(model, n_source, n_target)) == counted_training_flops(model, n_source, n_target)
+    assert decoding_flops(model, n_source, n_target) == counted_decoding_flops(model, n_source, n_target)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("n_predicted", [1, 7])
+def test_a_model_that_can_t_write_predicts_some_positions(n_predicted: int) -> None:
+    model = build_model(config(family="encoder-only", n_kv_heads=2, activation="swiglu"), VOCAB, VOCAB).eval()
+    both = training_flops(model, 7, n_predicted)
+    assert sum(both) == counted_training_flops(model, 7, n_predicted)
+    assert both.target == n_predicted * 6 * VOCAB * model.config.d_model
+
+
+def test_flops_of_the_base_model_are_those_of_a_calculation_by_hand() -> None:
+    model = make(ModelConfig(), 1)
+    M, F, S, T = 512, 2048, 20, 30
+    attention, feed_forward = 2 * 4 * M * M, 2 * 2 * M * F
+    encoder = 6 * S * (attention + feed_forward + 4 * M * S)
+    of_memory, of_target = 2 * 2 * M * M, 2 * attention + feed_forward
+    decoder = 6 * T * (of_target - of_memory + 4 * M * (T + S))
+    expected = encoder + 6 * S * of_memory, decoder + 2 * T * M * VOCAB
+    assert training_flops(model, S, T) == tuple(3 * flops for flops in expected)
+
+
+@pytest.mark.parametrize(("n_kv_heads", "heads"), [(None, 4), (2, 2)])
+@pytest.mark.parametrize(("family", "layers"), [("encoder-decoder", 3), ("decoder-only", 5)])
+def test_a_cache_has_keys_and_values_of_each_layer(
+    family: str, layers: int, n_kv_heads: int | None, heads: int
+) -> None:
+    model = make(config(family=family, n_kv_heads=n_kv_heads, encoder_layers=2, decoder_layers=3), 1)
+    size = 2 * 4 * layers * heads * model.config.d_head
+    assert cache_bytes(model) == (size, size)
+
+
+def test_blocks_of_a_part_are_in_their_order() -> None:
+    model = make(config(encoder_layers=2, decoder_layers=3), 1)
+    assert [*blocks_of(model, "encoder"), *blocks_of(model, "decoder")] == model.blocks()
+    assert len(blocks_of(model, "encoder")) == 2
+    assert blocks_of(model, "embeddings") == blocks_of(model, "no such part") == []

@@ -1,0 +1,122 @@
+"""The command shows every family as tables and as JSON, alone and compared, and tells a mistake in one line."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.inspect import main
+from nmt.model.build import build_model
+from nmt.translation.model_folder import ModelInfo, save_model
+from tests.tiny import SHORT, TINY
+
+ROOT = Path(__file__).parent.parent
+SENTENCE = "Der kleine Hund läuft."
+
+
+@pytest.fixture
+def encoder_only(tokenizer: Tokenizer, tmp_path: Path) -> Path:
+    """A folder of a model that can't translate."""
+    config = replace(TINY, family="encoder-only")
+    size = tokenizer.src_vocab_size
+    weights = dict(build_model(config, size, size).named_parameters())
+    save_model(tmp_path / "reader", weights, tokenizer, ModelInfo("de", "en", "pairs", config, SHORT), "A test.\n")
+    return tmp_path / "reader"
+
+
+def test_a_folder_is_shown_as_tables(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(model_folder), "--pieces", "7", "--measure"]) == 0
+    output = capsys.readouterr().out
+    for words in ("de → en", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks", "rule 6ND", "0 <unk>, 1 <s>"):
+        assert words in output
+    for words in ("self_attention.qkv", "48 × 16 + 48", "model.d_model", "a pair of 7 source positions", "positions/s"):
+        assert words in output
+
+
+def test_a_model_that_can_t_translate_is_shown_too(encoder_only: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(encoder_only)]) == 0
+    output = capsys.readouterr().out
+    assert "The model can't write" in output
+    assert "decoding" not in output
+    assert main([str(encoder_only), "--sentence", SENTENCE, "--picture", "x.png"]) == 2
+    assert "encoder-only: it can't translate" in capsys.readouterr().err
+
+
+def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(model_folder), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["facts"] == {"longest_source": 200, "least_confidence": 0.0}
+    assert report["parts"][0]["weights"][0]["name"] == "tgt_embedding.weight"
+    assert report["work"][2]["exact"] == report["work"][2]["counted"]
+    assert report["speed"] is None
+
+
+def test_two_models_are_compared(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = ROOT / "recipes" / "phrasebook.yaml"
+    assert main([str(model_folder), "--compare", str(recipe)]) == 0
+    output = capsys.readouterr().out
+    assert "≠  model.d_model" in output
+    assert "   languages" in output
+    assert main([str(model_folder), "--compare", str(recipe), "--json"]) == 0
+    both = json.loads(capsys.readouterr().out)
+    rows = {row["name"]: row for row in both["rows"]}
+    ratio = both["second"]["parameters"] / both["first"]["parameters"]
+    assert rows["parameters"]["ratio"] == pytest.approx(ratio)
+
+
+def test_a_run_folder_stands_for_its_model(model_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "model").symlink_to(model_folder)
+    assert main([str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize("translation", [["--translation", "The little dog runs."], []])
+def test_the_attention_of_a_sentence_is_drawn(model_folder: Path, tmp_path: Path, translation: list[str]) -> None:
+    file = tmp_path / "attention.png"
+    assert main([str(model_folder), "--sentence", SENTENCE, *translation, "--picture", str(file)]) == 0
+    with Image.open(file) as image:
+        assert image.format == "PNG"
+        assert min(image.size) > 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no-such"], "no-such: there is no such model folder or recipe"),
+        (["EMPTY"], "is not a model folder: it has no SHA256SUMS"),
+        (["EMPTY/wrong.yaml"], "did you mean model.d_model?"),
+        (["EMPTY/binary"], "is not valid YAML"),
+        (["MODEL", "--compare", "no-such"], "no-such: there is no such model folder or recipe"),
+        (["MODEL", "--pieces", "0"], "--pieces is 0: it must be at least 1"),
+        (["MODEL", "--pieces", "x"], "pieces"),
+        (["MODEL", "--mesure"], "did you mean measure?"),
+        (["MODEL", "--sentence", "Ja"], "--sentence and --picture belong together"),
+        (["MODEL", "--picture", "x.png"], "--sentence and --picture belong together"),
+        (["MODEL", "--translation", "Yes"], "--translation needs --sentence"),
+        (["MODEL", "--sentence", " ", "--picture", "x.png"], "there is nothing to draw"),
+        (["MODEL", "--sentence", "Ja", "--translation", "", "--picture", "x.png"], "there is nothing to draw"),
+        (["MODEL", "--sentence", "Ja. " * 300, "--picture", "x.png"], "take a shorter one"),
+        (["MODEL", "--sentence", "Ja", "--picture", "no/such/x.png"], "No such file or directory"),
+        (["RECIPE", "--sentence", "Ja", "--picture", "x.png"], "is not a model folder"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    arguments: list[str],
+    message: str,
+    model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.yaml").write_text("model: {d_modl: 3}\n")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    places = {"MODEL": str(model_folder), "EMPTY": str(tmp_path), "RECIPE": str(ROOT / "recipes" / "multi30k.yaml")}
+    words = [places.get(word, word.replace("EMPTY", str(tmp_path))) for word in arguments]
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert len(captured.err.strip().splitlines()) == 1

@@ -1,0 +1,142 @@
+"""A report tells what the model is: every weight once, the settings, and the facts of the folder."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from torch import nn
+
+from nmt import __version__
+from nmt.config import ModelConfig
+from nmt.model.build import build_model
+from nmt.model.contract import Model
+from nmt.translation.inspection import Report, inspect, list_parts, list_work
+from nmt.translation.inspection_tables import differences
+from nmt.upgrade import FORMAT
+from tests.model.settings import VOCAB, config, make, some_combinations
+from tests.tiny import SHORT, TINY
+
+FAMILIES = ("encoder-decoder", "decoder-only", "encoder-only")
+SETTINGS = "family: {}, d_model: 16, n_heads: 2, encoder_layers: 1, decoder_layers: 2, d_ff: 32"
+
+
+def models() -> Iterator[Model]:
+    yield from (make(config, 1) for config in some_combinations(30))
+    for tied in ("three-way", "none"):
+        yield build_model(config(family="encoder-only", tied_embeddings=tied), VOCAB, VOCAB)
+
+
+@pytest.fixture(params=FAMILIES)
+def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    file = tmp_path / "recipe.yaml"
+    file.write_text(f"model: {{{SETTINGS.format(request.param)}}}\ntokenizer: {{vocab_size: 300}}\n")
+    return file
+
+
+@pytest.mark.parametrize("model", [*models()])
+def test_parts_have_every_weight_and_count_it_once(model: Model) -> None:
+    parts = list(list_parts(model))
+    assert sum(part.parameters for part in parts) == sum(p.numel() for p in model.parameters())
+    named = dict(model.named_parameters(remove_duplicate=False))
+    outside = {weight.name: weight for part in parts if not part.blocks for weight in part.weights}
+    n_blocks = sum(len(part.blocks) for part in parts)
+    assert n_blocks == len(model.blocks())
+    assert len(outside) + sum(len(part.blocks) * len(part.weights) for part in parts if part.blocks) == len(named)
+    for name, weight in outside.items():
+        assert weight.shape == tuple(named[name].shape)
+        first = named[weight.tied_to or name]
+        assert first is named[name]
+        assert weight.parameters == (0 if weight.tied_to else first.numel())
+    assert outside["output.weight"].tied_to is None or model.config.tied_embeddings != "none"
+
+
+def test_blocks_of_other_shapes_are_listed_apart() -> None:
+    model = make(config(encoder_layers=4), 1)
+    second = model.blocks()[1]
+    assert isinstance(second.feed_forward, nn.Module)
+    second.feed_forward.up = nn.Linear(16, 50)
+    encoder = [part for part in list_parts(model) if part.name == "encoder"]
+    assert [part.blocks for part in encoder] == [(1, 3, 4), (2,)]
+    assert encoder[1].parameters - encoder[0].parameters // 3 == (50 - 24) * 17
+
+
+def test_the_rule_is_6nd_and_the_counted_figure_is_the_exact_one() -> None:
+    model = make(ModelConfig(d_model=16, n_heads=2, d_ff=32), 1)
+    n = sum(p.numel() for p in model.parameters())
+    rows = {(work.phase, work.of): work for work in list_work(model, 5, 7)}
+    assert rows["training", "source"].rule == rows["training", "target"].rule == 6 * n
+    assert rows["decoding", "target"].rule == 2 * n
+    assert rows["training", "pair"].rule == 6 * n * 12
+    assert rows["training", "source"].counted is None
+    for key, work in rows.items():
+        assert work.counted == work.exact or key in (("training", "source"), ("training", "target"))
+    for phase in ("training", "decoding"):
+        total = 5 * rows[phase, "source"].exact + 7 * rows[phase, "target"].exact
+        assert total == pytest.approx(rows[phase, "pair"].exact, rel=0.001)
+
+
+def test_a_folder_tells_its_facts(model_folder: Path) -> None:
+    report = inspect(model_folder, 6)
+    saved = json.loads((model_folder / "config.json").read_text())
+    assert (report.source, report.target, report.corpus) == ("de", "en", "three pairs")
+    assert report.vocabulary == {"source": saved["src_vocab_size"], "target": saved["tgt_vocab_size"]}
+    assert report.special_ids == {"<unk>": 0, "<s>": 1, "</s>": 2, "<pad>": 3}
+    assert (report.facts, report.format, report.version) == (saved["facts"], FORMAT, __version__)
+    assert report.positions == (6, 6)
+    assert report.changed["model.d_model"] == ModelConfig().d_model
+    assert report.settings["search.beam_size"] == SHORT.beam_size
+    assert "model.norm" not in report.changed
+    assert {name.partition(".")[0] for name in report.settings} == {"model", "search"}
+    assert json.loads(json.dumps(asdict(report)))["settings"]["model.d_ff"] == TINY.d_ff
+
+
+def test_a_recipe_is_a_model_without_data(recipe: Path) -> None:
+    report = inspect(recipe, 20, measure=True)
+    assert report.vocabulary == {"source": 300, "target": 300}
+    assert (report.facts, report.format, report.version) == (None, None, None)
+    assert report.changed["tokenizer.vocab_size"] == 8000
+    embedding = next(part for part in report.parts if part.name == "embeddings").weights[0]
+    assert embedding.shape == (300, 16)
+    writes = report.settings["model.family"] != "encoder-only"
+    assert (report.cache_bytes is not None) == writes
+    assert {work.phase for work in report.work} == ({"training", "decoding"} if writes else {"training"})
+    assert report.speed is not None
+    assert report.speed.training > 0
+    assert (report.speed.decoding is not None) == writes
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_pair_is_shorter_if_learned_positions_have_no_room(family: str, tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(f"model: {{{SETTINGS.format(family)}, positions: learned, max_positions: 12}}\n")
+    assert inspect(recipe, 20).positions == (5, 5)
+    assert inspect(recipe, 3).positions == (3, 3)
+
+
+def compared(first: Report, second: Report) -> dict[str, tuple[object, object, bool, float | None]]:
+    return {
+        row["name"]: (row["first"], row["second"], row["differs"], row["ratio"]) for row in differences(first, second)
+    }
+
+
+def test_a_comparison_marks_what_differs_and_has_ratios_of_figures(tmp_path: Path, model_folder: Path) -> None:
+    reports = []
+    for family, layers in (("encoder-decoder", 2), ("decoder-only", 3)):
+        settings = f"d_model: 64, n_heads: 2, d_ff: 32, encoder_layers: 1, decoder_layers: {layers}"
+        (tmp_path / "recipe.yaml").write_text(f"model: {{family: {family}, {settings}}}")
+        reports.append(inspect(tmp_path / "recipe.yaml", 20))
+    rows = compared(*reports)
+    assert rows["decoder blocks"] == (2, 4, True, 2.0)
+    assert rows["encoder blocks"] == (1, None, True, None)
+    first, second = (report.parameters for report in reports)
+    assert rows["parameters"] == (first, second, True, second / first)
+    assert rows["languages"] == ("de → en", "de → en", False, None)
+    assert rows["model.family"] == ("encoder-decoder", "decoder-only", True, None)
+    assert rows["model.d_model"] == (64, 64, False, 1.0)
+    assert rows["FLOPs of decoding, the pair"][2]
+    assert "model.norm" not in rows
+    with_folder = compared(reports[0], inspect(model_folder, 20))
+    assert with_folder["longest training source"] == (None, 200, True, None)
+    assert "tokenizer.vocab_size" not in with_folder
