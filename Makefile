@@ -50,8 +50,9 @@ benchmark-setup: $(CORE)  ## make the reference model and the peers of the bench
 report: $(CORE)  ## write the tables of benchmarks/README.md and docs/attention.md from benchmarks/results
 	$(RUN) -m benchmarks.report
 
-pictures: $(CORE)  ## draw docs/pictures from benchmarks/results
+pictures: $(CORE)  ## draw docs/pictures: from benchmarks/results, and the families of models
 	$(RUN) -m benchmarks.pictures
+	$(RUN) -m benchmarks.architectures
 
 clean:  ## remove caches and the virtual environment; runs stay
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

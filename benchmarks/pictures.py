@@ -56,12 +56,12 @@ def main() -> int:
     return 0
 
 
-def svg(width: float, height: float, about: str, parts: Sequence[str]) -> str:
+def svg(width: float, height: float, about: str, parts: Sequence[str], style: str = STYLE) -> str:
     """A picture; `about`: what it shows, for those who can't see it."""
     size = f'width="{width:.0f}" height="{height:.0f}"'
     start = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width:.0f} {height:.0f}" role="img">'
     page = f'<rect class="page" {size} rx="6"/>'
-    return "\n".join([start, f"<title>{escape(about)}</title>", f"<style>{STYLE}</style>", page, *parts, "</svg>\n"])
+    return "\n".join([start, f"<title>{escape(about)}</title>", f"<style>{style}</style>", page, *parts, "</svg>\n"])
 
 
 def text(x: float, y: float, words: str, kind: str = "", turn: int = 0) -> str:

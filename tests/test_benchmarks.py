@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from benchmarks import decode_speed, picture_data, pictures, report, setup
+from benchmarks import architectures, decode_speed, picture_data, pictures, report, setup
 from benchmarks.rows import RESULTS, add_rows, last_run
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
@@ -260,8 +260,9 @@ def test_pages_have_the_tables_of_the_kept_rows() -> None:
 
 
 def test_the_pictures_are_those_of_the_kept_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["pictures.py", "--folder", str(tmp_path)])
-    pictures.main()
+    for script in (pictures, architectures):
+        monkeypatch.setattr(sys, "argv", ["script.py", "--folder", str(tmp_path)])
+        script.main()
     drawn = {file.name: file.read_text(encoding="utf8") for file in tmp_path.iterdir()}
     kept = {file.name: file.read_text(encoding="utf8") for file in pictures.PICTURES.glob("*.svg")}
     assert drawn == kept, "run make pictures"
