@@ -222,9 +222,8 @@ def test_python_examples_run(example: str, folder: Path, monkeypatch: pytest.Mon
 
 def test_the_documentation_shows_all_doors() -> None:
     shown = " ".join(COMMANDS)
-    commands = [
-        f"nmt.{name}" for name in ("train", "translate", "generate", "evaluate", "augment", "prepare", "tokenizer")
-    ]
+    names = ("train", "translate", "generate", "evaluate", "augment", "inspect", "prepare", "tokenizer")
+    commands = [f"nmt.{name}" for name in names]
     for door in ("make train-de-en", "make test", "make tensorboard", "make train-fi-sv", "torchrun", *commands):
         assert door in shown
 

@@ -1,0 +1,114 @@
+"""The formulas and figures of docs/architectures.md are those of the models, and the code that it names exists."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from nmt.cli import load_config
+from nmt.config import ModelConfig
+from nmt.model.attention import CrossAttention, SelfAttention
+from nmt.model.build import build_generative_model, build_model
+from nmt.model.contract import GenerativeModel, Model
+from nmt.model.cost import attention_flops, blocks_of, cache_bytes, decoding_flops, linear_flops, training_flops
+from nmt.translation.inspection import list_parts
+
+ROOT = Path(__file__).parent.parent
+TEXT = (ROOT / "docs" / "architectures.md").read_text(encoding="utf8")
+BASE = load_config(ROOT / "recipes" / "paper-base.yaml")
+V, KEYS = BASE.tokenizer.vocab_size, 20
+
+
+def table(first: str) -> list[list[str]]:
+    """The rows of the table whose heading begins with `first`."""
+    _, _, rest = TEXT.partition(f"\n| {first} |")
+    lines = rest.split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in re.sub(r"^\| ?| ?\|$", "", line).split(" |")] for line in lines]
+
+
+def build(**changes: Any) -> Model:
+    """The base model with changed settings, without weights."""
+    settings = {name: getattr(BASE.model, name) for name in ModelConfig.__dataclass_fields__}
+    with torch.device("meta"):
+        return build_model(ModelConfig(**settings | changes), V, V)
+
+
+def number(text: str) -> float | None:
+    return float(text.replace(",", "")) if text else None
+
+
+def value(formula: str, config: ModelConfig) -> int:
+    letters = {"M": config.d_model, "H": config.n_heads, "K": config.kv_heads, "D": config.d_head, "F": config.d_ff}
+    result: int = eval(formula.replace("·", "*"), {}, letters | {"V": V, "n": KEYS})
+    return result
+
+
+def parameters(model: Model, part: str) -> int:
+    """As `nmt.inspect` shows them: of embeddings, or of a part of a decoder block."""
+    found = {(entry.name, bool(entry.blocks)): entry for entry in list_parts(model)}
+    if part == "embeddings":
+        return found["embeddings", False].parameters
+    name = "around_self.norm" if part == "norm" else part
+    return sum(w.parameters for w in found["decoder", True].weights if w.name.startswith(name))
+
+
+def flops(model: Model, part: str) -> int:
+    """Of a target position, in the forward pass, with 20 keys."""
+    if part in ("embeddings", "norm"):
+        return linear_flops(model.output) if part == "embeddings" else 0
+    module = blocks_of(model, "decoder")[0].get_submodule(part)
+    keys = sum(KEYS * attention_flops(module, kind) for kind in (SelfAttention, CrossAttention))
+    return linear_flops(module) + keys - (linear_flops(module.kv) if isinstance(module, CrossAttention) else 0)
+
+
+@pytest.mark.parametrize("row", table("part"), ids=" ".join)
+def test_formulas_and_examples_of_parts_are_those_of_the_model(row: list[str]) -> None:
+    part, setting, parameter_formula, parameter_example, flop_formula, flop_example = (cell.strip("`") for cell in row)
+    model = build(**yaml.safe_load(setting or "{}"))
+    assert value(parameter_formula, model.config) == number(parameter_example) == parameters(model, part)
+    assert value(flop_formula, model.config) == number(flop_example) == flops(model, part)
+
+
+@pytest.mark.parametrize("row", table("`model.family` | setting"), ids=" ".join)
+def test_bytes_of_the_cache_are_those_of_a_cache(row: list[str]) -> None:
+    family, setting, source, target = (cell.strip("`") for cell in row)
+    config = build(family=family, **yaml.safe_load(setting or "{}")).config
+    assert cache_bytes(build_generative_model(config, 10, 10).eval()) == (number(source), number(target))
+
+
+@pytest.mark.parametrize("row", table("`model.family` | parameters"), ids=" ".join)
+def test_figures_of_families_are_those_of_the_models(row: list[str]) -> None:
+    model = build(family=row[0].strip("`"))
+    n_parameters, *shown = map(number, row[1:])
+    assert n_parameters == sum(p.numel() for p in model.parameters())
+    sides = list(training_flops(model, 20, 20))
+    sides += decoding_flops(model, 20, 20) if isinstance(model, GenerativeModel) else []
+    found = [round(round(side / 20) / 1e6, 3) for side in sides]
+    assert found == [figure for figure in shown if figure is not None]
+
+
+def test_the_rule_of_the_page_is_that_of_the_base_model() -> None:
+    n_parameters = sum(p.numel() for p in build().parameters())
+    assert f"{6 * n_parameters / 1e6:.3f} million a position" in TEXT
+
+
+def test_the_tables_are_found() -> None:
+    assert len(table("part")) > 10
+    assert len(table("`model.family` | setting")) > 2
+    assert [row[0].strip("`") for row in table("`model.family` | parameters")] == [
+        row[0].strip("`") for row in table("`model.family` | class")
+    ]
+
+
+def test_the_code_that_is_named_exists() -> None:
+    named = re.findall(r"`([\w.]+)`(?:,? (?:and )?`(\w+)`)? in\s`(nmt/[\w/]+\.py)`", TEXT)
+    assert len(named) > 8
+    for *names, file in named:
+        code = (ROOT / file).read_text(encoding="utf8")
+        for name in filter(None, ".".join(names).split(".")):
+            assert re.search(rf"^ *(class|def) {name}\b", code, re.MULTILINE), f"{file}: {name}"
+    for file in re.findall(r"`(nmt/[\w/]+\.py)`", TEXT):
+        assert (ROOT / file).is_file(), file
