@@ -22,15 +22,23 @@ def encoder_only(tokenizer: Tokenizer, tmp_path: Path) -> Path:
     """A folder of a model that can't translate."""
     config = replace(TINY, family="encoder-only")
     size = tokenizer.src_vocab_size
+    info = ModelInfo("de", "en", "pairs", config, SHORT, objective="mlm")
     weights = dict(build_model(config, size, size).named_parameters())
-    save_model(tmp_path / "reader", weights, tokenizer, ModelInfo("de", "en", "pairs", config, SHORT), "A test.\n")
+    save_model(tmp_path / "reader", weights, tokenizer, info, "A test.\n")
     return tmp_path / "reader"
 
 
 def test_a_folder_is_shown_as_tables(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(model_folder), "--pieces", "7", "--measure"]) == 0
     output = capsys.readouterr().out
-    for words in ("de → en", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks", "rule 6ND", "0 <unk>, 1 <s>"):
+    for words in (
+        "source language",
+        "encoder, block 1",
+        "decoder, blocks 1 to 2",
+        "2 blocks",
+        "rule 6ND",
+        "0 <unk>, 1 <s>",
+    ):
         assert words in output
     for words in ("self_attention.qkv", "48 × 16 + 48", "model.d_model", "a pair of 7 source positions", "positions/s"):
         assert words in output
@@ -42,7 +50,7 @@ def test_a_model_that_can_t_translate_is_shown_too(encoder_only: Path, capsys: p
     assert "The model can't write" in output
     assert "decoding" not in output
     assert main([str(encoder_only), "--sentence", SENTENCE, "--picture", "x.png"]) == 2
-    assert "encoder-only: it can't translate" in capsys.readouterr().err
+    assert "is no translator: it was trained with training.objective mlm" in capsys.readouterr().err
 
 
 def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +67,7 @@ def test_two_models_are_compared(model_folder: Path, capsys: pytest.CaptureFixtu
     assert main([str(model_folder), "--compare", str(recipe)]) == 0
     output = capsys.readouterr().out
     assert "≠  model.d_model" in output
-    assert "   languages" in output
+    assert "   target language" in output
     assert main([str(model_folder), "--compare", str(recipe), "--json"]) == 0
     both = json.loads(capsys.readouterr().out)
     rows = {row["name"]: row for row in both["rows"]}

@@ -97,6 +97,7 @@ class Report:
     source: str
     target: str
     corpus: str
+    objective: str
     parameters: int
     embedding_parameters: int
     parts: tuple[Part, ...]
@@ -135,11 +136,12 @@ def inspect_folder(folder: Path, pieces: int, measure: bool) -> Report:
         source=info.source,
         target=info.target,
         corpus=info.corpus,
-        **describe_model(model, pieces, measure),
+        objective=info.objective,
+        **describe_model(model, lengths(model, pieces, info.objective), measure),
         **describe_settings(settings),
         vocabulary=sizes,
         one_tokenizer=tokenizer.joint,
-        facts=asdict(info.facts),
+        facts=asdict(info.facts) if info.objective == "translation" else None,
         format=take_format(json.loads(file.read_text(encoding="utf8")), file),
         version=info.version,
     )
@@ -148,12 +150,14 @@ def inspect_folder(folder: Path, pieces: int, measure: bool) -> Report:
 def inspect_recipe(recipe: Path, pieces: int, measure: bool) -> Report:
     config = load_config(recipe)
     size = config.tokenizer.vocab_size
+    model = build_model(config.model, size, size).eval()
     return Report(
         model=str(recipe),
         source=config.data.source,
         target=config.data.target,
         corpus=config.data.corpus,
-        **describe_model(build_model(config.model, size, size).eval(), pieces, measure),
+        objective=config.training.objective,
+        **describe_model(model, lengths(model, pieces, config.training.objective), measure),
         **describe_settings(flatten(config)),
         vocabulary={"source": size, "target": size},
         one_tokenizer=config.tokenizer.joint,
@@ -170,18 +174,23 @@ def describe_settings(settings: dict[str, Any]) -> dict[str, Any]:
     return {"settings": settings, "changed": changed, "special_ids": special_ids}
 
 
-def describe_model(model: Model, pieces: int, measure: bool) -> dict[str, Any]:
-    """The fields of a report that come from the model alone."""
+def lengths(model: Model, pieces: int, objective: str) -> tuple[int, int]:
+    """The lengths of source and target that FLOPs are given for; a language model has no source."""
     room = model.max_positions  # a decoder-only model reads both sides as one sequence, with a BOS more
     length = pieces if room is None else max(1, min(pieces, (room - 1) // 2))
+    return 0 if objective == "lm" else length, length
+
+
+def describe_model(model: Model, positions: tuple[int, int], measure: bool) -> dict[str, Any]:
+    """The fields of a report that come from the model alone."""
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "embedding_parameters": sum({id(p): p.numel() for p in model.embeddings()}.values()),
         "parts": tuple(list_parts(model)),
-        "positions": (length, length),
-        "work": tuple(list_work(model, length, length)),
+        "positions": positions,
+        "work": tuple(list_work(model, *positions)),
         "cache_bytes": cache_bytes(model)._asdict() if isinstance(model, GenerativeModel) else None,
-        "speed": measure_speed(model, length, length) if measure else None,
+        "speed": measure_speed(model, *positions) if measure else None,
     }
 
 
@@ -220,12 +229,14 @@ def list_work(model: Model, n_source: int, n_target: int) -> Iterable[Work]:
     parameters = sum(p.numel() for p in model.parameters())
     source, target = training_flops(model, n_source, n_target)
     counted = counted_training_flops(model, n_source, n_target)
-    yield Work("training", "source", 6 * parameters, round(source / n_source), None)
+    if n_source:
+        yield Work("training", "source", 6 * parameters, round(source / n_source), None)
     yield Work("training", "target", 6 * parameters, round(target / n_target), None)
     yield Work("training", "pair", 6 * parameters * (n_source + n_target), source + target, counted)
     if isinstance(model, GenerativeModel):
         both = [count(model, n_source, n_target) for count in (decoding_flops, counted_decoding_flops)]
-        yield Work("decoding", "source", 2 * parameters, *(round(sides.source / n_source) for sides in both))
+        if n_source:
+            yield Work("decoding", "source", 2 * parameters, *(round(sides.source / n_source) for sides in both))
         yield Work("decoding", "target", 2 * parameters, *(round(sides.target / n_target) for sides in both))
         yield Work("decoding", "pair", 2 * parameters * (n_source + n_target), *map(sum, both))
 

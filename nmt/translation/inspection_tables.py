@@ -111,8 +111,10 @@ def facts(report: Report) -> dict[str, Any]:
     cache, speed, facts = report.cache_bytes or {}, report.speed, report.facts or {}
     rows = {
         "model": report.model,
-        "languages": f"{report.source} → {report.target}",
+        "source language": report.source,
+        "target language": report.target,
         "corpus": report.corpus,
+        "objective": report.objective,
         "source vocabulary": report.vocabulary["source"],
         "target vocabulary": report.vocabulary["target"],
         "one tokenizer for both": report.one_tokenizer,
@@ -121,8 +123,8 @@ def facts(report: Report) -> dict[str, Any]:
         "cache bytes of a target position": cache.get("target"),
         "longest training source": facts.get("longest_source"),
         "least confidence": facts.get("least_confidence"),
-        "beam size": report.settings["search.beam_size"],
-        "length penalty": report.settings["search.length_penalty"],
+        "beam size": report.settings["search.beam_size"] if cache else None,
+        "length penalty": report.settings["search.length_penalty"] if cache else None,
         "format": report.format,
         "nmt version": report.version,
     }

@@ -18,8 +18,14 @@ from nmt.upgrade import FORMAT
 from tests.model.settings import VOCAB, config, make, some_combinations
 from tests.tiny import SHORT, TINY
 
-FAMILIES = ("encoder-decoder", "decoder-only", "encoder-only")
-SETTINGS = "family: {}, d_model: 16, n_heads: 2, encoder_layers: 1, decoder_layers: 2, d_ff: 32"
+FAMILIES = {"encoder-decoder": "translation", "decoder-only": "lm", "encoder-only": "mlm"}
+
+
+def settings(family: str, **changes: object) -> str:
+    """A small model of a family, with the family's objective, as YAML."""
+    model = {"family": family, "d_model": 16, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 2, "d_ff": 32}
+    pairs = ", ".join(f"{name}: {value}" for name, value in (model | changes).items())
+    return f"model: {{{pairs}}}\ntraining: {{objective: {FAMILIES[family]}}}\n"
 
 
 def models() -> Iterator[Model]:
@@ -31,7 +37,7 @@ def models() -> Iterator[Model]:
 @pytest.fixture(params=FAMILIES)
 def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     file = tmp_path / "recipe.yaml"
-    file.write_text(f"model: {{{SETTINGS.format(request.param)}}}\ntokenizer: {{vocab_size: 300}}\n")
+    file.write_text(settings(request.param) + "tokenizer: {vocab_size: 300}\n")
     return file
 
 
@@ -81,6 +87,7 @@ def test_a_folder_tells_its_facts(model_folder: Path) -> None:
     report = inspect(model_folder, 6)
     saved = json.loads((model_folder / "config.json").read_text())
     assert (report.source, report.target, report.corpus) == ("de", "en", "three pairs")
+    assert report.objective == "translation"
     assert report.vocabulary == {"source": saved["src_vocab_size"], "target": saved["tgt_vocab_size"]}
     assert report.special_ids == {"<unk>": 0, "<s>": 1, "</s>": 2, "<pad>": 3}
     assert (report.facts, report.format, report.version) == (saved["facts"], FORMAT, __version__)
@@ -102,6 +109,8 @@ def test_a_recipe_is_a_model_without_data(recipe: Path) -> None:
     writes = report.settings["model.family"] != "encoder-only"
     assert (report.cache_bytes is not None) == writes
     assert {work.phase for work in report.work} == ({"training", "decoding"} if writes else {"training"})
+    assert ("source" in {work.of for work in report.work}) == (report.objective != "lm")
+    assert all(work.counted == work.exact for work in report.work if work.of == "pair")
     assert report.speed is not None
     assert report.speed.training > 0
     assert (report.speed.decoding is not None) == writes
@@ -110,9 +119,9 @@ def test_a_recipe_is_a_model_without_data(recipe: Path) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_pair_is_shorter_if_learned_positions_have_no_room(family: str, tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(f"model: {{{SETTINGS.format(family)}, positions: learned, max_positions: 12}}\n")
-    assert inspect(recipe, 20).positions == (5, 5)
-    assert inspect(recipe, 3).positions == (3, 3)
+    recipe.write_text(settings(family, positions="learned", max_positions=12))
+    for pieces, longest in ((20, 5), (3, 3)):
+        assert inspect(recipe, pieces).positions == (0 if family == "decoder-only" else longest, longest)
 
 
 def compared(first: Report, second: Report) -> dict[str, tuple[object, object, bool, float | None]]:
@@ -124,15 +133,15 @@ def compared(first: Report, second: Report) -> dict[str, tuple[object, object, b
 def test_a_comparison_marks_what_differs_and_has_ratios_of_figures(tmp_path: Path, model_folder: Path) -> None:
     reports = []
     for family, layers in (("encoder-decoder", 2), ("decoder-only", 3)):
-        settings = f"d_model: 64, n_heads: 2, d_ff: 32, encoder_layers: 1, decoder_layers: {layers}"
-        (tmp_path / "recipe.yaml").write_text(f"model: {{family: {family}, {settings}}}")
+        (tmp_path / "recipe.yaml").write_text(settings(family, d_model=64, decoder_layers=layers))
         reports.append(inspect(tmp_path / "recipe.yaml", 20))
     rows = compared(*reports)
     assert rows["decoder blocks"] == (2, 4, True, 2.0)
     assert rows["encoder blocks"] == (1, None, True, None)
     first, second = (report.parameters for report in reports)
     assert rows["parameters"] == (first, second, True, second / first)
-    assert rows["languages"] == ("de → en", "de → en", False, None)
+    assert rows["source language"] == ("de", "de", False, None)
+    assert rows["objective"] == ("translation", "lm", True, None)
     assert rows["model.family"] == ("encoder-decoder", "decoder-only", True, None)
     assert rows["model.d_model"] == (64, 64, False, 1.0)
     assert rows["FLOPs of decoding, the pair"][2]
