@@ -18,12 +18,12 @@ def balance_loss(usages: Sequence[Sequence[Usage]]) -> Tensor:
     equation 4)."""
     passes = [usage for layer in usages for usage in layer]
     losses = [len(u.loads_E) * (u.loads_E / u.loads_E.sum() * u.probabilities_E).sum() for u in passes]
-    return torch.stack(losses).sum()
+    return sum(losses, torch.zeros(()))
 
 
-def loads(usages: Sequence[Sequence[Usage]]) -> Tensor:
-    """How often each expert of each mixture was chosen (L, E)."""
-    return torch.stack([torch.stack([usage.loads_E for usage in layer]).sum(0) for layer in usages])
+def loads(usages: Sequence[Sequence[Usage]], none_E: Tensor) -> Tensor:
+    """How often each expert of each mixture was chosen (L, E); `none_E` (zeros) for those of skipped layers."""
+    return torch.stack([sum((usage.loads_E for usage in layer), none_E) for layer in usages])
 
 
 @torch.no_grad()
@@ -46,7 +46,7 @@ def load_figures(model: Model, loads_LE: Tensor | None, processes: Processes) ->
     if loads_LE is None:
         return {}
     relative_LE = sum_over(loads_LE, processes)
-    relative_LE /= relative_LE.mean(1, keepdim=True)
+    relative_LE /= relative_LE.mean(1, keepdim=True).clamp(min=1e-9)  # layers may have been skipped
     variations = relative_LE.std(1, correction=0).tolist()
     figures = {f"experts/variation_{name}": v for name, v in zip(model.experts(), variations, strict=True)}
     return {"experts/least_load": float(relative_LE.min()), "experts/largest_load": float(relative_LE.max()), **figures}

@@ -73,7 +73,8 @@ class Learner(nn.Module):
             return loss
         has_loss = self.training and self.model.config.expert_balance == "loss"
         weight = self.config.balance_weight * targets_N.size(0) if has_loss else 0.0
-        return loss._replace(smoothed=loss.smoothed + weight * balance_loss(usages), loads_LE=loads(usages))
+        none_E = torch.zeros(self.model.config.experts, device=self.numerics.device)
+        return loss._replace(smoothed=loss.smoothed + weight * balance_loss(usages), loads_LE=loads(usages, none_E))
 
 
 class LinearCrossEntropy(torch.autograd.Function):

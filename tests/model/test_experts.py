@@ -153,6 +153,17 @@ def test_each_expert_starts_as_a_matrix_of_its_own() -> None:
             assert 0.95 * limit < float(weight.detach().abs().max()) <= limit
 
 
+def test_deepnorm_scales_experts_as_it_scales_dense_layers() -> None:
+    settings = {"experts": 3, "activation": "geglu", "d_ff": 24}
+    deep, plain = (make(config(norm_position=place, **settings), 1) for place in ("deepnorm", "post"))
+    new, old, beta = deep.experts()["decoder.0"], plain.experts()["decoder.0"], deep.stacks()[1].beta
+    assert beta < 1
+    torch.testing.assert_close(new.down, beta * old.down)
+    torch.testing.assert_close(new.up[:, 24:], beta * old.up[:, 24:])
+    assert torch.equal(new.up[:, :24], old.up[:, :24]), "gates are not scaled"
+    assert torch.equal(new.router, old.router)
+
+
 @pytest.mark.parametrize("name", ["bf16", pytest.param("int8", marks=needs_int8())])
 def test_models_of_fewer_bits_write_about_the_same(name: Any) -> None:
     model = make(config(experts=4, shared_experts=1, d_model=64, d_ff=128), 1)

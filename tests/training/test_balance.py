@@ -128,6 +128,20 @@ def test_half_batches_after_a_lack_of_memory_move_the_biases_alike(
         assert torch.equal(weights(whole)[name], weights(halves)[name])
 
 
+@pytest.mark.parametrize("model", [EXPERTS, BIAS])
+def test_layers_may_be_skipped_shared_or_computed_twice(data: TrainingData, tmp_path: Path, model: Any) -> None:
+    deep = replace(model, encoder_layers=3, decoder_layers=3, share_layers=2, layer_drop=0.5)
+    settings: dict[str, Any] = {"max_steps": 8, "validate_every": 8, "log_every": 1}
+    plain = run(new_trainer(data, tmp_path / "plain", deep, [1.0], **settings))
+    twice = run(new_trainer(data, tmp_path / "twice", deep, [1.0], recompute=True, **settings))
+    for name, tensor in weights(plain).items():
+        assert torch.equal(weights(twice)[name], tensor), name
+    assert [*plain.model.experts()] == ["encoder.0", "encoder.1", "decoder.0", "decoder.1"]
+    assert min(record["experts/least_load"] for record in records(tmp_path / "plain")[:8]) == 0, (
+        "some layer was skipped"
+    )
+
+
 def test_experts_learn_in_bf16(data: TrainingData, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"max_steps": 40, "validate_every": 40, "log_every": 10}
     for precision in ("fp32", "bf16"):
