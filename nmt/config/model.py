@@ -136,22 +136,12 @@ class ModelConfig:
         width, heads, kv_heads = self.d_model, self.n_heads, self.kv_heads
         require(width % heads == 0, f"model.d_model is {width}: it must be a multiple of model.n_heads, {heads}")
         require(heads % kv_heads == 0, f"model.n_kv_heads is {kv_heads}: it must divide model.n_heads, {heads}")
+        self.require_possible_experts()
         if self.attention == "latent":
             self.check_latent_attention()
         else:
-            rotates = self.positions != "rotary" or self.d_head % 2 == 0
-            require(
-                rotates, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width"
-            )
-        self.require_possible_experts()
-
-    def check_latent_attention(self) -> None:
-        width, positions = self.rotary_width, self.positions
-        require(width is None or width % 2 == 0, f"model.rotary_width is {width}: it must be even")
-        message = f"model.rotary_width is {width}, and model.positions is {positions}: take rotary, or leave it out"
-        require(width is None or positions == "rotary", message)
-        message = "model.qk_norm needs model.attention: heads, since latent attention decodes without keys of each head"
-        require(not self.qk_norm, message)
+            fits = self.positions != "rotary" or self.d_head % 2 == 0
+            require(fits, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
 
     def require_possible_experts(self) -> None:
         n, chosen = self.experts, self.experts_per_token
@@ -161,6 +151,17 @@ class ModelConfig:
         aligned = self.d_model % 8 == self.d_ff % 8 == 0
         widths = f"model.d_model is {self.d_model} and model.d_ff {self.d_ff}"
         require(n == 0 or aligned, f"{widths}: with model.experts, both must be multiples of 8")
+
+    def check_latent_attention(self) -> None:
+        """Raises ValueError for settings that latent attention can't have."""
+        width, positions = self.rotary_width, self.positions
+        require(width is None or width % 2 == 0, f"model.rotary_width is {width}: it must be even")
+        message = f"model.rotary_width is {width}, and model.positions is {positions}: take rotary, or leave it out"
+        require(width is None or positions == "rotary", message)
+        message = (
+            "model.qk_norm is true, but latent attention never computes keys of each head in decoding: set it to false"
+        )
+        require(not self.qk_norm, message)
 
     @property
     def one_vocabulary(self) -> bool:

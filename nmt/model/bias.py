@@ -42,17 +42,18 @@ class ScoreBias(nn.Module):
         self.table = nn.Parameter(torch.empty(BUCKETS, config.n_heads)) if config.positions == "relative" else None
 
     def at(self, distances_X: Tensor) -> Tensor:
-        """The biases (H, X), float32; if attention is causal, they hide the future too."""
+        """The biases (H, X), float32."""
         if self.table is not None:
-            bias_HX = self.table[buckets(distances_X, self.causal)].T.float()
-        else:
-            heads_H = torch.arange(1, self.n_heads + 1, device=distances_X.device)
-            bias_HX = -torch.exp2(heads_H * (-8 / self.n_heads))[:, None] * distances_X.abs()
-        return bias_HX.masked_fill(distances_X > 0, MASKED) if self.causal else bias_HX
+            return self.table[buckets(distances_X, self.causal)].T.float()
+        heads_H = torch.arange(1, self.n_heads + 1, device=distances_X.device)
+        return -torch.exp2(heads_H * (-8 / self.n_heads))[:, None] * distances_X.abs()
 
-    def whole(self, length: int, device: torch.device) -> Tensor:
-        """The biases (1, H, T, T) of a whole sequence."""
-        bias_HX = self.at(torch.arange(-length, length, device=device))
+    def whole(self, length: int, device: torch.device, hide_future: bool) -> Tensor:
+        """The biases (1, H, T, T) of a whole sequence; with `hide_future`, they are a causal mask too."""
+        distances_X = torch.arange(-length, length, device=device)
+        bias_HX = self.at(distances_X)
+        if hide_future:
+            bias_HX = bias_HX.masked_fill(distances_X > 0, MASKED)
         return bias_HX.unfold(1, length, 1)[:, 1:].flip(1)[None]  # each query sees keys one place further to the left
 
     def past(self, length: int, device: torch.device) -> Tensor:

@@ -107,7 +107,8 @@ class DecoderOnly(GenerativeModel):
             in_prefix_BL = torch.arange(ids_BL.size(1), device=ids_BL.device) < starts_B[:, None]
             mask = causal_mask(ids_BL.size(1), ids_BL.device).masked_fill(in_prefix_BL[:, None, None], 0.0)
         x_BLM = self.embed(ids_BL, self.tgt_embedding, self.tgt_positions)
-        return self.decoder_norm(self.decoder(x_BLM, self.tgt_positions.self_mask(x_BLM, mask), seen))
+        mask = self.tgt_positions.self_mask(x_BLM, mask)
+        return self.decoder_norm(self.decoder(x_BLM, mask, seen))
 
     def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache:
         prefix_BP, real_BP = src_BS, src_mask_BS
@@ -128,9 +129,9 @@ class DecoderOnly(GenerativeModel):
                 module.reserve(n_positions)
         seen = Seen([])
         # Padding comes last, so a causal mask hides it from all real positions.
-        mask = padding_mask(real_BP) if bidirectional else causal_mask(prefix_BP.size(1), prefix_BP.device)
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
-        self.decoder(x_BPM, self.tgt_positions.self_mask(x_BPM, mask), seen)
+        mask = self.tgt_positions.self_mask(x_BPM, padding_mask(real_BP) if bidirectional else None)
+        self.decoder(x_BPM, mask, seen)
         bias_HX = self.tgt_positions.past_bias(n_positions, x_BPM.device)
         return DecoderCache(seen.keys_values, max_length, width, real_BP, bias_HX)
 

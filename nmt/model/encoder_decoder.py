@@ -63,8 +63,8 @@ class EncoderDecoder(GenerativeModel):
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
         """Read the source: states (B, S, M), and the additive mask (B, 1, 1, S) of its padding."""
         x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
-        x_BSM = self.encoder(x_BSM, self.src_positions.self_mask(x_BSM, mask_B11S))
-        return self.encoder_norm(x_BSM), mask_B11S
+        self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
+        return self.encoder_norm(self.encoder(x_BSM, self_mask)), mask_B11S
 
     def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""

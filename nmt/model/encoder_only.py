@@ -37,7 +37,8 @@ class EncoderOnly(Model):
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> Tensor:
         """The last hidden states (B, S, M)."""
         x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
-        return self.encoder_norm(self.encoder(x_BSM, self.src_positions.self_mask(x_BSM, mask_B11S)))
+        self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
+        return self.encoder_norm(self.encoder(x_BSM, self_mask))
 
     def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
         return [source_N]

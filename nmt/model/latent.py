@@ -39,10 +39,10 @@ class LatentAttention(Attention):
         self.widths, self.scale = (H, D, C, E), (D + E) ** -0.5
         n_query = config.query_latent_width
         if n_query:
-            self.query_down, self.query_norm = nn.Linear(M, n_query, bias=config.bias), InnerNorm(n_query)
+            self.query_latent, self.query_norm = nn.Linear(M, n_query, bias=config.bias), InnerNorm(n_query)
         self.query = nn.Linear(n_query or M, H * (D + E), bias=config.bias)
-        self.down, self.norm = nn.Linear(M, C + E, bias=config.bias), InnerNorm(C)
-        self.up = nn.Linear(C, 2 * H * D, bias=False)
+        self.latent, self.latent_norm = nn.Linear(M, C + E, bias=config.bias), InnerNorm(C)
+        self.kv = nn.Linear(C, 2 * H * D, bias=False)
         self.out = nn.Linear(H * D, M, bias=config.bias)
         self.rotary = RotaryPositions(E) if E else None
 
@@ -53,10 +53,10 @@ class LatentAttention(Attention):
 
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
         H, D, C, E = self.widths
-        yield self.up.weight, [H * D, H * D]
+        yield self.kv.weight, [H * D, H * D]
         if E:
             yield self.query.weight, [H * D, H * E]
-            yield self.down.weight, [C, E]
+            yield self.latent.weight, [C, E]
 
     def project(self, x_XM: Tensor, place: Place) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """q (X, H, D), its rotated part (X, H, E), c (X, C) and the rotated key (X, E) of inputs at these positions: of
@@ -64,10 +64,10 @@ class LatentAttention(Attention):
         modules: dict[str, Any] = self._modules
         H, D, C, E = self.widths
         queries_XM = x_XM
-        if "query_down" in modules:
-            queries_XM = apply(modules["query_norm"], apply(modules["query_down"], x_XM))
+        if "query_latent" in modules:
+            queries_XM = apply(modules["query_norm"], apply(modules["query_latent"], x_XM))
         q, q_rotated = apply(modules["query"], queries_XM).split([H * D, H * E], -1)
-        c, k_rotated = apply(modules["down"], x_XM).split([C, E], -1)
+        c, k_rotated = apply(modules["latent"], x_XM).split([C, E], -1)
         q, q_rotated = q.unflatten(-1, (H, D)), q_rotated.unflatten(-1, (H, E))
         if self.rotary is not None:
             heads = torch.cat([q_rotated, k_rotated.unsqueeze(-2)], dim=-2)
@@ -76,7 +76,7 @@ class LatentAttention(Attention):
             else:
                 heads = self.rotary.at(heads, place)
             q_rotated, k_rotated = heads[..., :H, :], heads[..., H, :]
-        return q, q_rotated, apply(modules["norm"], c), k_rotated
+        return q, q_rotated, apply(modules["latent_norm"], c), k_rotated
 
     def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
         """The attended values (B, T, M). `mask` as in `SelfAttention.forward`."""
@@ -84,7 +84,7 @@ class LatentAttention(Attention):
         q_BTHD, q_BTHE, c_BTC, k_BTE = self.project(x_BTM, slice(0, x_BTM.size(1)))
         if seen is not None:
             seen.keys_values.append(torch.cat([c_BTC, k_BTE], dim=2)[None, :, None])
-        k_BTHD, v_BTHD = self.up(c_BTC).unflatten(2, (2 * H, D)).split(H, dim=2)
+        k_BTHD, v_BTHD = self.kv(c_BTC).unflatten(2, (2 * H, D)).split(H, dim=2)
         q = torch.cat([q_BTHD, q_BTHE], dim=3).transpose(1, 2)
         k = torch.cat([k_BTHD, k_BTE[:, :, None].expand(-1, -1, H, -1)], dim=3).transpose(1, 2)
         return self.attend(q, k, v_BTHD.transpose(1, 2), mask, None if seen is None else seen.weights)
@@ -95,7 +95,7 @@ class LatentAttention(Attention):
         H, D, C, E = self.widths
         q_RHD, q_RHE, c_RC, k_RE = self.project(x_RM, cache.place)
         # Nothing is kept of these products with parameters, since parameters may be replaced after a step.
-        w_k, w_v = full_precision(modules["up"]).weight.view(2, H, D, C)
+        w_k, w_v = full_precision(modules["kv"]).weight.view(2, H, D, C)
         q_RHC = torch.bmm(q_RHD.transpose(0, 1), w_k).transpose(0, 1)
         q_RQ = torch.cat([q_RHC, q_RHE], dim=2).flatten(1)
         keys = torch.cat([c_RC, k_RE], dim=1).view(-1, cache.rows, 1, 1, C + E).permute(2, 0, 3, 1, 4)

@@ -68,7 +68,7 @@ class AddedPositions(nn.Module):
         """A mask of self-attention (None: causal) with the biases of positions."""
         if self.bias is None:
             return mask
-        bias_1HTT = self.bias.whole(x_BTM.size(1), x_BTM.device)
+        bias_1HTT = self.bias.whole(x_BTM.size(1), x_BTM.device, hide_future=mask is None)
         return bias_1HTT if mask is None else bias_1HTT + mask
 
     def past_bias(self, length: int, device: torch.device) -> Tensor | None:

@@ -17,8 +17,7 @@ from nmt.model.blocks import Block, DecoderBlock, Residual
 from nmt.model.cache import DecoderCache, SourceWeights
 
 # The weights that DeepNorm scales: those of fused matrices hold the values, or a gate and the layer beside it.
-OF_FEED_FORWARD = ("feed_forward.up", "feed_forward.down", "feed_forward.down.weight", "shared.down.weight")
-SCALED = ("kv.weight", "out.weight", "up.weight", *OF_FEED_FORWARD)
+SCALED = ("qkv.weight", "kv.weight", "out.weight", "up.weight", "down.weight", ".up", ".down")
 
 
 class Stack(nn.ModuleList):

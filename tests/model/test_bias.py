@@ -16,7 +16,9 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("n_heads", [1, 4, 6])
 def test_alibi_falls_linearly_in_both_directions_with_a_slope_of_each_head(n_heads: int) -> None:
-    bias = ScoreBias(config(positions="alibi", d_model=24, n_heads=n_heads), causal=False).whole(5, CPU)
+    bias = ScoreBias(config(positions="alibi", d_model=24, n_heads=n_heads), causal=False).whole(
+        5, CPU, hide_future=False
+    )
     for head in range(n_heads):
         slope = 2 ** (-8 * (head + 1) / n_heads)
         expected = [[-slope * abs(key - query) for key in range(5)] for query in range(5)]
@@ -45,7 +47,7 @@ def test_the_biases_of_the_past_are_the_last_row_of_the_whole(positions: str, ca
     bias = ScoreBias(config(positions=positions), causal)
     for table in bias.parameters():
         torch.nn.init.normal_(table)
-    whole = bias.whole(length, CPU)
+    whole = bias.whole(length, CPU, hide_future=causal)
     assert whole.shape == (1, 4, length, length)
     assert torch.equal(whole[0, :, -1], bias.past(length, CPU))
     hidden = whole < -1e8

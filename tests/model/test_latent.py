@@ -42,10 +42,10 @@ def test_it_is_the_formula_of_the_paper(query_width: int, rotary_width: int) -> 
     made = layer(latent_width=6, query_latent_width=query_width, bias=False, **rotary)
     weight = {name: p.detach() for name, p in made.named_parameters()}
     x_TM = torch.randn(7, 16)
-    latent = x_TM @ weight["down.weight"].T
-    c, k_r = rms(latent[:, :6], weight["norm.weight"]), rotate(latent[:, 6:])
-    queries = rms(x_TM @ weight["query_down.weight"].T, weight["query_norm.weight"]) if query_width else x_TM
-    queries, up = queries @ weight["query.weight"].T, c @ weight["up.weight"].T
+    latent = x_TM @ weight["latent.weight"].T
+    c, k_r = rms(latent[:, :6], weight["latent_norm.weight"]), rotate(latent[:, 6:])
+    queries = rms(x_TM @ weight["query_latent.weight"].T, weight["query_norm.weight"]) if query_width else x_TM
+    queries, up = queries @ weight["query.weight"].T, c @ weight["kv.weight"].T
     outputs = []
     for head in range(4):
         width, start = slice(4 * head, 4 * head + 4), 16 + rotary_width * head
@@ -102,7 +102,7 @@ def test_the_bytes_of_a_token_are_those_that_the_cache_takes(settings: Any, widt
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"qk_norm": True}, "qk_norm needs model.attention: heads"),
+        ({"qk_norm": True}, "qk_norm is true, but latent attention"),
         ({"rotary_width": 4}, "rotary_width is 4, and model.positions is sinusoidal"),
         ({"rotary_width": 3, "positions": "rotary"}, "rotary_width is 3: it must be even"),
     ],
