@@ -4,10 +4,10 @@
     python -m benchmarks.deep recompute
     python -m benchmarks.deep decode
 
-`curves` trains a decoder-only model of 24 layers with each place of the normalisation. `recompute` takes training
-steps of 6+6 layers with the width of the paper's base model, each kind in a process of its own. `decode` searches with
-random weights, so that outputs have their greatest length. All run in one thread, and times are CPU seconds, the best
-of some rounds.
+`curves` trains a decoder-only model of 24 layers with each place of the normalisation: there, unlike in a deep encoder,
+no prediction can go round the layers. `recompute` takes training steps of 6+6 layers with the width of the paper's base
+model, each kind in a process of its own. `decode` searches with random weights, so that outputs have their greatest
+length. All run in one thread, and times are CPU seconds, the best of some rounds.
 """
 
 import argparse

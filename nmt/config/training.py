@@ -140,7 +140,7 @@ class TrainingConfig:
 
     recompute: Annotated[bool, MAY_CHANGE] = False
     """Whether training stores only the input of each layer, and computes the rest again in the backward pass. Results
-    stay equal. It takes less memory, and a step takes up to a third longer."""
+    stay equal. It takes less memory, and a step takes about a third longer."""
 
     threads: Annotated[Count, MAY_CHANGE] = 0
     """Number of CPU threads; 0 takes one for each core."""
