@@ -109,7 +109,7 @@ class ModelConfig:
 
     activation: Literal["relu", "gelu", "relu2", "swiglu", "geglu"] = "relu"
     """Activation function of the feed-forward layers. relu2 is the square of relu (So et al. 2021). swiglu and geglu
-    (Shazeer 2020) have a third matrix."""
+    (Shazeer 2020) have a third matrix: two thirds of d_ff then make a model of equal size."""
 
     tied_embeddings: Literal["three-way", "decoder", "none"] = "three-way"
     """Which matrices are shared (Press and Wolf 2017). three-way shares the source embedding, the target embedding and
