@@ -91,7 +91,7 @@ def recompute(args: argparse.Namespace) -> str:
     for _ in range(args.rounds):
         for twice, found in figures.items():
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-                found.append(pool.submit(training_step, twice).result())
+                found.append(pool.submit(training_step, ModelConfig(), twice).result())
     lines = []
     for twice, found in figures.items():
         seconds, mib = (min(values) for values in zip(*found, strict=True))
@@ -99,11 +99,11 @@ def recompute(args: argparse.Namespace) -> str:
     return markdown(["training.recompute", "seconds a step", "MiB above the weights"], lines)
 
 
-def training_step(twice: bool) -> tuple[float, float]:
+def training_step(config: ModelConfig, twice: bool) -> tuple[float, float]:
     """The seconds of the faster of two steps of 64 pairs of 32 pieces, and the growth of peak memory in MiB."""
     torch.set_num_threads(1)
     keep_freed_memory()
-    model = build_generative_model(ModelConfig(), VOCAB, VOCAB)
+    model = build_generative_model(config, VOCAB, VOCAB)
     model.recompute(twice)
     learner = Learner(model, TrainingConfig(), choose_numerics("cpu", "fp32")).train()
     ids, real = torch.randint(4, VOCAB, (64, 32)), torch.ones(64, 32, dtype=torch.bool)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from benchmarks import architectures, decode_speed, picture_data, pictures, report, setup
+from benchmarks import architectures, decode_speed, deep, picture_data, pictures, report, setup
 from benchmarks.rows import RESULTS, add_rows, last_run
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
@@ -166,7 +166,7 @@ def test_bf16_loss_compares_equal_updates(corpus: Path, tmp_path: Path) -> None:
     assert all(0 < abs(row["bf16"] - row["fp32"]) < 0.1 for row in rows)
 
 
-@pytest.mark.parametrize(("what", "lines"), [("curves", 3), ("recompute", 2), ("decode", 5)])
+@pytest.mark.parametrize(("what", "lines"), [("curves", 3), ("decode", 5)])
 def test_deep_models_are_measured(what: str, lines: int, corpus: Path) -> None:
     options = f"{what} --corpus {corpus} --steps 6 --rounds 1"
     command = [sys.executable, "-m", "benchmarks.deep", *options.split()]
@@ -190,6 +190,12 @@ def test_attention_cache_compares_kinds_of_attention_with_the_first(family: str,
     expected = sorted(a / b for a, b in zip(rounds[3], rounds[0], strict=True))
     assert sorted(rows[3]["decoding_ratios"]["multi-head"]["rounds"]) == pytest.approx(expected, rel=1e-3)
     assert "| latent, half as wide |" in result.stdout
+
+
+def test_a_training_step_of_layers_computed_twice_is_measured() -> None:
+    seconds, mib = deep.training_step(ModelConfig(d_model=16, n_heads=2, d_ff=32), twice=True)
+    assert seconds > 0
+    assert mib >= 0
 
 
 @pytest.mark.parametrize("peer", ["transformers", "eole"])
