@@ -17,6 +17,7 @@ from nmt.decode.beam import force_score
 from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import FORBIDDEN_IDS
+from nmt.decode.shortlist import Shortlist
 from nmt.model.contract import GenerativeModel
 from nmt.model.decoder_only import DecoderOnly
 from nmt.translation.growing_text import GrowingText
@@ -148,11 +149,14 @@ def test_generation_stops_at_a_stop_string_and_goes_on_with_the_others(lm: Langu
     whole = lm.generate(PROMPTS, replace(ONE, samples=4))
     texts = [c.text for found in whole for c in found]
     stop = next(text[1:3] for text in texts if len(text) > 4)
+    shorter = 0
     for found, stopped in zip(whole, lm.generate(PROMPTS, replace(ONE, samples=4), [stop]), strict=True):
         for c, s in zip(found, stopped, strict=True):
+            shorter += len(s.ids) < len(c.ids)
             assert s.text == c.text.partition(stop)[0]
             assert (s.ending == "stop") == (stop in c.text)
             assert s.ids == c.ids[: len(s.ids)]
+    assert shorter
 
 
 def test_a_stream_is_the_continuation_in_parts(lm: LanguageModel) -> None:
@@ -246,6 +250,17 @@ def test_fusion_goes_with_constraints_and_retries(assisted: Translator) -> None:
         assert best.text.startswith("The")
         assert "coffee" in best.text
         assert "dog" not in best.text.split()
+
+
+def test_fusion_keeps_to_the_shortlist(translator: Translator, tokenizer: Tokenizer, lm: LanguageModel) -> None:
+    some = Shortlist(torch.zeros(tokenizer.src_vocab_size, 1, dtype=torch.int32), torch.arange(4, 150).int())
+    limited = Translator(translator.model, tokenizer, SHORT, shortlist=some)
+    limited.use_language_model(lm)
+    search = replace(FUSED, shortlist=1)
+    found = limited.translate_n_best(LINES, search)
+    sources = {piece for ids in tokenizer.encode_source(LINES) for piece in ids}
+    assert {*found[0][0].parts[0].hypothesis.ids} <= {*range(150)} | sources
+    assert found != limited.translate_n_best(LINES, replace(search, lm_weight=0.0))
 
 
 def test_reranking_orders_all_hypotheses_by_the_sum(translator: Translator, tmp_path: Path) -> None:
