@@ -19,7 +19,7 @@ import yaml
 import nmt
 from nmt import augment, evaluate, generate, inspect, translate
 from nmt.cli import dump_config, make_run_parser, setting_types
-from nmt.config import Config, DataConfig, ModelConfig, SearchConfig
+from nmt.config import Config, DataConfig, ObjectiveName, SearchConfig
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import learn_shortlist
@@ -79,11 +79,16 @@ def write_pairs(folder: Path, languages: tuple[str, str]) -> None:
             (folder / f"{split}.{language}").write_text("".join(lines), encoding="utf8")
 
 
-def write_run(folder: Path, tokenizer: Tokenizer, source: str, target: str, model: ModelConfig = TINY) -> None:
+def write_run(
+    folder: Path, tokenizer: Tokenizer, source: str, target: str, objective: ObjectiveName = "translation"
+) -> None:
     """A finished run with a random model, without training it."""
+    model = replace(TINY, family="decoder-only") if objective == "lm" else TINY
     torch.manual_seed(1)
     sizes = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
-    info = ModelInfo(source, target, "three pairs", model, SearchConfig(beam_size=3, max_length_ratio=0.3))
+    info = ModelInfo(
+        source, target, "three pairs", model, SearchConfig(beam_size=3, max_length_ratio=0.3), objective=objective
+    )
     shortlist = learn_shortlist(encode_pairs(tokenizer, PAIRS), *sizes)
     weights = dict(build_model(model, *sizes).named_parameters())
     save_model(folder / "model", weights, tokenizer, info, "A test.\n", shortlist)
@@ -120,7 +125,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
         (folder / name).write_text(text, encoding="utf8")
     for name in ("de-en-phrasebook", "de-en-multi30k", "tuned", "r-drop", "longer"):
         write_run(folder / "runs" / name, tokenizer, "de", "en")
-    write_run(folder / "runs" / "en-phrasebook-lm", tokenizer, "de", "en", replace(TINY, family="decoder-only"))
+    write_run(folder / "runs" / "en-multi30k-lm", tokenizer, "de", "en", "lm")
     write_run(folder / "runs" / "fi-sv-my-corpus", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "fi-sv-my-corpus-denoise", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "sv-fi-my-corpus", tokenizer, "sv", "fi")

@@ -99,7 +99,7 @@ def test_unicode_line_ends_do_not_end_lines(tmp_path: Path, capsys: pytest.Captu
         (["--model", "model"], "no run folder"),
         (["--beam-size", "-1"], "beam_size"),
         (["--lm-mode", "rerank"], "--lm-mode needs a language model: give --lm DIR"),
-        (["--lm", "model", "--lm-weight", "1"], "the model in model is encoder-decoder, not a language model"),
+        (["--lm", "model", "--lm-weight", "1"], "the model in model is no language model"),
     ],
 )
 @pytest.mark.usefixtures("auto")
@@ -128,7 +128,7 @@ def test_scores_with_a_language_model_say_so(
     run: Path, tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lm = make_model(tokenizer, 3, replace(TINY, family="decoder-only"))
-    save_tiny(tmp_path / "lm", lm, tokenizer)
+    save_tiny(tmp_path / "lm", lm, tokenizer, objective="lm")
     options = ["--model", str(run), "--json", "-", "--device", "cpu"]
     assert main([*options, "--lm", str(tmp_path / "lm"), "--lm-weight", "0.8"]) == 0
     found, _ = json.loads(capsys.readouterr().out)

@@ -30,7 +30,9 @@ def folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Pa
     model = make_model(tokenizer, 3, replace(TINY, family="decoder-only"))
     with torch.no_grad():
         model.output.weight[EOS] *= 1.5
-    return save_tiny(tmp_path_factory.mktemp("lm") / "model", model, tokenizer, replace(SHORT, max_length=9))
+    return save_tiny(
+        tmp_path_factory.mktemp("lm") / "model", model, tokenizer, replace(SHORT, max_length=9), objective="lm"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +186,10 @@ def test_a_model_that_translates_is_refused_with_its_command(
     model_folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run(model_folder, "--prompt", "a") == 2
-    assert "not a language model: python -m nmt.translate" in capfd.readouterr().err
+    assert (
+        "is no language model: it was trained with training.objective translation; translate with python -m nmt.tr"
+        in capfd.readouterr().err
+    )
 
 
 def test_a_prompt_alone_is_answered_in_parts_which_are_flushed(

@@ -271,7 +271,7 @@ def language_models(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFacto
     folder, config = tmp_path_factory.mktemp("lms"), replace(TINY, family="decoder-only")
     other = make_tokenizer(tmp_path_factory.mktemp("tokenizer"), vocab_size=300)
     for name, its_tokenizer in (("lm", tokenizer), ("other", other)):
-        save_tiny(folder / name, make_model(its_tokenizer, 3, config), its_tokenizer)
+        save_tiny(folder / name, make_model(its_tokenizer, 3, config), its_tokenizer, objective="lm")
     return folder
 
 

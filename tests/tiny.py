@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
+from nmt.config import ModelConfig, ObjectiveName, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model import precision
 from nmt.model.build import build_generative_model
@@ -41,8 +41,9 @@ def save_tiny(
     tokenizer: Tokenizer,
     search: SearchConfig = SHORT,
     languages: tuple[str, str] = ("de", "en"),
+    objective: ObjectiveName = "translation",
 ) -> Path:
     """Write a model folder."""
-    info = ModelInfo(*languages, "three pairs", model.config, search, Facts())
+    info = ModelInfo(*languages, "three pairs", model.config, search, Facts(), objective=objective)
     save_model(folder, dict(model.named_parameters()), tokenizer, info, "A test.\n")
     return folder

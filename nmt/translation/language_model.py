@@ -27,7 +27,7 @@ from nmt.model.precision import with_precision
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
 from nmt.translation.growing_text import GrowingText
-from nmt.translation.model_folder import load_model
+from nmt.translation.model_folder import ModelInfo, load_model
 from nmt.translation.span_search import batch_size
 from nmt.translation.spans import make_batches, pad
 from nmt.vocabulary import EOS
@@ -127,7 +127,7 @@ class LanguageModel:
         keep_freed_memory()
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
         stored = replace(info.search, samples=max(1, info.search.samples), n_best=1, lm_weight=0.0)
-        return cls(require_language_model(model, folder), tokenizer, search or stored, precision)
+        return cls(require_language_model(model, info, folder), tokenizer, search or stored, precision)
 
     @property
     def device(self) -> torch.device:
@@ -259,9 +259,10 @@ class Growing:
         return Continuation(self.shown, self.ids, self.token_log_probs, ending)
 
 
-def require_language_model(model: Model, folder: Path | str) -> DecoderOnly:
-    """The model; ValueError if it is no language model."""
-    if not isinstance(model, DecoderOnly):
-        hint = "python -m nmt.translate uses models that translate"
-        raise ValueError(f"the model in {folder} is {model.config.family}, not a language model: {hint}")
+def require_language_model(model: Model, info: ModelInfo, folder: Path | str) -> DecoderOnly:
+    """The model; ValueError if it was trained for something else than to continue text."""
+    problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
+    hint = "; translate with python -m nmt.translate" if info.objective == "translation" else ""
+    require(info.objective == "lm", problem + hint)
+    assert isinstance(model, DecoderOnly)
     return model

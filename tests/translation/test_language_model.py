@@ -203,9 +203,12 @@ def test_broken_weights_are_named(tokenizer: Tokenizer) -> None:
         Continuations(model.eval(), [[4]], [3], ONE).step()
 
 
-def test_a_folder_that_translates_is_refused(model_folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"encoder-decoder, not a language model: python -m nmt\.translate"):
+def test_a_model_for_another_objective_is_refused(model_folder: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no language model: .*objective translation; translate with python -m nmt"):
         LanguageModel.load(model_folder, "cpu")
+    folder = save_tiny(tmp_path / "lm", decoder_only(tokenizer), tokenizer)
+    with pytest.raises(ValueError, match="objective translation"):
+        LanguageModel.load(folder, "cpu")
 
 
 # With a translator
@@ -310,7 +313,7 @@ def test_settings_that_exclude_each_other_are_refused(settings: dict[str, object
 
 
 def test_a_translator_loads_its_language_model(tokenizer: Tokenizer, model_folder: Path, tmp_path: Path) -> None:
-    folder = save_tiny(tmp_path / "lm", decoder_only(tokenizer), tokenizer)
+    folder = save_tiny(tmp_path / "lm", decoder_only(tokenizer), tokenizer, objective="lm")
     loaded = Translator.load(model_folder, "cpu", FUSED, "fp32", folder)
     assert loaded.lm is not None
     assert loaded.lm.precision == "fp32"
