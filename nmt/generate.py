@@ -102,18 +102,15 @@ def answer(options: Any) -> None:
             print(f"{folder}: {lm.describe()}", file=sys.stderr)
         job = make_job(options, lm)
         output = stack.enter_context(open_output(options.get("output"), inputs))
-        prompts = [[as_line(options.prompt, options.format)]] if "prompt" in options else []
+        prompt = options.get("prompt", "")
+        line = (json.dumps(prompt) if options.format == "jsonl" else prompt).encode("utf-8", "surrogateescape")
+        prompts = [[line]] if "prompt" in options else []
         for chunk in chain(prompts, *(read_chunks(file, job.search.batch_size * BYTES_AHEAD) for file in inputs)):
             for part in job.answer(chunk):
                 output.write(part)
                 output.flush()
         for line in job.report():
             print(line, file=sys.stderr)
-
-
-def as_line(prompt: str, form: str) -> bytes:
-    """The input line for a prompt."""
-    return (json.dumps(prompt) if form == "jsonl" else prompt).encode("utf-8", "surrogateescape")
 
 
 if __name__ == "__main__":
