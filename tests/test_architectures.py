@@ -42,7 +42,8 @@ def number(text: str) -> float | None:
 
 def value(formula: str, config: ModelConfig) -> int:
     letters = {"M": config.d_model, "H": config.n_heads, "K": config.kv_heads, "D": config.d_head, "F": config.d_ff}
-    result: int = eval(formula.replace("·", "*"), {}, letters | {"V": V, "n": KEYS})
+    letters |= {"V": V, "n": KEYS, "E": config.experts, "k": config.experts_per_token}
+    result: int = eval(formula.replace("·", "*"), {}, letters)
     return result
 
 
@@ -67,7 +68,7 @@ def flops(model: Model, part: str) -> int:
 @pytest.mark.parametrize("row", table("part"), ids=" ".join)
 def test_formulas_and_examples_of_parts_are_those_of_the_model(row: list[str]) -> None:
     part, setting, parameter_formula, parameter_example, flop_formula, flop_example = (cell.strip("`") for cell in row)
-    model = build(**yaml.safe_load(setting or "{}"))
+    model = build(**yaml.safe_load(f"{{{setting}}}"))
     assert value(parameter_formula, model.config) == number(parameter_example) == parameters(model, part)
     assert value(flop_formula, model.config) == number(flop_example) == flops(model, part)
 
@@ -75,7 +76,7 @@ def test_formulas_and_examples_of_parts_are_those_of_the_model(row: list[str]) -
 @pytest.mark.parametrize("row", table("`model.family` | setting"), ids=" ".join)
 def test_bytes_of_the_cache_are_those_of_a_cache(row: list[str]) -> None:
     family, setting, source, target = (cell.strip("`") for cell in row)
-    config = build(family=family, **yaml.safe_load(setting or "{}")).config
+    config = build(family=family, **yaml.safe_load(f"{{{setting}}}")).config
     assert cache_bytes(build_generative_model(config, 10, 10).eval()) == (number(source), number(target))
 
 
@@ -112,3 +113,12 @@ def test_the_code_that_is_named_exists() -> None:
             assert re.search(rf"^ *(class|def) {name}\b", code, re.MULTILINE), f"{file}: {name}"
     for file in re.findall(r"`(nmt/[\w/]+\.py)`", TEXT):
         assert (ROOT / file).is_file(), file
+
+
+@pytest.mark.parametrize("drawing", ["encoder-decoder", "decoder-only", "encoder-only"])
+def test_the_code_that_a_drawing_names_exists(drawing: str) -> None:
+    text = (ROOT / "docs" / "pictures" / f"{drawing}.svg").read_text(encoding="utf8")
+    named = re.findall(r"(\w+\.py): (\w+)", text)
+    assert len(named) >= 3
+    for file, name in [*named, *re.findall(r"(blocks\.py), (\w+)", text)]:
+        assert f"class {name}(" in (ROOT / "nmt" / "model" / file).read_text(encoding="utf8"), file

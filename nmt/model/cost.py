@@ -6,8 +6,9 @@ formulas, from the modules and the lengths of a pair; and by PyTorch's own count
 Shapes: S source positions, with EOS; T target positions, with BOS; M model width, V vocabulary.
 """
 
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +18,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from nmt.model.attention import CrossAttention, SelfAttention
 from nmt.model.cache import CrossCache
 from nmt.model.contract import GenerativeModel, Model
+from nmt.model.experts import Experts
+from nmt.model.stack import Stack
 from nmt.vocabulary import FIRST_PIECE
 
 
@@ -45,24 +48,34 @@ def forward_flops(model: Model, S: int, T: int, *, decoding: bool) -> Sides:
     model, the only sequence is both, and begins with the source."""
     lengths = [int(length_1) for length_1 in model.sequence_lengths(torch.tensor([S]), torch.tensor([T]))]
     source, target = 0, T * linear_flops(model.output)
-    for block in blocks_of(model, "encoder"):
+    for block in layers_of(model, "encoder"):
         source += lengths[0] * (linear_flops(block) + lengths[0] * attention_flops(block, SelfAttention))
     n_prefix = lengths[-1] - T
     # Keys that the queries of the prefix, and of the target, are multiplied with. In training these are all keys,
     # hidden ones too; a decoding step has only the keys so far.
     prefix_keys = n_prefix * (n_prefix if decoding else lengths[-1])
     target_keys = T * n_prefix + T * (T + 1) // 2 if decoding else T * lengths[-1]
-    for block in blocks_of(model, "decoder"):
-        of_source = sum(linear_flops(m.kv) for m in block.modules() if isinstance(m, CrossAttention))
-        of_position, of_key = linear_flops(block) - of_source, attention_flops(block, SelfAttention)
-        source += n_prefix * of_position + prefix_keys * of_key + lengths[0] * of_source
+    layers = layers_of(model, "decoder")
+    for layer, block in enumerate(layers):
+        of_memory = sum(linear_flops(m.kv) for m in block.modules() if isinstance(m, CrossAttention))
+        of_position, of_key = linear_flops(block) - of_memory, attention_flops(block, SelfAttention)
+        source += n_prefix * of_position + prefix_keys * of_key
+        if not (decoding and block in layers[:layer]):  # a cache has one copy for all layers that share a block
+            source += lengths[0] * of_memory
         target += T * of_position + target_keys * of_key + T * lengths[0] * attention_flops(block, CrossAttention)
     return Sides(source, target)
 
 
 def linear_flops(module: nn.Module) -> int:
-    """FLOPs of the linear layers of a module at one position."""
-    return sum(2 * layer.weight.numel() for layer in module.modules() if isinstance(layer, nn.Linear))
+    """FLOPs of the linear layers of a module at one position, which uses some of the experts only."""
+    total = sum(2 * layer.weight.numel() for layer in module.modules() if isinstance(layer, nn.Linear))
+    for layer in module.modules():
+        if isinstance(layer, Experts):
+            E, M = layer.router.shape
+            # The router, the chosen experts, and the weighted sum of what they compute.
+            of_expert = (layer.up.numel() + layer.down.numel()) // E + M
+            total += 2 * (layer.router.numel() + layer.per_position * of_expert)
+    return total
 
 
 def attention_flops(block: nn.Module, kind: type[SelfAttention] | type[CrossAttention]) -> int:
@@ -70,10 +83,24 @@ def attention_flops(block: nn.Module, kind: type[SelfAttention] | type[CrossAtte
     return sum(4 * m.sizes[0] * m.sizes[2] for m in block.modules() if isinstance(m, kind))
 
 
+def layers_of(model: Model, part: str) -> list[nn.Module]:
+    """The block of each layer of a part of the model, in their order; none if there is no such part."""
+    modules = (module for top in model.parts().get(part, []) for module in top.modules())
+    return [block for module in modules if isinstance(module, Stack) for block in module.layers()]
+
+
 def blocks_of(model: Model, part: str) -> list[nn.Module]:
-    """The blocks of a part of the model, in their order; none if there is no such part."""
-    inside = {id(module) for top in model.parts().get(part, []) for module in top.modules()}
-    return [block for block in model.blocks() if id(block) in inside]
+    """The blocks of a part of the model; layers may share them."""
+    return list(dict.fromkeys(layers_of(model, part)))
+
+
+def used_parameters(model: Model) -> int:
+    """Number of parameters without those of the experts that a position doesn't use."""
+    unused = 0
+    for layer in model.experts().values():
+        E = layer.router.size(0)
+        unused += (E - layer.per_position) * (layer.up.numel() + layer.down.numel()) // E
+    return sum(parameter.numel() for parameter in model.parameters()) - unused
 
 
 def random_pairs(model: Model, n: int, n_source: int, n_target: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -97,10 +124,15 @@ def compute_training(model: Model, pairs: tuple[Tensor, Tensor, Tensor, Tensor])
 
 
 def counted_flops(compute: Callable[[], object]) -> int:
-    """FLOPs of the products that PyTorch computes."""
-    with FlopCounterMode(display=False) as counter:
+    """FLOPs of the products that PyTorch computes. Its counter must be told of grouped products."""
+    with FlopCounterMode(display=False, custom_mapping={torch.ops.aten._grouped_mm: grouped_flops}) as counter:
         compute()
     return int(counter.get_total_flops())
+
+
+def grouped_flops(a_shape: tuple[int, ...], b_shape: tuple[int, ...], *rest: Any, **named: Any) -> int:
+    """FLOPs of products of groups of rows (or columns, for the gradient of weights), whatever the sizes of groups."""
+    return 2 * math.prod(a_shape) * b_shape[-1]
 
 
 def counted_training_flops(model: Model, n_source: int, n_target: int) -> int:
@@ -127,6 +159,6 @@ def cache_bytes(model: GenerativeModel) -> Sides:
         source, mask, _, _ = (tensor.to(model.device) for tensor in random_pairs(model, 1, n_source, 1))
         cache = model.start(source, mask, n_target)
         source_2NKSD = cache.source_2NKSD if isinstance(cache, CrossCache) else []
-        return sum(tensor.nbytes for tensor in [*cache.target_2NKLD, *source_2NKSD])
+        return sum({id(tensor): tensor.nbytes for tensor in [*cache.target_2NKLD, *source_2NKSD]}.values())
 
     return Sides(size(2, 1) - size(1, 1), size(1, 2) - size(1, 1))

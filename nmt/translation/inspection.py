@@ -28,6 +28,7 @@ from nmt.model.cost import (
     decoding_flops,
     random_pairs,
     training_flops,
+    used_parameters,
 )
 from nmt.model.device import Numerics, choose_numerics
 from nmt.model.precision import with_precision
@@ -70,7 +71,7 @@ class Work:
     phase: Literal["training", "decoding"]
     of: Literal["source", "target", "pair"]
     rule: int
-    """6 (training) or 2 (decoding) for each parameter and position."""
+    """6 (training) or 2 (decoding) for each position and each parameter that a position uses."""
     exact: int
     """The sum over all products of matrices, from the shapes of the weights and the lengths."""
     counted: int | None
@@ -99,6 +100,8 @@ class Report:
     corpus: str
     objective: str
     parameters: int
+    used_parameters: int
+    """Without the experts that a position doesn't use."""
     embedding_parameters: int
     parts: tuple[Part, ...]
     positions: tuple[int, int]
@@ -185,6 +188,7 @@ def describe_model(model: Model, positions: tuple[int, int], measure: bool) -> d
     """The fields of a report that come from the model alone."""
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
+        "used_parameters": used_parameters(model),
         "embedding_parameters": sum({id(p): p.numel() for p in model.embeddings()}.values()),
         "parts": tuple(list_parts(model)),
         "positions": positions,
@@ -226,7 +230,7 @@ def alike(blocks: list[nn.Module]) -> list[tuple[int, ...]]:
 
 def list_work(model: Model, n_source: int, n_target: int) -> Iterable[Work]:
     """FLOPs of a pair of this length."""
-    parameters = sum(p.numel() for p in model.parameters())
+    parameters = used_parameters(model)
     source, target = training_flops(model, n_source, n_target)
     counted = counted_training_flops(model, n_source, n_target)
     if n_source:

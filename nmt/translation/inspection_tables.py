@@ -56,6 +56,8 @@ def weights_table(report: Report) -> Table:
             table.add_row("  a block", "", f"{sum(weight.parameters for weight in part.weights):,}")
         together = f"{len(part.blocks)} blocks" if len(part.blocks) > 1 else "together"
         table.add_row(f"  {together}", "", f"{part.parameters:,}")
+    if report.used_parameters != report.parameters:
+        table.add_row("used by a position", "", f"{report.used_parameters:,}")
     table.add_row("all", f"embeddings are {share(report):.1%}", f"{report.parameters:,}")
     return table
 
@@ -85,9 +87,9 @@ def legend(report: Report) -> str:
     reads = "" if report.cache_bytes else " The model can't write: its target positions are pieces that it predicts."
     return (
         f"FLOPs are of a pair of {source} source positions (with EOS) and {target} target positions (with BOS). By the "
-        "rule, N is the number of all parameters and D the number of positions. Exact is the sum over all products of "
-        "matrices. Counted is what PyTorch computed for such a pair. Training is a forward and a backward pass. "
-        f"Decoding is greedy, with a cache.{reads}"
+        "rule, N is the number of parameters, without experts that a position doesn't use, and D the number of "
+        "positions. Exact is the sum over all products of matrices. Counted is what PyTorch computed for such a pair. "
+        f"Training is a forward and a backward pass. Decoding is greedy, with a cache.{reads}"
     )
 
 
@@ -150,7 +152,8 @@ def figures(report: Report) -> dict[str, Any]:
         rows[kind] = rows.get(kind, 0) + len(part.blocks)
         rows[f"parameters of {kind}"] = rows.get(f"parameters of {kind}", 0) + part.parameters
     rows = {name: value for name, value in rows.items() if value != 0}
-    rows |= {"parameters": report.parameters, "share of embeddings": round(share(report), 3)}
+    rows |= {"parameters": report.parameters, "parameters that a position uses": report.used_parameters}
+    rows |= {"share of embeddings": round(share(report), 3)}
     return rows | {f"FLOPs of {work.phase}, {OF[work.of]}": work.exact for work in report.work}
 
 
