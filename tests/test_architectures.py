@@ -10,10 +10,10 @@ import yaml
 
 from nmt.cli import load_config
 from nmt.config import ModelConfig
-from nmt.model.attention import CrossAttention, SelfAttention
+from nmt.model.attention import CrossAttention
 from nmt.model.build import build_generative_model, build_model
 from nmt.model.contract import GenerativeModel, Model
-from nmt.model.cost import attention_flops, blocks_of, cache_bytes, decoding_flops, linear_flops, training_flops
+from nmt.model.cost import attention_flops, blocks_of, decoding_flops, linear_flops, training_flops
 from nmt.translation.inspection import list_parts
 
 ROOT = Path(__file__).parent.parent
@@ -42,7 +42,7 @@ def number(text: str) -> float | None:
 
 def value(formula: str, config: ModelConfig) -> int:
     letters = {"M": config.d_model, "H": config.n_heads, "K": config.kv_heads, "D": config.d_head, "F": config.d_ff}
-    letters |= {"V": V, "n": KEYS, "E": config.experts, "k": config.experts_per_token}
+    letters |= {"V": V, "n": KEYS, "E": config.experts, "k": config.experts_per_token, "C": config.latent_widths[0]}
     result: int = eval(formula.replace("·", "*"), {}, letters)
     return result
 
@@ -61,7 +61,7 @@ def flops(model: Model, part: str) -> int:
     if part in ("embeddings", "norm"):
         return linear_flops(model.output) if part == "embeddings" else 0
     module = blocks_of(model, "decoder")[0].get_submodule(part)
-    keys = sum(KEYS * attention_flops(module, kind) for kind in (SelfAttention, CrossAttention))
+    keys = sum(KEYS * attention_flops(module, cross=cross) for cross in (False, True))
     return linear_flops(module) + keys - (linear_flops(module.kv) if isinstance(module, CrossAttention) else 0)
 
 
@@ -77,7 +77,8 @@ def test_formulas_and_examples_of_parts_are_those_of_the_model(row: list[str]) -
 def test_bytes_of_the_cache_are_those_of_a_cache(row: list[str]) -> None:
     family, setting, source, target = (cell.strip("`") for cell in row)
     config = build(family=family, **yaml.safe_load(f"{{{setting}}}")).config
-    assert cache_bytes(build_generative_model(config, 10, 10).eval()) == (number(source), number(target))
+    expected = {"source": number(source), "target": number(target)}
+    assert build_generative_model(config, 10, 10).cache_bytes()._asdict() == expected
 
 
 @pytest.mark.parametrize("row", table("`model.family` | parameters"), ids=" ".join)

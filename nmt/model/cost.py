@@ -1,4 +1,4 @@
-"""What a model costs: FLOPs of training and decoding, and the memory of a cache. A model flows in, figures flow out.
+"""What a model costs: FLOPs of training and decoding. A model flows in, figures flow out.
 
 A FLOP is a multiplication or an addition. Counted are the products of matrices, which are nearly all of the work: by
 formulas, from the modules and the lengths of a pair; and by PyTorch's own counter, while a pair is really computed.
@@ -16,9 +16,9 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from nmt.model.attention import CrossAttention, SelfAttention
-from nmt.model.cache import CrossCache
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.experts import Experts
+from nmt.model.latent import LatentAttention
 from nmt.model.stack import Stack
 from nmt.vocabulary import FIRST_PIECE
 
@@ -49,7 +49,7 @@ def forward_flops(model: Model, S: int, T: int, *, decoding: bool) -> Sides:
     lengths = [int(length_1) for length_1 in model.sequence_lengths(torch.tensor([S]), torch.tensor([T]))]
     source, target = 0, T * linear_flops(model.output)
     for block in layers_of(model, "encoder"):
-        source += lengths[0] * (linear_flops(block) + lengths[0] * attention_flops(block, SelfAttention))
+        source += lengths[0] * (linear_flops(block) + lengths[0] * attention_flops(block))
     n_prefix = lengths[-1] - T
     # Keys that the queries of the prefix, and of the target, are multiplied with. In training these are all keys,
     # hidden ones too; a decoding step has only the keys so far.
@@ -58,11 +58,11 @@ def forward_flops(model: Model, S: int, T: int, *, decoding: bool) -> Sides:
     layers = layers_of(model, "decoder")
     for layer, block in enumerate(layers):
         of_memory = sum(linear_flops(m.kv) for m in block.modules() if isinstance(m, CrossAttention))
-        of_position, of_key = linear_flops(block) - of_memory, attention_flops(block, SelfAttention)
-        source += n_prefix * of_position + prefix_keys * of_key
+        of_position, of_keys = linear_flops(block) - of_memory, lengths[0] * attention_flops(block, cross=True)
+        source += n_prefix * of_position + prefix_keys * attention_flops(block)
         if not (decoding and block in layers[:layer]):  # a cache has one copy for all layers that share a block
             source += lengths[0] * of_memory
-        target += T * of_position + target_keys * of_key + T * lengths[0] * attention_flops(block, CrossAttention)
+        target += T * (of_position + of_keys) + target_keys * attention_flops(block, in_step=decoding)
     return Sides(source, target)
 
 
@@ -78,9 +78,17 @@ def linear_flops(module: nn.Module) -> int:
     return total
 
 
-def attention_flops(block: nn.Module, kind: type[SelfAttention] | type[CrossAttention]) -> int:
-    """FLOPs of the attention of this kind for a pair of query and key: the score, and the weighted sum of values."""
-    return sum(4 * m.sizes[0] * m.sizes[2] for m in block.modules() if isinstance(m, kind))
+def attention_flops(block: nn.Module, *, cross: bool = False, in_step: bool = False) -> int:
+    """FLOPs of self-attention, or of cross-attention, for a pair of query and key: the score, and the weighted sum of
+    values. In a step of latent attention, the latent vectors are the keys and values."""
+    total = 0
+    for module in block.modules():
+        if isinstance(module, LatentAttention) and not cross:
+            H, D, C, E = module.widths
+            total += 2 * H * (2 * (C if in_step else D) + E)
+        elif isinstance(module, CrossAttention if cross else SelfAttention):
+            total += 4 * module.sizes[0] * module.sizes[2]
+    return total
 
 
 def layers_of(model: Model, part: str) -> list[nn.Module]:
@@ -148,17 +156,3 @@ def counted_decoding_flops(model: GenerativeModel, n_source: int, n_target: int)
     cache = model.start(source, mask, n_target)
     of_start = counted_flops(lambda: model.start(source, mask, n_target))
     return Sides(of_start, counted_flops(lambda: [model.step(target[:, t : t + 1], cache) for t in range(n_target)]))
-
-
-def cache_bytes(model: GenerativeModel) -> Sides:
-    """Bytes of keys and values for each source position, and for each position of a hypothesis, in the dtype of the
-    weights: measured, as the difference between caches of neighbouring lengths."""
-
-    @torch.inference_mode()
-    def size(n_source: int, n_target: int) -> int:
-        source, mask, _, _ = (tensor.to(model.device) for tensor in random_pairs(model, 1, n_source, 1))
-        cache = model.start(source, mask, n_target)
-        source_2NKSD = cache.source_2NKSD if isinstance(cache, CrossCache) else []
-        return sum({id(tensor): tensor.nbytes for tensor in [*cache.target_2NKLD, *source_2NKSD]}.values())
-
-    return Sides(size(2, 1) - size(1, 1), size(1, 2) - size(1, 1))

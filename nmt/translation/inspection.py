@@ -21,7 +21,6 @@ from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.cost import (
     blocks_of,
-    cache_bytes,
     compute_training,
     counted_decoding_flops,
     counted_training_flops,
@@ -193,7 +192,7 @@ def describe_model(model: Model, positions: tuple[int, int], measure: bool) -> d
         "parts": tuple(list_parts(model)),
         "positions": positions,
         "work": tuple(list_work(model, *positions)),
-        "cache_bytes": cache_bytes(model)._asdict() if isinstance(model, GenerativeModel) else None,
+        "cache_bytes": model.cache_bytes()._asdict() if isinstance(model, GenerativeModel) else None,
         "speed": measure_speed(model, *positions) if measure else None,
     }
 

@@ -6,14 +6,7 @@ from hypothesis import strategies as st
 
 from nmt.config import ModelConfig
 from nmt.model.build import build_model
-from nmt.model.cost import (
-    blocks_of,
-    cache_bytes,
-    counted_decoding_flops,
-    counted_training_flops,
-    decoding_flops,
-    training_flops,
-)
+from nmt.model.cost import blocks_of, counted_decoding_flops, counted_training_flops, decoding_flops, training_flops
 from tests.model.settings import VOCAB, combinations, config, make
 
 lengths = st.integers(1, 12)
@@ -44,16 +37,6 @@ def test_flops_of_the_base_model_are_those_of_a_calculation_by_hand() -> None:
     decoder = 6 * T * (of_target - of_memory + 4 * M * (T + S))
     expected = encoder + 6 * S * of_memory, decoder + 2 * T * M * VOCAB
     assert training_flops(model, S, T) == tuple(3 * flops for flops in expected)
-
-
-@pytest.mark.parametrize(("n_kv_heads", "heads"), [(None, 4), (2, 2)])
-@pytest.mark.parametrize(("family", "layers"), [("encoder-decoder", 3), ("decoder-only", 5)])
-def test_a_cache_has_keys_and_values_of_each_layer(
-    family: str, layers: int, n_kv_heads: int | None, heads: int
-) -> None:
-    model = make(config(family=family, n_kv_heads=n_kv_heads, encoder_layers=2, decoder_layers=3), 1)
-    size = 2 * 4 * layers * heads * model.config.d_head
-    assert cache_bytes(model) == (size, size)
 
 
 def test_blocks_of_a_part_are_in_their_order() -> None:
