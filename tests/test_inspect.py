@@ -53,6 +53,17 @@ def test_a_model_that_can_t_translate_is_shown_too(encoder_only: Path, capsys: p
     assert "is no translator: it was trained with training.objective mlm" in capsys.readouterr().err
 
 
+def test_experts_are_shown_weight_by_weight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("model: {d_model: 16, n_heads: 2, d_ff: 32, encoder_layers: 1, decoder_layers: 1, experts: 3}\n")
+    assert main([str(recipe)]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["feed_forward.router", "3", "×", "16", "48"] in lines
+    assert ["feed_forward.up", "3", "×", "32", "×", "16", "1,536"] in lines
+    [used], [every] = ([line[-1] for line in lines if line[:1] == [word]] for word in ("used", "all"))
+    assert int(every.replace(",", "")) - int(used.replace(",", "")) == 2 * (1536 + 1536) // 3
+
+
 def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(model_folder), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)

@@ -64,7 +64,9 @@ def weights_table(report: Report) -> Table:
 
 def layers(part: Part) -> Iterator[tuple[str, list[Weight]]]:
     """The tensors of each layer, by its name: a weight, and its bias if it has one."""
-    for name, weights in groupby(part.weights, key=lambda weight: weight.name.rpartition(".")[0]):
+    for name, weights in groupby(
+        part.weights, lambda weight: weight.name.removesuffix(".weight").removesuffix(".bias")
+    ):
         yield name, list(weights)
 
 

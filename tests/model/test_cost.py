@@ -1,4 +1,4 @@
-"""FLOPs by formulas are those that PyTorch counts, for every family and any settings; caches have the size they say."""
+"""FLOPs by formulas are those that PyTorch counts, for every family and any settings."""
 
 import pytest
 from hypothesis import given
@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from nmt.config import ModelConfig
 from nmt.model.build import build_model
-from nmt.model.cost import blocks_of, counted_decoding_flops, counted_training_flops, decoding_flops, training_flops
+from nmt.model.cost import (
+    blocks_of,
+    counted_decoding_flops,
+    counted_training_flops,
+    decoding_flops,
+    training_flops,
+    used_parameters,
+)
 from tests.model.settings import VOCAB, combinations, config, make
 
 lengths = st.integers(1, 12)
@@ -44,3 +51,17 @@ def test_blocks_of_a_part_are_in_their_order() -> None:
     assert [*blocks_of(model, "encoder"), *blocks_of(model, "decoder")] == model.blocks()
     assert len(blocks_of(model, "encoder")) == 2
     assert blocks_of(model, "embeddings") == blocks_of(model, "no such part") == []
+
+
+def test_a_position_uses_some_experts_only() -> None:
+    dense, mixture = make(config(), 1), make(config(experts=5, experts_per_token=2, shared_experts=1), 1)
+    n_parameters = sum(parameter.numel() for parameter in mixture.parameters())
+    of_expert = 2 * 16 * 24
+    assert used_parameters(mixture) == n_parameters - len(mixture.blocks()) * 3 * of_expert
+    assert used_parameters(dense) == sum(parameter.numel() for parameter in dense.parameters())
+
+
+def test_layers_that_share_a_block_take_time_but_no_weights() -> None:
+    plain, shared = (make(config(encoder_layers=4, share_layers=n), 1) for n in (1, 2))
+    assert [len(blocks_of(model, "encoder")) for model in (plain, shared)] == [4, 2]
+    assert training_flops(plain, 5, 6) == training_flops(shared, 5, 6)
