@@ -13,6 +13,9 @@ import pytest
 from safetensors.torch import load_file
 from torch import Tensor
 
+from nmt.train import main
+from nmt.upgrade import FORMAT
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent.parent
 # Key biases have a gradient of zero but for rounding, which AdamW would blow up to whole steps: no biases, and an
@@ -138,6 +141,40 @@ def test_the_number_of_processes_changes_no_expert(corpus: Path, balance: str) -
     for name, settings in (("ddp", []), ("fsdp", ["--training.shard", "true"])):
         train(corpus, 2, f"{balance} in two {name}", *more, *settings)
         assert difference(one, saved(corpus, f"{balance} in two {name}", 3)) < 1e-5
+
+
+KINDS = {
+    "decoder-only": "--model.family decoder-only",
+    "lm": "--model.family decoder-only --training.objective lm",
+    "mlm": "--model.family encoder-only --training.objective mlm",
+    "pair": "--model.family encoder-only --training.objective pair",
+    "denoise": "--training.objective denoise",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_training_goes_on_after_a_kill_and_learns_the_same_in_two_processes(
+    corpus: Path, kind: str
+) -> None:
+    """With validation, a moving average, an average of checkpoints, and a model folder at the end."""
+    steps = "--training.validate_every 2 --training.max_steps 6 --training.average 2"
+    more = shlex.split(f"{KINDS[kind]} {steps}")
+    one = command(corpus, 0, f"{kind} in one", *more)
+    assert main(one[one.index("nmt.train") + 1 :]) == 0
+    killed = command(corpus, 0, f"{kind} killed", *more)
+    process = start(killed)
+    assert process.stdout
+    for line in process.stdout:
+        if line.startswith("step 3:"):
+            process.kill()
+    assert process.wait(60) == -signal.SIGKILL
+    assert main(killed[killed.index("nmt.train") + 1 :]) == 0
+    assert difference(saved(corpus, f"{kind} in one", 6), saved(corpus, f"{kind} killed", 6)) == 0
+    train(corpus, 2, f"{kind} in two", *more)
+    assert difference(saved(corpus, f"{kind} in one", 6), saved(corpus, f"{kind} in two", 6)) < 1e-5
+    config = json.loads((corpus.parent / "runs" / f"{kind} in two" / "model" / "config.json").read_text())
+    objective = "translation" if kind == "decoder-only" else kind
+    assert (config["format"], config["objective"]) == (FORMAT, objective)
 
 
 def workers(torchrun: int) -> Iterator[int]:
