@@ -22,6 +22,7 @@ from nmt.cli import (
     setting_types,
 )
 from nmt.config import DataConfig
+from nmt.config.data import ONLY_OF_RUNS
 from nmt.fields import require
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ MODELS = {
 def make_augment_parser() -> Any:
     text = "Back-translation and distillation: translate a corpus with trained models, and add the new pairs to it."
     parser = make_parser("nmt.augment", text, EXAMPLES)
-    shown = [name for name in setting_types() if name.startswith("data.") and name != "data.max_pieces"]
+    shown = [name for name in setting_types() if name.startswith("data.") and name not in ONLY_OF_RUNS]
     add_settings(parser, DataConfig, "data", shown)
     add_options(parser.add_argument_group("More text, and output"), TEXTS)
     group = parser.add_argument_group("Models and device")

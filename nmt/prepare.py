@@ -18,7 +18,7 @@ SHOWN = ("name", "runs", "data", "tokenizer", "model.tied_embeddings")
 def make_prepare_parser() -> Any:
     text = "Clean a corpus and train its tokenizer, as nmt.train does before training. All settings of nmt.train are "
     text += "accepted, on the command line and in a recipe; those that are not shown here have no effect, but "
-    text += "data.text auto depends on training.objective."
+    text += "data.text auto depends on training.objective, and data.scorer runs on training.device."
     return make_run_parser("nmt.prepare", text, EXAMPLES, shown=SHOWN)
 
 
@@ -33,9 +33,10 @@ def command(argv: Sequence[str] | None) -> int:
     from nmt.data.cleaning import ledger_table  # only now: these import PyTorch, and --help should be quick
     from nmt.data.prepared import prepare
     from nmt.data.resolve import resolve
+    from nmt.translation.pair_scorer import load_scorer
 
     run = resolve(parser, given)
-    prepared = prepare(run.corpus, run.config, run.folder)
+    prepared = prepare(run.corpus, run.config, run.folder, load_scorer)
     console().print(ledger_table(prepared.ledgers))
     say(f"Ready: {prepared.folder}")
     return 0

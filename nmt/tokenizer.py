@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from nmt.cli import add_options, make_parser, make_run_parser, parse, run_command, setting_types
+from nmt.config.data import ONLY_OF_RUNS
 from nmt.fields import require
 from nmt.translation.streams import open_input, open_output, read_chunks
 
 CHUNK, PIPE_CLOSED = 1 << 16, 141  # bytes read at once; exit status when a pipe's reader leaves: 128 + SIGPIPE
-SHOWN = {n for n in setting_types() if n.startswith(("data.", "tokenizer."))} - {"data.max_pieces", "tokenizer.folder"}
+SHOWN = {n for n in setting_types() if n.startswith(("data.", "tokenizer."))} - {*ONLY_OF_RUNS, "tokenizer.folder"}
 NAME = "NAME is a folder in tokenizers/ or, with a / in it, the path of any folder."
 TEXTS = {
     "": f"Train a tokenizer with a name, or use it. {NAME} train, encode and decode have a --help of their own.",

@@ -35,8 +35,9 @@ def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
-    """Convert the settings, by their dotted names, of prepared data or a tokenizer. Older ones are of pairs."""
-    return {"data.text": "pairs"} | settings
+    """Convert the settings, by their dotted names, of prepared data or a tokenizer. Older ones are of pairs, which no
+    pair scorer has filtered."""
+    return {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5} | settings
 
 
 def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:

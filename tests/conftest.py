@@ -11,7 +11,7 @@ from hypothesis import settings
 from nmt.data.tokenizer import Tokenizer
 from nmt.translation.translator import Translator
 from tests import pretend
-from tests.tiny import SHORT, make_model, make_tokenizer, save_tiny
+from tests.tiny import SHORT, make_model, make_tokenizer, save_scorer, save_tiny
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by the hub's client, which no test module imports at its top
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a test that calls make is no part of the make that runs the tests
@@ -59,3 +59,9 @@ def translator(tokenizer: Tokenizer) -> Translator:
 def model_folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the model of `translator`."""
     return save_tiny(tmp_path_factory.mktemp("model") / "model", make_model(tokenizer), tokenizer)
+
+
+@pytest.fixture(scope="session")
+def scorer_folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a pair scorer with random weights."""
+    return save_scorer(tmp_path_factory.mktemp("scorer") / "model", tokenizer)

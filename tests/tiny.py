@@ -1,5 +1,6 @@
-"""What many tests share: a few pairs, a tokenizer of them, and a tiny random model; conftest.py has fixtures."""
+"""What many tests share: a few pairs, a tokenizer of them, and tiny random models; conftest.py has fixtures."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 from nmt.config import ModelConfig, ObjectiveName, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model import precision
-from nmt.model.build import build_generative_model
+from nmt.model.build import build_generative_model, build_model
 from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
 
@@ -45,5 +46,15 @@ def save_tiny(
 ) -> Path:
     """Write a model folder."""
     info = ModelInfo(*languages, "three pairs", model.config, search, Facts(), objective=objective)
+    save_model(folder, dict(model.named_parameters()), tokenizer, info, "A test.\n")
+    return folder
+
+
+def save_scorer(folder: Path, tokenizer: Tokenizer, languages: tuple[str, str] = ("de", "en")) -> Path:
+    """Write the model folder of a pair scorer with random weights."""
+    config = replace(TINY, family="encoder-only")
+    torch.manual_seed(1)
+    model = build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    info = ModelInfo(*languages, "three pairs", config, SHORT, objective="pair")
     save_model(folder, dict(model.named_parameters()), tokenizer, info, "A test.\n")
     return folder

@@ -4,10 +4,11 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from nmt.fields import Folder, Language, Metavar, Range, Size, check_bounds, require
+from nmt.fields import Folder, Language, Metavar, Probability, Range, Size, check_bounds, require
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
+ONLY_OF_RUNS = {"data.max_pieces", "data.scorer", "data.least_quality"}  # not of nmt.augment and nmt.tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,14 @@ class DataConfig:
     drop_held_out: bool = True
     """Whether training pairs are dropped whose source sentence is also in the validation or test text."""
 
+    scorer: Folder = ""
+    """Model or run folder of a pair scorer (training.objective pair) of the same languages, which drops training pairs
+    that are probably no translations. Without a folder, no pair is scored."""
+
+    least_quality: Probability = 0.5
+    """Lowest probability of being a true pair, by data.scorer, that a training pair may have. Other pairs are dropped
+    and counted, and so are pairs that are too long to be scored."""
+
     def __post_init__(self) -> None:
         one = self.text in ("source", "target")
         same = f"data.source and data.target are both {self.source!r}: they must differ"
@@ -56,6 +65,8 @@ class DataConfig:
             require(is_code, f"data.{name} is {code!r}: it must be a language code such as de, pt-BR or zh_Hans")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
+        scorable = self.scorer == "" or self.unit == "pair"
+        require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")
 
     @property
     def languages(self) -> tuple[str, ...]:

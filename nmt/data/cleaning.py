@@ -2,8 +2,9 @@
 
 A text without a translation is a pair whose source is empty.
 
-To add a filter, add a setting to `DataConfig` and a branch to `clean` that drops a pair with a cause. Two other filters
-need more than a pair: `nmt.data.prepared.drop_long` (pieces), `nmt.data.corpora.files.load_sentences` (one language).
+To add a filter, add a setting to `DataConfig` and a branch to `clean` that drops a pair with a cause. Three other
+filters need more than a pair: `drop_doubtful` (a pair scorer) and `drop_long` (pieces) in `nmt.data.prepared`, and
+`nmt.data.corpora.files.load_sentences` (one language).
 """
 
 from collections import Counter
@@ -122,4 +123,4 @@ def clean(pairs: Sequence[Pair], config: DataConfig, held_out: Collection[str]) 
 def require_pairs(pairs: Sequence[Pair], ledger: Ledger) -> None:
     """Raise ValueError, with the causes, if no training pair or text is left."""
     problem = f"no training {ledger.unit} is left of {ledger.read:,}: {ledger.causes()}"
-    require(len(pairs) > 0, f"{problem}; see data.max_* and data.drop_*")
+    require(len(pairs) > 0, f"{problem}; see data.max_*, data.drop_* and data.least_quality")

@@ -1,6 +1,7 @@
 """False pairs: the ids of a true pair flow in, those of a pair that is no good translation flow out.
 
 `WAYS` names the ways to spoil a pair. A way that can't change a pair (there is no number in it, say) returns the same.
+Pairs as a pair scorer reads them, and its labels, are here too: training and scoring share them.
 """
 
 import re
@@ -9,9 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from nmt.vocabulary import FIRST_PIECE, SPACE
+from nmt.data.batches import Pairs, Sequences, join
+from nmt.vocabulary import BOS, EOS, FIRST_PIECE, SPACE, UNK
 
 IdPair = tuple[list[int], list[int]]  # source and target, without BOS and EOS
+TRUE, FALSE = BOS, UNK  # labels of pairs: pieces that never stand for text, so that no other output layer is needed
+
+
+def as_read(pairs: Pairs) -> Sequences:
+    """Each pair as `<s> source </s> <s> target`, without the last EOS. The label is predicted at the first position."""
+    return join(BOS, pairs.source, EOS, BOS, pairs.target)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from nmt.cli import console, describe_changes, flatten, make_config, say
 from nmt.config import Config
+from nmt.config.data import ONLY_OF_RUNS
 from nmt.data.cleaning import Ledger, ledger_table
 from nmt.data.corpora import Corpus, clean_train, load_corpus, load_sentences
 from nmt.data.resolve import resolve
@@ -54,7 +55,7 @@ def text_settings(config: Config, files: list[str]) -> dict[str, Any]:
     flat = flatten(config)
     names = [n for n in flat if n.startswith("tokenizer.") or n == "data.max_characters"]
     if not files:
-        names = [n for n in flat if n.startswith(("data.", "tokenizer.")) and n != "data.max_pieces"]
+        names = [n for n in flat if n.startswith(("data.", "tokenizer.")) and n not in ONLY_OF_RUNS]
     return json.loads(json.dumps({name: flat[name] for name in names} | {"files": files}))
 
 

@@ -7,7 +7,7 @@ is prepared completely. A preparation that was interrupted starts again.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,12 @@ from nmt.files import MARKER, flush_to_disk, iterate_lines, mark, remove_ours, w
 from nmt.upgrade import FORMAT, take_format, upgrade_record
 
 DRAFT = ".preparing"
+SCORED_AT_ONCE = 20_000  # pairs between two messages
 CREATED_FIRST = {".lock", DRAFT, "config.yaml.partial"}  # before `is_run` can recognise a new run
+
+
+Scorer = Callable[[Sequence[Pair]], Sequence[float | None]]
+"""The probability that each pair is true; None for pairs that are too long to be scored."""
 
 
 @dataclass(kw_only=True)
@@ -71,17 +76,22 @@ def is_run(folder: Path) -> bool:
     return has_settings or (folder / DRAFT / MARKER).is_file() or read_record(folder) is not None
 
 
-def prepare(corpus: Corpus | None, config: Config, folder: Path) -> Prepared:
+def prepare(
+    corpus: Corpus | None, config: Config, folder: Path, load_scorer: Callable[[Config], Scorer] | None = None
+) -> Prepared:
     """Clean the corpus, train the tokenizer on it, and put both into the run folder, unless they are there already.
 
-    `corpus`: None to read it only if needed. Raises ValueError if the folder isn't a run folder or was prepared with
-    other settings, the corpus can't be read, no training pair is left, or the tokenizer can't be trained.
+    `corpus`: None to read it only if needed; `load_scorer`: loads `data.scorer`, and is needed if that is set. Raises
+    ValueError if the folder isn't a run folder or was prepared with other settings, the scorer can't be loaded, the
+    corpus can't be read, no training pair is left, or the tokenizer can't be trained.
     """
     require_own_run_folder(config, folder)
     if record := read_record(folder):
         for note in corpus.notes if corpus else ():  # which corpus `auto` took, and why
             say(note)
         return load_finished(record["settings"], config, folder)
+    assert load_scorer or not config.data.scorer
+    scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
     draft = folder / DRAFT
     for leftover in (folder / "data", folder / "tokenizer", draft):
         remove_ours(leftover)
@@ -90,6 +100,7 @@ def prepare(corpus: Corpus | None, config: Config, folder: Path) -> Prepared:
         say(note)
     mark(draft)
     train, ledger = clean_train(corpus, config.data)
+    train = drop_doubtful(train, scorer, config.data.least_quality, ledger) if scorer else train
     mark(draft / "tokenizer")
     if config.tokenizer.folder:
         tokenizer = take_tokenizer(config)
@@ -118,6 +129,21 @@ def take_tokenizer(config: Config) -> Tokenizer:
     require(tokenizer.joint or not config.model.one_vocabulary, f"{separate} the model needs one vocabulary: {advice}")
     tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
     return tokenizer
+
+
+def drop_doubtful(pairs: Sequence[Pair], scorer: Scorer, least: float, ledger: Ledger) -> list[Pair]:
+    """The pairs whose quality is at least `least`; the ledger counts the dropped pairs."""
+    kept = []
+    for start in range(0, len(pairs), SCORED_AT_ONCE):
+        chunk = pairs[start : start + SCORED_AT_ONCE]
+        for pair, quality in zip(chunk, scorer(chunk), strict=True):
+            if quality is not None and quality >= least:
+                kept.append(pair)
+            else:
+                ledger.drop("too long for data.scorer" if quality is None else f"quality below {least:g}")
+        say(f"Scored {start + len(chunk):,} of {len(pairs):,} pairs, kept {len(kept):,}")
+    require_pairs(kept, ledger)
+    return kept
 
 
 def drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Ledger) -> list[Pair]:

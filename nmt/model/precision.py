@@ -1,19 +1,22 @@
-"""A model for translating only, in fewer bits: bfloat16, or 8-bit weights where the CPU has no bf16 instructions."""
+"""A model for use, not training, in fewer bits: bfloat16, or 8-bit weights where the CPU has no bf16 instructions."""
 
 import copy
+from typing import TypeVar
 
 import torch
 from torch import nn
 
 from nmt.config import DecodingPrecision
 from nmt.fields import require
-from nmt.model.contract import GenerativeModel
+from nmt.model.contract import Model
 from nmt.model.device import choose_precision
 from nmt.model.linear import Int8Linear
 
+AnyModel = TypeVar("AnyModel", bound=Model)
 
-def with_precision(model: GenerativeModel, name: DecodingPrecision) -> tuple[GenerativeModel, DecodingPrecision]:
-    """The model to translate with, and its precision: fp32, bf16 or int8 (ValueError if the device can't compute in
+
+def with_precision(model: AnyModel, name: DecodingPrecision) -> tuple[AnyModel, DecodingPrecision]:
+    """The model to use, and its precision: fp32, bf16 or int8 (ValueError if the device can't compute in
     it); auto: the fastest on the model's device. In int8, only linear layers change."""
     int8 = model.device.type == "cpu" and has_int8()
     if name == "auto":

@@ -13,10 +13,10 @@ from torch.nn import functional as F
 
 from nmt.config import Config, NoiseConfig
 from nmt.data.batches import Batch, Pairs, Sequences, join, make_batch
-from nmt.data.false_pairs import IdPair, Material, PieceKinds, spoil
+from nmt.data.false_pairs import FALSE, TRUE, IdPair, Material, PieceKinds, as_read, spoil
 from nmt.data.noise import hidden_counts, hide_spans, infill, mask_pieces, span_counts
 from nmt.data.tokenizer import Tokenizer
-from nmt.vocabulary import BOS, EOS, UNK
+from nmt.vocabulary import BOS, EOS
 
 
 class Objective:
@@ -100,10 +100,7 @@ class Denoising(Objective):
 
 @dataclass(frozen=True)
 class TruePairs(Objective):
-    """Whether a pair is true, or was spoiled: in `<s> source </s> <s> target </s>`, the piece at the first position.
-
-    The labels are pieces that never stand for text, so that no other output layer or loss is needed.
-    """
+    """Whether a pair is true, or was spoiled: in `<s> source </s> <s> target </s>`, the piece at the first position."""
 
     noise: NoiseConfig
     kinds: PieceKinds
@@ -111,7 +108,7 @@ class TruePairs(Objective):
     """Pieces of both sides together that the model can read."""
 
     def pairs(self, pairs: Pairs) -> Pairs:
-        whole = join(BOS, pairs.source, EOS, BOS, pairs.target)
+        whole = as_read(pairs)
         return Pairs(whole, whole)
 
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
@@ -140,7 +137,6 @@ class TruePairs(Objective):
         return len(index_B)
 
 
-TRUE, FALSE = BOS, UNK  # labels of pairs
 UNLIMITED = 1 << 30
 
 

@@ -34,6 +34,7 @@ from nmt.training.memory import is_out_of_memory
 from nmt.training.monitor import Monitor
 from nmt.training.report import describe, measure_tests
 from nmt.training.selection import choose_weights
+from nmt.translation.pair_scorer import load_scorer
 
 SMALL = 300_000  # pairs; a larger corpus may suit the default sizes
 HARMLESS = ("runs", "training.device", "training.threads", "training.log_every")  # settings that change no result
@@ -93,7 +94,7 @@ class Run:
             with locked(self.folder):
                 self.open_folder(resume)
                 with self.timed("prepare"):
-                    prepared = prepare(self.corpus, self.config, self.folder)
+                    prepared = prepare(self.corpus, self.config, self.folder, load_scorer)
                     console().print(ledger_table(prepared.ledgers))
                 if not processes.broadcast((self.folder / "model").exists(), group=processes.preparing):
                     with self.timed("train"):

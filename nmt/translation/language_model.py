@@ -107,9 +107,8 @@ class LanguageModel:
 
         ValueError if the device can't compute in this precision.
         """
-        converted, self.precision = with_precision(model.eval(), precision)
-        assert isinstance(converted, DecoderOnly)
-        self.model, self.tokenizer = converted, tokenizer
+        self.model, self.precision = with_precision(model.eval(), precision)
+        self.tokenizer = tokenizer
         self.search = search or SearchConfig(samples=1)
 
     @classmethod

@@ -72,6 +72,10 @@ class Translation:
     links: tuple[tuple[int, int], ...] | None = None
     """Word alignment if items were put back: then `parts` are of the line without items. Else None."""
 
+    quality: float | None = None
+    """The probability that source and translation belong together, by a pair scorer (see
+    `nmt.translation.pair_scorer`); None without one, or if they are too long."""
+
     @property
     def log_prob(self) -> float:
         """Natural logarithm of the probability of all pieces."""

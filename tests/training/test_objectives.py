@@ -4,7 +4,9 @@ import json
 import math
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -14,25 +16,17 @@ from hypothesis import strategies as st
 
 from nmt.config import FAMILIES, METRICS, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, join
-from nmt.data.false_pairs import PieceKinds
+from nmt.data.false_pairs import FALSE, TRUE, PieceKinds
 from nmt.data.noise import hidden_counts
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model.build import build_model
+from nmt.model.contract import Model
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.objectives import (
-    FALSE,
-    TRUE,
-    UNLIMITED,
-    BothSides,
-    Denoising,
-    LanguageModel,
-    MaskedPieces,
-    Objective,
-    TruePairs,
-)
+from nmt.training.objectives import UNLIMITED, BothSides, Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
 from nmt.training.report import describe, measure_tests
+from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK
 from tests.tiny import TINY
@@ -249,21 +243,28 @@ BEST = math.log(6)  # nats of a word that could be any of the six
 def test_a_model_learns_all_that_the_text_tells(
     objective: Any, noise: dict[str, Any], steps: int, best: float, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
-    figures = learned(settings(objective, noise), steps, tokenizer, tmp_path)
+    _, figures = learned(settings(objective, noise), steps, tokenizer, tmp_path)
     assert figures["validation/nll"] == pytest.approx(best, rel=0.05)
 
 
-def learned(config: Config, steps: int, tokenizer: Tokenizer, folder: Path) -> dict[str, float]:
-    """The last validation of a run that takes so many steps."""
+def learned(config: Config, steps: int, tokenizer: Tokenizer, folder: Path) -> tuple[Model, dict[str, float]]:
+    """The model of a run that takes so many steps, and its last validation."""
     changes: dict[str, Any] = {"max_steps": steps, "validate_every": steps, "log_every": steps}
     changes |= {"batch_tokens": 600, "learning_rate": 5e-3, "warmup_steps": 50, "label_smoothing": 0.0}
     config = replace(config, training=replace(config.training, **changes))
     data = TrainingData.encode(tokenizer, rows_of(config, 2000, 1), rows_of(config, 200, 2))
-    return run(make_trainer(config, data, folder)).validator.measure()[0]
+    trainer = run(make_trainer(config, data, folder))
+    return trainer.model, trainer.validator.measure()[0]
 
 
 def test_a_model_learns_to_tell_true_pairs_from_false_ones(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    assert learned(settings("pair", {}), 300, tokenizer, tmp_path)["validation/accuracy"] > 80
+    model, figures = learned(settings("pair", {}), 300, tokenizer, tmp_path)
+    assert figures["validation/accuracy"] > 80
+    pairs = corpus(200, 3)
+    false = [(source, target) for (source, _), (_, target) in pairwise(pairs)]
+    true, other = (PairScorer(model, tokenizer).score(some) for some in (pairs, false))
+    assert mean(map(float, filter(None, true))) > 0.7
+    assert mean(map(float, filter(None, other))) < 0.3
 
 
 @pytest.mark.parametrize(("objective", "noise"), TASKS)

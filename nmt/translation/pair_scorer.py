@@ -1,0 +1,90 @@
+"""Quality estimation without references: pairs of sentences flow in; for each, the probability that it is true flows
+out.
+
+The model is one of `training.objective` pair: it reads a pair, and tells whether the two sides translate each other or
+one was spoiled (see `nmt.data.false_pairs`).
+
+Shapes: B batch, S pieces of a pair with its special pieces, M model width.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from nmt.config import Config, DecodingPrecision
+from nmt.data.cleaning import Pair
+from nmt.data.false_pairs import FALSE, TRUE, as_read
+from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.fields import require
+from nmt.model.contract import Model
+from nmt.model.device import choose_device
+from nmt.model.linear import some_outputs
+from nmt.model.precision import with_precision
+from nmt.text.normalise import tidy
+from nmt.translation.forced import MAX_SCORED
+from nmt.translation.model_folder import load_model
+from nmt.translation.request import Translation
+from nmt.translation.spans import make_batches
+from nmt.translation.translator import find_model
+
+BATCH_SIZE = 64  # most pairs of a batch; `make_batches` bounds the pieces
+
+
+class PairScorer:
+    """A model that tells true pairs from false ones, with its tokenizer. Calls leave no state in it."""
+
+    def __init__(self, model: Model, tokenizer: Tokenizer, precision: DecodingPrecision = "fp32") -> None:
+        self.model, self.precision = with_precision(model.eval(), precision)
+        self.tokenizer = tokenizer
+        self.longest = min(MAX_SCORED, self.model.max_positions or MAX_SCORED)
+        self.labels = some_outputs(self.model.output, torch.tensor([TRUE, FALSE]))
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path | str,
+        device: str | torch.device = "auto",
+        precision: DecodingPrecision = "auto",
+        languages: tuple[str, str] | None = None,
+    ) -> "PairScorer":
+        """Load a model folder. ValueError if it is no pair scorer, or if its languages are others than `languages`
+        (source and target; None: any)."""
+        model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
+        problem = f"the model in {folder} is no pair scorer: it was trained with training.objective {info.objective}"
+        require(info.objective == "pair", f"{problem}; train one with objective pair and model.family encoder-only")
+        own = info.source, info.target
+        known = f"the pair scorer in {folder} knows {own[0]} as source and {own[1]} as target"
+        require(languages in (None, own), f"{known}, not {' and '.join(languages or ())}")
+        return cls(model, tokenizer, precision)
+
+    @torch.inference_mode()
+    def score(self, pairs: Sequence[Pair]) -> list[float | None]:
+        """The probability that each pair (source, target) is true; None if the pair is too long."""
+        whole = as_read(encode_pairs(self.tokenizer, [(tidy(source)[0], tidy(target)[0]) for source, target in pairs]))
+        lengths = (whole.lengths_N + 1).tolist()
+        fitting = [i for i, length in enumerate(lengths) if length <= self.longest]
+        scores: list[float | None] = [None] * len(pairs)
+        for rows in make_batches(fitting, BATCH_SIZE, lengths.__getitem__):
+            ids_BS, mask_BS = whole.padded(torch.tensor(rows), eos=True)
+            first_BS = torch.zeros_like(mask_BS)
+            first_BS[:, 0] = True
+            states_BM = self.model.target_states(ids_BS, mask_BS, ids_BS, first_BS)
+            for i, quality in zip(rows, self.labels(states_BM).float().softmax(1)[:, 0].tolist(), strict=True):
+                scores[i] = quality
+        return scores
+
+    def rate(self, lines: Sequence[str], n_best: Sequence[Sequence[Translation]]) -> list[list[Translation]]:
+        """The translations of each line, in their order, with their `quality`; that of a blank line is 1."""
+        pairs = [(line, one.text) for line, found in zip(lines, n_best, strict=True) for one in found]
+        scores = iter(self.score(pairs))
+        rated = [[replace(one, quality=next(scores)) for one in found] for found in n_best]
+        return [[one if one.parts else replace(one, quality=1.0) for one in found] for found in rated]
+
+
+def load_scorer(config: Config) -> Callable[[Sequence[Pair]], list[float | None]]:
+    """The function that scores training pairs (see `nmt.data.prepared.prepare`). ValueError if `data.scorer` can't be
+    used. It computes in fp32, so that the pairs that are kept hardly differ between machines."""
+    languages = config.data.source, config.data.target
+    return PairScorer.load(find_model(config.data.scorer), config.training.device, "fp32", languages).score
