@@ -6,7 +6,7 @@ Lines are translated as they come: those that have arrived are translated togeth
 
 import sys
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt.cli import (
     LM,
@@ -19,12 +19,17 @@ from nmt.cli import (
     require_lm,
     run_command,
 )
+from nmt.config import SearchConfig
 from nmt.translation.streams import BYTES_AHEAD, PIPE_CLOSED, open_input, open_output, read_chunks
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
 
 EXAMPLES = """
 python -m nmt.translate < input.de > output.en
 python -m nmt.translate --model runs/de-en-phrasebook --beam-size 1 --output output.en input.de
 python -m nmt.translate --format jsonl --n-best 3 --verbose input.jsonl > output.jsonl
+python -m nmt.translate --force-decode --scorer runs/de-en-phrasebook-pair --format tsv pairs.tsv > scored.tsv
 """
 FORMAT = """Format of input and output. text: an input line is a source, and the output line its translation. tsv: the
 first column is the source, and the columns translation, score and flags are added. jsonl: a line is a string, or an
@@ -42,6 +47,15 @@ OUTPUT = {
 }
 MODELS = {
     "--model": ("DIR...", "Model or run folder. Without it, the newest finished run. Several models are an ensemble.")
+}
+SCORER = {
+    "--scorer": (
+        "DIR",
+        "Model or run folder of a pair scorer, which estimates the quality of translations without references: the "
+        "probability, 0 to 1, that source and translation belong together. The quality follows the score (--scores, "
+        "--n-best) or the flags (tsv), or is a member (jsonl). With --force-decode and without --model, only the "
+        "quality is written.",
+    )
 }
 CONSTRAINTS = {
     "--must": ("TEXT...", "Phrase that every translation must contain; | separates alternatives, * is any ending."),
@@ -66,7 +80,7 @@ def make_translate_parser() -> Any:
     group.add_argument("--format", choices=["text", "tsv", "jsonl"], default="text", help=" ".join(FORMAT.split()))
     add_options(group, OUTPUT)
     group = parser.add_argument_group("Model and device")
-    add_options(group, MODELS | LM)
+    add_options(group, MODELS | LM | SCORER)
     add_device_options(group, precision="auto")
     group = parser.add_argument_group("Constraints on the translations of all lines")
     group.add_argument("--prefix", default="", metavar="TEXT", help="Text that every translation begins with.")
@@ -91,18 +105,18 @@ def command(options: Any) -> int:
 def translate_files(options: Any) -> None:
     """Translate all inputs. The output is opened last, so that a wrong option doesn't create or change the file."""
     from nmt.translation.jobs import make_job
-    from nmt.translation.translator import Translator, find_model
+    from nmt.translation.pair_scorer import PairScorer
+    from nmt.translation.translator import find_model
 
     with ExitStack() as stack:
         inputs = [stack.enter_context(open_input(name)) for name in [*options.files, *options.input] or ["-"]]
-        folders = [find_model(folder) for folder in options.model or [None]]
-        lm = find_model(options.lm) if "lm" in options else None
-        translator = Translator.load(folders, options.device, precision=options.precision, lm=lm)
-        if options.verbose:
-            print(f"{', '.join(map(str, folders))}: {translator.describe()}", file=sys.stderr)
-        search = override_search(translator.search, options)
+        translator, languages = load_translator(options)
+        scorer = None
+        if "scorer" in options:
+            scorer = PairScorer.load(find_model(options.scorer), options.device, options.precision, languages)
+        search = override_search(translator.search if translator else SearchConfig(), options)
         require_lm(options, search)
-        job = make_job(options, translator, search)
+        job = make_job(options, translator, search, scorer)
         output = stack.enter_context(open_output(options.get("output"), inputs))
         for file in inputs:
             for chunk in read_chunks(file, search.batch_size * BYTES_AHEAD):
@@ -110,6 +124,23 @@ def translate_files(options: Any) -> None:
                 output.flush()
         for line in job.report(verbose=options.verbose):
             print(line, file=sys.stderr)
+
+
+def load_translator(options: Any) -> "tuple[Translator | None, tuple[str, str] | None]":
+    """The translator with its source and target language; None if only the quality of given translations is asked
+    for: with --force-decode and --scorer, and without --model."""
+    from nmt.translation.model_folder import read_info
+    from nmt.translation.translator import Translator, find_model
+
+    if options.force_decode and "scorer" in options and not options.model:
+        return None, None
+    folders = [find_model(folder) for folder in options.model or [None]]
+    lm = find_model(options.lm) if "lm" in options else None
+    translator = Translator.load(folders, options.device, precision=options.precision, lm=lm)
+    if options.verbose:
+        print(f"{', '.join(map(str, folders))}: {translator.describe()}", file=sys.stderr)
+    info, _ = read_info(folders[0] / "config.json")
+    return translator, (info.source, info.target)
 
 
 if __name__ == "__main__":

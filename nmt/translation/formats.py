@@ -48,12 +48,13 @@ class Format(ABC):
 
 @dataclass
 class Text(Format):
-    """Plain text. Output: the translation, optionally after its score and before its alignment."""
+    """Plain text. Output: the translation, optionally after its score and quality and before its alignment."""
 
     translator: Translator
     n_best: bool = False
     scores: bool = False
     alignments: bool = False
+    quality: bool = False
 
     def read(self, line: str) -> Record:
         return Record([Request(line)])
@@ -63,21 +64,29 @@ class Text(Format):
 
     def show(self, index: int, translation: Translation) -> str:
         links = f" ||| {pharaoh(self.translator.aligner.align(translation))}" if self.alignments else ""
+        numbers = [decimal(translation.score), *([decimal(translation.quality)] if self.quality else [])]
         if self.n_best:
-            return f"{index} ||| {translation.text} ||| {translation.score:.4f}{links}"
-        return (f"{translation.score:.4f}\t" if self.scores else "") + translation.text + links
+            return " ||| ".join([str(index), translation.text, *numbers]) + links
+        return "\t".join([*(numbers if self.scores else []), translation.text]) + links
 
 
 @dataclass
 class Columns(Format):
-    """The first column of a line is the source; columns with translation, score and flags are added to the line."""
+    """The first column of a line is the source; columns with translation, score, flags and optionally quality are
+    added to the line."""
+
+    quality: bool = False
 
     def read(self, line: str) -> Record:
         return Record([Request(line.partition("\t")[0])], {"line": line.rstrip("\r")})
 
     def write(self, index: int, record: Record, n_best: Sequence[Sequence[Translation]]) -> list[str]:
         line = record.rest["line"].encode("utf-8", "replace").decode()
-        return ["\t".join([line, best.text, f"{best.score:.4f}", ",".join(best.flags)]) for best in n_best[0]]
+        return [self.show(line, translation) for translation in n_best[0]]
+
+    def show(self, line: str, translation: Translation) -> str:
+        added = [translation.text, decimal(translation.score), ",".join(translation.flags)]
+        return "\t".join([line, *added, *([decimal(translation.quality)] if self.quality else [])])
 
 
 @dataclass
@@ -90,6 +99,7 @@ class Json(Format):
 
     translator: Translator
     alignments: bool = False
+    quality: bool = False
 
     def read(self, line: str) -> Record:
         value, problem = read_object(line)
@@ -136,6 +146,9 @@ class Json(Format):
             "flags": sorted({flag for line in lines for flag in line.flags}),
             "fallback": ", ".join(dict.fromkeys(line.fallback for line in lines if line.fallback)),
         }
+        if self.quality:
+            known = [line.quality for line in lines if line.quality is not None]
+            result["quality"] = round(min(known), 4) if len(known) == len(lines) else None
         if self.alignments:
             result["alignment"] = [pharaoh(self.translator.aligner.align(line)) for line in lines]
         return result
@@ -155,6 +168,11 @@ def read_object(line: str) -> tuple[dict[str, Any], str]:
     known = value if isinstance(value, dict) else {}
     has_text = isinstance(known.get("text"), str)
     return known, "" if has_text else 'a line must be an object with "text", or a string'
+
+
+def decimal(number: float | None) -> str:
+    """A number with four decimals; "nan" for None."""
+    return "nan" if number is None else f"{number:.4f}"
 
 
 def as_bytes(lines: Sequence[str]) -> bytes:

@@ -14,14 +14,16 @@ from PIL import Image
 
 from nmt.config import SearchConfig
 from nmt.fields import require
-from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes
+from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, decimal
 from nmt.translation.glossary import Glossary
+from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.pictures import attention_picture
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 
 # Maximum number of remarks that are printed; the rest are only counted.
 MAX_REMARKS = 20
+TOO_LONG = "too long to be scored"
 
 
 @dataclass
@@ -53,6 +55,8 @@ class Translating:
     glossary: Glossary | None = None
     pictures: Path | None = None
     """Folder for pictures of the attention of each line's translation: LINE.png, and LINE-2.png … for further spans."""
+    scorer: PairScorer | None = None
+    """Estimates the quality of the translations."""
     lines: int = 0
     seconds: float = 0.0
     remarks: Remarks = field(default_factory=Remarks)
@@ -62,8 +66,9 @@ class Translating:
         started = time.perf_counter()
         records = [self.constrain(self.form.read(line.decode("utf-8", "surrogateescape"))) for line in chunk]
         requests = [request for record in records for request in record.requests]
-        results = iter(self.translator.translate_n_best(requests, self.search))
-        output: list[str] = []
+        translated = self.translator.translate_n_best(requests, self.search)
+        rated = self.scorer.rate([r.text for r in requests], translated) if self.scorer else translated
+        results, output = iter(rated), list[str]()
         for record in records:
             n_best = [next(results) for _ in record.requests]
             first = [best for best, *_ in n_best]
@@ -126,52 +131,66 @@ class Translating:
 
 @dataclass
 class Scoring:
-    """Scores given translations: lines of source TAB translation."""
+    """Scores given translations: lines of source TAB translation. Without a translator, only their quality is told."""
 
-    translator: Translator
+    translator: Translator | None
     search: SearchConfig
     form: str  # text, tsv or jsonl
+    scorer: PairScorer | None = None
     lines: int = 0
     remarks: Remarks = field(default_factory=Remarks)
 
     def answer(self, chunk: list[bytes]) -> bytes:
         lines = [line.decode("utf-8", "replace").rstrip("\r") for line in chunk]
         pairs = [(source, target) for source, _, target in (line.partition("\t") for line in lines)]
+        scored = self.translator.scorer(self.search).score(pairs) if self.translator else [None] * len(pairs)
+        rated = self.scorer.score(pairs) if self.scorer else [None] * len(pairs)
         output = []
-        for line, pair, scored in zip(lines, pairs, self.translator.scorer(self.search).score(pairs), strict=True):
+        for line, translation, quality in zip(lines, scored, rated, strict=True):
             self.lines += 1
             if "\t" not in line:
                 self.remarks.add(self.lines, "no tab: scored as if its translation were empty")
-            if scored is None:
-                self.remarks.add(self.lines, "too long to be scored")
-            output.append(self.show(line, pair, scored))
+            if (self.translator and translation is None) or (self.scorer and quality is None):
+                self.remarks.add(self.lines, TOO_LONG)
+            output.append(self.show(line, translation, quality))
         return as_bytes(output)
 
-    def show(self, line: str, pair: tuple[str, str], scored: Translation | None) -> str:
-        source, target = pair
+    def show(self, line: str, scored: Translation | None, quality: float | None) -> str:
         if self.form == "jsonl":
-            answer = Json(self.translator).answer([scored]) if scored else {"error": "too long to be scored"}
+            source, _, target = line.partition("\t")
+            answer: dict[str, Any] = {"error": TOO_LONG} if self.translator or quality is None else {}
+            if self.translator and scored:
+                answer = Json(self.translator).answer([scored])
+            answer |= {"quality": quality and round(quality, 4)} if self.scorer else {}
             return json.dumps({"text": source, **answer, "translation": target}, ensure_ascii=False)
-        score = f"{scored.score:.4f}" if scored else "nan"
-        return f"{line}\t{score}" if self.form == "tsv" else score
+        numbers = [decimal(scored.score if scored else None)] if self.translator else []
+        numbers += [decimal(quality)] if self.scorer else []
+        return "\t".join([line, *numbers] if self.form == "tsv" else numbers)
 
     def report(self, *, verbose: bool) -> Iterator[str]:
         yield from self.remarks.report()
 
 
-def make_job(options: Any, translator: Translator, search: SearchConfig) -> Translating | Scoring:
-    """The job that the options of `nmt.translate` ask for; ValueError if they don't go together."""
-    translator.check(search)
+def make_job(
+    options: Any, translator: Translator | None, search: SearchConfig, scorer: PairScorer | None
+) -> Translating | Scoring:
+    """The job that the options of `nmt.translate` ask for; ValueError if they don't go together. Only the quality of
+    given translations needs no translator."""
     require(not (options.format == "tsv" and options.alignments), "--alignments goes with --format text or jsonl")
     if options.force_decode:
         for name in ("lm", "pictures", "glossary", "prefix", "must", "must_not", "alignments", "n_best", "samples"):
             option = f"--{name.replace('_', '-')}"
             require(not options.get(name), f"{option} is for lines to translate: it doesn't go with --force-decode")
-        return Scoring(translator, search, options.format)
+        return Scoring(translator, search, options.format, scorer)
+    assert translator
+    translator.check(search)
+    rated = scorer is not None
+    shown = options.format != "text" or options.scores or "n_best" in options or not rated
+    require(shown, "--scorer with --format text needs --scores or --n-best, where the quality is shown")
     forms = {
-        "text": Text(translator, "n_best" in options, options.scores, options.alignments),
-        "tsv": Columns(),
-        "jsonl": Json(translator, options.alignments),
+        "text": Text(translator, "n_best" in options, options.scores, options.alignments, rated),
+        "tsv": Columns(rated),
+        "jsonl": Json(translator, options.alignments, rated),
     }
     must = tuple(Term(tuple(phrases.split("|"))) for phrases in options.must)
     must_not = tuple(phrase for phrases in options.must_not for phrase in phrases.split("|"))
@@ -182,4 +201,4 @@ def make_job(options: Any, translator: Translator, search: SearchConfig) -> Tran
     pictures = Path(options.pictures) if "pictures" in options else None
     if pictures:
         pictures.mkdir(parents=True, exist_ok=True)
-    return Translating(translator, search, forms[options.format], constraints, glossary, pictures)
+    return Translating(translator, search, forms[options.format], constraints, glossary, pictures, scorer)

@@ -9,13 +9,15 @@ import pytest
 from PIL import Image
 
 from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
 from nmt.translate import main
 from nmt.translation.formats import Json, Text
 from nmt.translation.glossary import Entry, Glossary
 from nmt.translation.jobs import Scoring, Translating
+from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
-from tests.tiny import PAIRS, SHORT
+from tests.tiny import PAIRS, SHORT, save_scorer
 
 
 def answer(job: Translating, line: str) -> str:
@@ -73,6 +75,87 @@ def test_samples_and_constraints_are_not_combined(translator: Translator) -> Non
     with pytest.raises(ValueError, match="they don't go with"):
         translator.translate([Request("Hund", Constraints("The"))], search)
     assert "they don't go with search.samples" in next(job.report(verbose=False))
+
+
+def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str, *options: str) -> tuple[list[str], str]:
+    """The lines that `nmt.translate` writes, and what it says on stderr."""
+    (tmp_path / "in").write_text(text, encoding="utf8")
+    assert main([str(tmp_path / "in"), "--device", "cpu", "--precision", "fp32", *options]) == 0
+    output = capfd.readouterr()
+    return output.out.splitlines(), output.err
+
+
+def test_translations_have_their_quality_in_every_format(
+    model_folder: Path, scorer_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lines, found = ["Hund", "", "Wiese und Tisch"], Translator.load(model_folder, "cpu", precision="fp32")
+    n_best = PairScorer.load(scorer_folder, "cpu", "fp32").rate(lines, found.translate_n_best(lines))
+    qualities = [best.quality or 0 for best, *_ in n_best]
+    common = ["--model", str(model_folder), "--scorer", str(scorer_folder.parent)]
+    text = "".join(f"{line}\n" for line in lines)
+    shown, _ = run(tmp_path, capfd, text, *common, "--scores")
+    assert [row.split("\t")[1:] for row in shown] == [[f"{best.quality:.4f}", best.text] for best, *_ in n_best]
+    shown, _ = run(tmp_path, capfd, text, *common, "--n-best", "1")
+    assert [row.split(" ||| ")[3] for row in shown] == [f"{quality:.4f}" for quality in qualities]
+    shown, _ = run(tmp_path, capfd, text, *common, "--format", "tsv")
+    assert [row.split("\t")[4:] for row in shown] == [[f"{quality:.4f}"] for quality in qualities]
+    shown, _ = run(tmp_path, capfd, json.dumps("\n".join(lines)), *common, "--format", "jsonl")
+    assert json.loads(shown[0])["quality"] == pytest.approx(min(qualities), abs=1e-4)
+    plain, _ = run(tmp_path, capfd, text, *common[:2], "--format", "jsonl")
+    assert all("quality" not in json.loads(row) for row in plain)
+
+
+def test_given_pairs_get_their_quality_with_a_translator_and_without_one(
+    model_folder: Path, scorer_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pairs = [*PAIRS, ("Hund", ""), ("Hund " * 5000, "dog")]
+    text = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    qualities = PairScorer.load(scorer_folder, "cpu", "fp32").score(pairs)
+    numbers = ["nan" if quality is None else f"{quality:.4f}" for quality in qualities]
+    alone = ["--force-decode", "--scorer", str(scorer_folder)]
+    shown, told = run(tmp_path, capfd, text, *alone)
+    assert shown == numbers
+    assert told == "line 5: too long to be scored\n"
+    shown, _ = run(tmp_path, capfd, text, *alone, "--format", "tsv")
+    assert shown == [f"{line}\t{number}" for line, number in zip(text.splitlines(), numbers, strict=True)]
+    shown, _ = run(tmp_path, capfd, text, *alone, "--format", "jsonl")
+    assert json.loads(shown[0]) == {"text": PAIRS[0][0], "quality": float(numbers[0]), "translation": PAIRS[0][1]}
+    assert json.loads(shown[-1])["error"] == "too long to be scored"
+    shown, _ = run(tmp_path, capfd, text, *alone, "--model", str(model_folder))
+    scores, both = zip(*(row.split("\t") for row in shown), strict=True)
+    assert [*both] == numbers
+    assert all(float(score) < 0 for score in scores[:-1])
+    shown, _ = run(tmp_path, capfd, text, *alone, "--model", str(model_folder), "--format", "jsonl")
+    assert {"score", "quality"} < json.loads(shown[0]).keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--scorer MODEL --scores", "no pair scorer: it was trained with training.objective translation"),
+        ("--scorer SCORER", "--scorer with --format text needs --scores or --n-best"),
+        ("--scorer nowhere --force-decode", "nowhere: there is no such folder"),
+        ("--scorer OTHER --scores", "knows en as source and de as target, not de and en"),
+        ("--scorer SCORER --force-decode --must dog", "--must is for lines to translate"),
+    ],
+)
+def test_a_scorer_that_can_t_be_used_is_told(
+    options: str,
+    told: str,
+    model_folder: Path,
+    scorer_folder: Path,
+    tokenizer: Tokenizer,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    other = save_scorer(tmp_path / "other", tokenizer, ("en", "de"))
+    (tmp_path / "in").write_text("Hund\n")
+    folders = {"MODEL": str(model_folder), "SCORER": str(scorer_folder), "OTHER": str(other)}
+    words = [folders.get(word, word) for word in options.split()]
+    assert main([str(tmp_path / "in"), "--model", str(model_folder), *words]) == 2
+    output = capfd.readouterr()
+    assert (output.out, output.err.count("\n")) == ("", 1)
+    assert told in output.err
 
 
 def test_constraints_that_are_not_met_in_the_end_are_flagged(translator: Translator) -> None:
