@@ -218,9 +218,37 @@ def attention_cache(rows: Sequence[Row]) -> str:
     return markdown(["self-attention", "parameters", *cache, *speeds], lines)
 
 
+def pair_scorer(rows: Sequence[Row]) -> str:
+    def percent(row: Row, kind: str, system: str) -> str:
+        return f"{100 * row[kind][system]:.0f}%" if system in row[kind] else ""
+
+    columns = {
+        "dropped below 0.5": ("dropped", "half"),
+        "precision": ("precision", "half"),
+        "dropped, 98% of val kept": ("dropped", "scorer"),
+        "precision ": ("precision", "scorer"),
+        "by translator": ("dropped", "translator"),
+        "by lengths": ("dropped", "lengths"),
+        "area: scorer": ("area", "scorer"),
+        "translator": ("area", "translator"),
+        "lengths": ("area", "lengths"),
+    }
+    lines = [[row["way"], f"{row['pairs']:,}", *(percent(row, *column) for column in columns.values())] for row in rows]
+    return markdown(["what is wrong", "pairs", *(title.strip() for title in columns)], lines)
+
+
 TABLES = {
     table.__name__: table
-    for table in (train_speed, decode_speed, hard_input, bf16_loss, quality, experts_speed, attention_cache)
+    for table in (
+        train_speed,
+        decode_speed,
+        hard_input,
+        bf16_loss,
+        quality,
+        experts_speed,
+        attention_cache,
+        pair_scorer,
+    )
 }
 
 if __name__ == "__main__":

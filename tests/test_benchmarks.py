@@ -1,16 +1,18 @@
 """The benchmarks run and keep what they measured; tables and pictures are those of the kept rows."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from xml.etree import ElementTree
 
 import pytest
 import torch
 
-from benchmarks import architectures, decode_speed, deep, picture_data, pictures, report, setup
+from benchmarks import architectures, decode_speed, deep, pair_scorer, picture_data, pictures, report, setup
 from benchmarks.rows import RESULTS, add_rows, last_run
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
@@ -245,6 +247,49 @@ def test_the_setup_trains_the_reference_once(corpus: Path, tmp_path: Path) -> No
         assert told in done.stderr
     settings = json.loads((tmp_path / "reference" / "report.json").read_text())["settings"]
     assert (settings["model"]["encoder_layers"], settings["model"]["dropout"]) == (3, 0.3)
+
+
+def test_a_pair_scorer_is_set_beside_a_translator_and_lengths(corpus: Path, tmp_path: Path) -> None:
+    small = "--tokenizer.vocab_size 290 --model.d_model 16 --model.n_heads 2 --model.d_ff 32"
+    steps = ["--steps", "2", "--weak-steps", "1", "--runs", str(tmp_path / "runs"), "--settings", small]
+    result = run("pair_scorer", tmp_path, "--corpus", str(corpus), *steps)
+    assert result.returncode == 0, result.stderr
+    true, *false = last_run(tmp_path / "rows.jsonl")
+    assert [row["way"] for row in false] == [*pair_scorer.WAYS]
+    assert (true["pairs"], true["corpus"]) == (10, "corpus")
+    assert all(row["pairs"] > 0 for row in false if row["way"] != "another name")
+    for row in false:
+        assert row["dropped"].keys() == row["precision"].keys() == {"scorer", "translator", "lengths", "half"}
+        assert all(0 <= figure <= 1 for kind in ("dropped", "precision", "area") for figure in row[kind].values())
+
+
+def test_false_pairs_are_spoiled_in_the_way_that_their_name_says() -> None:
+    pair = "Tom kaufte 3 Bücher in Boston.", "In Boston, Tom bought 3 books."
+    names = ["Boston", "Mary", "Paris", "Tom"]
+    material = pair_scorer.Material(["Ja."], ["No."], names, {pair[0]: "Tom buy."}, Random(1))
+    false = {name: way(pair, material) for name, way in pair_scorer.WAYS.items()}
+    assert false["the target of another pair"] == (pair[0], "No.")
+    assert pair[0].startswith(false["source cut"][0])
+    assert pair[1].startswith(false["target cut"][1])
+    assert false["source cut"][0] != pair[0]
+    assert false["target cut"][1] != pair[1]
+    number = re.sub(r"\d", "3", false["another number"][1])
+    assert (number, false["another number"][1] != pair[1]) == (pair[1], True)
+    changed = [word for word in re.findall(r"\w+", false["another name"][1]) if word not in pair[1]]
+    assert changed in (["Mary"], ["Paris"])
+    assert false["target in the source's language"][1] in (pair[0], "Ja.")
+    assert sorted(false["target's words in random order"][1].split()) == sorted(pair[1].split())
+    assert false["translation by a weak model"] == (pair[0], "Tom buy.")
+    plain = "ein Hund", "a dog"
+    assert pair_scorer.wrong_number(plain, material) == pair_scorer.wrong_name(plain, material) == plain
+
+
+def test_precision_and_area_are_those_of_their_definitions() -> None:
+    assert pair_scorer.precision_of(0.5, 0.1) == pytest.approx(0.1 / (0.1 + 0.08))
+    assert pair_scorer.precision_of(0, 0) == 0
+    assert pair_scorer.area([0.1, 0.2], [0.3, 0.9]) == 1
+    assert pair_scorer.area([0.5, 0.1], [0.3, 0.9]) == 0.75
+    assert pair_scorer.share_below([0.1, 0.2, 0.3, 0.4], 0.2) == 0.25
 
 
 def test_the_last_run_of_a_file_counts(tmp_path: Path) -> None:

@@ -1,0 +1,247 @@
+"""How well a pair scorer notices false pairs, beside the ratio of lengths and a translator's log-probability.
+
+    python -m benchmarks.pair_scorer --corpus my-corpus --source de --target en
+
+Three models are trained on the corpus through nmt.train, and kept: the pair scorer, a translator with as many steps,
+and a weak translator. Pairs of the test set are spoiled in the eight ways of WAYS. These ways work on words, not on
+pieces, and share no code with the false pairs of training. A system drops a pair whose value is below a threshold: 0.5,
+or the value that 98% of the true validation pairs reach. Recall is the share of the false pairs that are dropped.
+Precision is the share of false pairs among the dropped ones, if 20% of all pairs are false. It follows from the recall,
+and from the share of true test pairs that are dropped.
+"""
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import torch
+
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+from nmt.config import SearchConfig
+from nmt.data.cleaning import Pair
+from nmt.data.prepared import Prepared
+from nmt.translation.pair_scorer import PairScorer
+from nmt.translation.translator import Translator
+
+FALSE, KEPT = 0.2, 0.98  # share of false pairs; share of true validation pairs that are kept
+SETTINGS = (
+    "--tokenizer.vocab_size 8000 --model.d_model 128 --model.n_heads 4 --model.d_ff 512 --model.norm_position pre "
+    "--training.schedule cosine --training.learning_rate 1e-3 --training.warmup_steps 200 --training.device cpu "
+    "--training.precision fp32"
+)
+MODELS = {
+    "scorer": "--training.objective pair --model.family encoder-only --model.encoder_layers 4",
+    "translator": "--model.encoder_layers 2 --model.decoder_layers 2 --training.best_metric nll",
+    "weak": "--model.encoder_layers 2 --model.decoder_layers 2 --training.best_metric nll",
+}
+Values = Callable[[Sequence[Pair]], list[float]]
+"""The values that a system gives to pairs; higher is better."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the ways need besides the pair."""
+
+    sources: list[str]
+    targets: list[str]
+    names: list[str]
+    """Capitalised words that occur on both sides of a training pair."""
+    translations: dict[str, str]
+    """The weak translator's translations."""
+    random: Random
+
+
+def shuffled(pair: Pair, material: Material) -> Pair:
+    return pair[0], material.random.choice(material.targets)
+
+
+def source_cut(pair: Pair, material: Material) -> Pair:
+    return half(pair[0], material.random), pair[1]
+
+
+def target_cut(pair: Pair, material: Material) -> Pair:
+    return pair[0], half(pair[1], material.random)
+
+
+def wrong_number(pair: Pair, material: Material) -> Pair:
+    """Replace a digit of the target."""
+    places = [match.start() for match in re.finditer(r"\d", pair[1])]
+    if not places:
+        return pair
+    place = material.random.choice(places)
+    digits = [digit for digit in "123456789" if digit != pair[1][place]]
+    return pair[0], pair[1][:place] + material.random.choice(digits) + pair[1][place + 1 :]
+
+
+def wrong_name(pair: Pair, material: Material) -> Pair:
+    """Replace a name that both sides have by another one, in the target."""
+    shared = [word for word in names_of(pair) if word in material.names]
+    if not shared:
+        return pair
+    name = material.random.choice(shared)
+    other = material.random.choice([word for word in material.names if word not in pair[0]])
+    return pair[0], re.sub(rf"\b{name}\b", other, pair[1])
+
+
+def other_language(pair: Pair, material: Material) -> Pair:
+    """The target is in the source's language: the source itself or, as often, the source of another pair."""
+    return pair[0], material.random.choice([pair[0], material.random.choice(material.sources)])
+
+
+def word_salad(pair: Pair, material: Material) -> Pair:
+    words = pair[1].split()
+    return pair[0], " ".join(material.random.sample(words, len(words)))
+
+
+def machine_made(pair: Pair, material: Material) -> Pair:
+    return pair[0], material.translations[pair[0]]
+
+
+WAYS: dict[str, Callable[[Pair, Material], Pair]] = {
+    "the target of another pair": shuffled,
+    "source cut": source_cut,
+    "target cut": target_cut,
+    "another number": wrong_number,
+    "another name": wrong_name,
+    "target in the source's language": other_language,
+    "target's words in random order": word_salad,
+    "translation by a weak model": machine_made,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", required=True, help="as nmt.train's --data.corpus")
+    parser.add_argument("--source", default="de", help="as nmt.train's --data.source")
+    parser.add_argument("--target", default="en", help="as nmt.train's --data.target")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
+    parser.add_argument("--steps", type=int, default=1500, help="of the pair scorer and the translator")
+    parser.add_argument("--weak-steps", type=int, default=300, help="of the weak translator")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads")
+    parser.add_argument("--only", choices=MODELS, help="train only this model")
+    parser.add_argument("--settings", default="", help="more options of nmt.train, for all models")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: results/pair_scorer.jsonl")
+    args = parser.parse_args()
+    runs = {name: train(name, args) for name in ([args.only] if args.only else MODELS)}
+    if args.only:
+        return 0
+    torch.set_num_threads(args.threads)
+    rows = [row | {"corpus": Path(args.corpus).name} | describe_run() for row in measure(runs)]
+    add_rows(args.json or RESULTS / "pair_scorer.jsonl", rows)
+    print(report(rows))
+    return 0
+
+
+def train(name: str, args: argparse.Namespace) -> Path:
+    """The run folder of a model, which is trained unless it is finished. Raises ValueError if that fails."""
+    steps = args.weak_steps if name == "weak" else args.steps
+    run = args.runs / f"pair-scorer-{name}-{steps}"
+    if not (run / "report.json").exists():
+        place = f"--data.source {args.source} --data.target {args.target} --name {run.name} --resume"
+        length = f"--training.max_steps {steps} --training.threads {args.threads} --training.validation_sentences 100"
+        words = shlex.split(f"{SETTINGS} {MODELS[name]} {place} {length} {args.settings}")
+        command = [sys.executable, "-m", "nmt.train", "--data.corpus", args.corpus, "--runs", str(args.runs), *words]
+        if subprocess.run(command, check=False).returncode:
+            raise ValueError(f"{run.name} could not be trained")
+    return run
+
+
+def measure(runs: dict[str, Path]) -> list[Row]:
+    """A row for true test pairs, then one for each way."""
+    prepared = Prepared.load(runs["scorer"])
+    test = next(iter(prepared.tests.values()))
+    systems = values_of(runs)
+    true_val = {name: values(prepared.val) for name, values in systems.items()}
+    least = {name: sorted(values)[round((1 - KEPT) * len(values))] for name, values in true_val.items()}
+    true = {name: sorted(values(test)) for name, values in systems.items()}
+    lost = {name: share_below(values, least[name]) for name, values in true.items()}
+    lost_at_half = share_below(true["scorer"], 0.5)
+    rows = [row_of("none: true pairs", len(test), {"half": lost_at_half, **lost}, {}, {})]
+    material = make_material(prepared.train, test, runs["weak"])
+    for name, way in WAYS.items():
+        spoiled = [false for pair in test if (false := way(pair, material)) != pair]
+        found = {system: values(spoiled) for system, values in systems.items()}
+        recall = {system: share_below(values, least[system]) for system, values in found.items()}
+        recall["half"] = share_below(found["scorer"], 0.5)
+        dropped = lost | {"half": lost_at_half}
+        precision = {system: precision_of(recall[system], dropped[system]) for system in recall}
+        order = {system: area(values, true[system]) for system, values in found.items()}
+        rows.append(row_of(name, len(spoiled), recall, precision, order))
+    return rows
+
+
+def row_of(way: str, pairs: int, dropped: dict[str, float], precision: dict[str, float], area: dict[str, float]) -> Row:
+    """`dropped`: the share of these pairs that each system drops; half: the pair scorer with the threshold 0.5."""
+    figures = {"dropped": dropped, "precision": precision, "area": area}
+    shown = {kind: {name: rounded(figure) for name, figure in found.items()} for kind, found in figures.items()}
+    return {"benchmark": "pair_scorer", "way": way, "pairs": pairs, **shown}
+
+
+def values_of(runs: dict[str, Path]) -> dict[str, Values]:
+    """The systems: the pair scorer, the translator's mean log-probability of a piece, and the ratio of lengths."""
+    scorer = PairScorer.load(runs["scorer"] / "model", "cpu", "fp32")
+    forced = Translator.load(runs["translator"] / "model", "cpu", precision="fp32").scorer()
+
+    def quality(pairs: Sequence[Pair]) -> list[float]:
+        return [value or 0.0 for value in scorer.score(pairs)]
+
+    def confidence(pairs: Sequence[Pair]) -> list[float]:
+        return [translation.confidence if translation else 0.0 for translation in forced.score(pairs)]
+
+    def lengths(pairs: Sequence[Pair]) -> list[float]:
+        return [
+            (min(sizes) + 1) / (max(sizes) + 1) for sizes in ((len(source), len(target)) for source, target in pairs)
+        ]
+
+    return {"scorer": quality, "translator": confidence, "lengths": lengths}
+
+
+def make_material(train: Sequence[Pair], test: Sequence[Pair], weak: Path) -> Material:
+    sources, targets = map(list, zip(*test, strict=True))
+    names = sorted({word for pair in train for word in names_of(pair)})
+    translator = Translator.load(weak / "model", "cpu", precision="fp32")
+    greedy = SearchConfig(beam_size=1, guard=False)
+    translations = dict(zip(sources, translator.translate(sources, greedy), strict=True))
+    return Material(sources, targets, names, translations, Random(20))
+
+
+def names_of(pair: Pair) -> list[str]:
+    """Capitalised words that occur on both sides, but not only as the first word of the target."""
+    source = set(re.findall(r"[^\W\d_]+", pair[0]))
+    inner = re.findall(r"(?<=\s)[^\W\d_]{3,}", pair[1])
+    return [word for word in inner if word[0].isupper() and word in source]
+
+
+def half(text: str, random: Random) -> str:
+    """A third to two thirds of the words of a text, from its beginning; a text of one word stays."""
+    words = text.split()
+    return " ".join(words[: max(1, round(random.uniform(1 / 3, 2 / 3) * len(words)))])
+
+
+def share_below(values: Sequence[float], least: float) -> float:
+    return sum(value < least for value in values) / len(values) if values else 0.0
+
+
+def precision_of(recall: float, lost: float) -> float:
+    """The share of false pairs among the dropped ones, if FALSE of all pairs are false. Nothing dropped: 0."""
+    right, wrong = FALSE * recall, (1 - FALSE) * lost
+    return right / (right + wrong) if right else 0.0
+
+
+def area(false: Sequence[float], true: Sequence[float]) -> float:
+    """The probability that a true pair has a higher value than a false one (the area under the ROC curve; equal values
+    count as higher). `true` is sorted."""
+    below = sum(bisect_left(true, value) for value in false)
+    return 1 - below / (len(true) * len(false)) if false else 0.0
+
+
+if __name__ == "__main__":
+    run_script(main)
