@@ -29,7 +29,7 @@ from nmt.scoring.metrics import Score
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
 from nmt.translation.request import Constraints, Part, Request, Term, Translation
 from tests import pretend
-from tests.tiny import PAIRS, TINY
+from tests.tiny import PAIRS, TINY, save_scorer
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "recipes" / "README.md"]
@@ -129,6 +129,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     write_run(folder / "runs" / "fi-sv-my-corpus", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "fi-sv-my-corpus-denoise", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "sv-fi-my-corpus", tokenizer, "sv", "fi")
+    save_scorer(folder / "runs" / "fi-sv-my-corpus-pair" / "model", tokenizer, ("fi", "sv"))
+    save_scorer(folder / "runs" / "de-en-multi30k-pair" / "model", tokenizer)
     return folder
 
 
