@@ -33,9 +33,9 @@ from nmt.translation.translator import Translator
 
 FALSE, KEPT = 0.2, 0.98  # share of false pairs; share of true validation pairs that are kept
 SETTINGS = (
-    "--tokenizer.vocab_size 8000 --model.d_model 128 --model.n_heads 4 --model.d_ff 512 --model.norm_position pre "
+    "--tokenizer.vocab_size 4000 --model.d_model 128 --model.n_heads 4 --model.d_ff 512 --model.norm_position pre "
     "--training.schedule cosine --training.learning_rate 1e-3 --training.warmup_steps 200 --training.device cpu "
-    "--training.precision fp32"
+    "--training.batch_tokens 2048"
 )
 MODELS = {
     "scorer": "--training.objective pair --model.family encoder-only --model.encoder_layers 4",
@@ -123,7 +123,7 @@ def main() -> int:
     parser.add_argument("--source", default="de", help="as nmt.train's --data.source")
     parser.add_argument("--target", default="en", help="as nmt.train's --data.target")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
-    parser.add_argument("--steps", type=int, default=1500, help="of the pair scorer and the translator")
+    parser.add_argument("--steps", type=int, default=3500, help="of the pair scorer and the translator")
     parser.add_argument("--weak-steps", type=int, default=300, help="of the weak translator")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
     parser.add_argument("--only", choices=MODELS, help="train only this model")
