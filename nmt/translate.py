@@ -29,7 +29,6 @@ EXAMPLES = """
 python -m nmt.translate < input.de > output.en
 python -m nmt.translate --model runs/de-en-phrasebook --beam-size 1 --output output.en input.de
 python -m nmt.translate --format jsonl --n-best 3 --verbose input.jsonl > output.jsonl
-python -m nmt.translate --force-decode --scorer runs/de-en-phrasebook-pair --format tsv pairs.tsv > scored.tsv
 """
 FORMAT = """Format of input and output. text: an input line is a source, and the output line its translation. tsv: the
 first column is the source, and the columns translation, score and flags are added. jsonl: a line is a string, or an
