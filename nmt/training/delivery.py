@@ -79,7 +79,11 @@ CARDS: dict[ObjectiveName, tuple[str, str]] = {  # title and use of a model, by 
         "Denoising encoder–decoder",
         "It restores noised text; a translator can start from it (training.start_from).",
     ),
-    "pair": ("Pair scorer of {source} and {target}", "It tells true pairs of sentences from false ones."),
+    "pair": (
+        "Pair scorer of {source} and {target}",
+        "It tells true pairs of sentences from false ones.\n\n"
+        "    python -m nmt.translate --force-decode --scorer FOLDER --format tsv pairs.tsv",
+    ),
 }
 
 

@@ -229,7 +229,7 @@ USES = {  # of a model that is no translator
     "lm": "continue text with python -m nmt.generate, or start a decoder-only translator from it (training.start_from)",
     "mlm": "start other models from its encoder (training.start_from)",
     "denoise": "start a translator from it (training.start_from)",
-    "pair": "it tells true pairs of sentences from false ones",
+    "pair": "it estimates the quality of translations (--scorer), and filters training pairs (data.scorer)",
 }
 
 

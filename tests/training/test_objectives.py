@@ -300,7 +300,7 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     assert ("accuracy" in said) == (objective in ("mlm", "pair"))
     assert "nmt.translate" not in said
     card = (tmp_path / "whole" / "model" / "README.md").read_text(encoding="utf8")
-    assert "nmt.translate" not in card
+    assert ("nmt.translate --force-decode --scorer" in card) == (objective == "pair")
     assert "of reversal" in card
 
 
