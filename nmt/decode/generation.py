@@ -17,7 +17,7 @@ from nmt.config import SearchConfig
 from nmt.decode.hypothesis import BAD_LOGITS, FORBIDDEN_IDS
 from nmt.decode.sampling import random_numbers, sample_pieces
 from nmt.fields import require
-from nmt.model.decoder_only import DecoderOnly
+from nmt.model.contract import PromptedModel
 from nmt.vocabulary import BOS, EOS
 
 
@@ -39,7 +39,7 @@ class Continuations:
 
     @torch.inference_mode()
     def __init__(
-        self, model: DecoderOnly, prompts: Sequence[Sequence[int]], limits: Sequence[int], options: SearchConfig
+        self, model: PromptedModel, prompts: Sequence[Sequence[int]], limits: Sequence[int], options: SearchConfig
     ) -> None:
         """`prompts`: ids without BOS and EOS; `limits`: the most pieces, at least 1, to add to each, with EOS.
 

@@ -1,8 +1,8 @@
 """The methods of every model. Code outside `nmt.model` uses these, and no attribute of a particular family of models.
 
-Shapes: B batch, S source length, T target length, M model width, V target vocabulary, L size of a restricted one; in
-decoding N sentences, W rows (hypotheses) of each, R rows (N × W); elsewhere N real target positions of a batch, or
-pairs.
+Shapes: B batch, S source length, T target length, P prefix length, M model width, V target vocabulary, L size of a
+restricted one; in decoding N sentences, W rows (hypotheses) of each, R rows (N × W); elsewhere N real target positions
+of a batch, or pairs.
 """
 
 import contextlib
@@ -214,6 +214,17 @@ class GenerativeModel(Model, Decoder):
     def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
         states_RM = self.newest_states(tokens_NW, cache, source_weights)
         return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
+
+
+class PromptedModel(GenerativeModel):
+    """A model that writes, and can also continue a prompt, without a source."""
+
+    @abstractmethod
+    def start_after(
+        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1, *, bidirectional: bool = False
+    ) -> DecoderCache:
+        """As `start`, after any ids, which are read as they are. P may be 0. Each id sees the ids before it or, if
+        `bidirectional`, all of the prefix. `real_BP`: True at real positions, which come first."""
 
 
 class Restricted:

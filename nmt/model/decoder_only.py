@@ -18,7 +18,7 @@ from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block, make_norm
 from nmt.model.cache import DecoderCache, SourceWeights
-from nmt.model.contract import GenerativeModel
+from nmt.model.contract import PromptedModel
 from nmt.model.linear import apply
 from nmt.model.positions import AddedPositions, RotaryPositions
 from nmt.model.stack import Stack
@@ -46,7 +46,7 @@ def join(src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, longest: int) -> J
     return Joined(apart_BX.gather(1, from_BL), starts_B)
 
 
-class DecoderOnly(GenerativeModel):
+class DecoderOnly(PromptedModel):
     """A model that reads the source as the beginning of the sequence that it continues.
 
     Attention over the source is bidirectional (`model.source_attention`), as in an encoder, or causal, as elsewhere.
@@ -120,8 +120,6 @@ class DecoderOnly(GenerativeModel):
     def start_after(
         self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1, *, bidirectional: bool = False
     ) -> DecoderCache:
-        """As `start`, after any ids, which are read as they are. P may be 0. Each id sees the ids before it or, if
-        `bidirectional`, all of the prefix."""
         assert not self.training, "dropout would make the search random: call model.eval() first"
         n_positions = prefix_BP.size(1) + max_length
         for module in self.modules():

@@ -20,8 +20,7 @@ from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import BAD_LOGITS
 from nmt.decode.parallel import map_batches
 from nmt.fields import require
-from nmt.model.contract import Model
-from nmt.model.decoder_only import DecoderOnly
+from nmt.model.contract import Model, PromptedModel
 from nmt.model.device import choose_device, keep_freed_memory
 from nmt.model.precision import with_precision
 from nmt.text.normalise import tidy
@@ -98,7 +97,7 @@ class LanguageModel:
 
     def __init__(
         self,
-        model: DecoderOnly,
+        model: PromptedModel,
         tokenizer: Tokenizer,
         search: SearchConfig | None = None,
         precision: DecodingPrecision = "fp32",
@@ -258,10 +257,10 @@ class Growing:
         return Continuation(self.shown, self.ids, self.token_log_probs, ending)
 
 
-def require_language_model(model: Model, info: ModelInfo, folder: Path | str) -> DecoderOnly:
+def require_language_model(model: Model, info: ModelInfo, folder: Path | str) -> PromptedModel:
     """The model; ValueError if it was trained for something else than to continue text."""
     problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
     hint = "; translate with python -m nmt.translate" if info.objective == "translation" else ""
     require(info.objective == "lm", problem + hint)
-    assert isinstance(model, DecoderOnly)
+    assert isinstance(model, PromptedModel)
     return model
