@@ -145,7 +145,7 @@ def test_a_run_without_a_step_begins_anew(corpus: Path, capsys: pytest.CaptureFi
     """What the error advises is taken, with and without --resume."""
     for more in ([], ["--resume"]):
         assert train(corpus, "--training.batch_tokens", "5", *more) == 2
-        assert "training.batch_tokens allows 5" in capsys.readouterr().err
+        assert "a batch has room for 5" in capsys.readouterr().err
     assert train(corpus, "--resume", "--training.batch_tokens", "90", "--training.seed", "2") == 0
     assert train(corpus, "--name", "other", "--data.max_pieces", "2") == 2
     assert "data.max_*" in capsys.readouterr().err

@@ -28,9 +28,9 @@ class SearchConfig:
     2016, equation 14)."""
 
     coverage_penalty: Annotated[float, Range(0, 1000)] = 0.0
-    """Weight of a penalty for source words that are left out; 0 switches it off, and 0.2 is usual. It is beta of Wu et
-    al. 2016, equation 14, with the mean of all cross-attention heads, and part of the score of a finished
-    hypothesis."""
+    """Weight of a penalty for source words that are left out; 0 switches it off, and 0.2 is usual. It is beta of Wu
+    et al. 2016, equation 14, with the mean of all heads of the attention to the source, and part of the score of a
+    finished hypothesis."""
 
     min_length: Annotated[int, Range(0, 1000)] = 0
     """Minimum number of pieces in a translation, without EOS."""

@@ -43,14 +43,14 @@ class TrainingConfig:
 
     source_loss: bool = False
     """Whether a translator also learns to predict the pieces of the source, if it is decoder-only with causal
-    source_attention. It makes the model a language model of both sides; translation is rather worse by it (Zhang et
-    al. 2022). Validation measures the target alone."""
+    source_attention. Zhang et al. 2022 found that it makes translation worse. Validation measures the target
+    alone."""
 
     start_from: Folder = ""
     """Model folder whose weights the training starts from (fine-tuning). The settings model.* must be those of that
-    model, except dropout and layer_drop; of a model of another family, the parts that fit are taken. If
-    tokenizer.folder is the same folder, the vocabulary stays; otherwise pieces that are in both vocabularies keep their
-    embeddings."""
+    model, except dropout, layer_drop and source_attention; of a model of another family, the parts that fit are taken.
+    If tokenizer.folder is the same folder, the vocabulary stays; otherwise pieces that are in both vocabularies keep
+    their embeddings."""
 
     freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = ()
     """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for fine-tuning on little

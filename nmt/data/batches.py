@@ -1,7 +1,7 @@
 """Batches: id sequences flow in; a plan of the batches of an epoch, and padded batches, flow out.
 
 Shapes: N pairs, B batch, S source length, T target length; padding comes last. A plan depends only on the
-lengths, `batch_tokens`, the seed and the epoch: to resume, compute it again and continue at a batch number.
+lengths, the budget, the seed and the epoch: to resume, compute it again and continue at a batch number.
 """
 
 import hashlib
@@ -173,18 +173,17 @@ def hide_pieces(batch: Batch, probability: float) -> Batch:
     return replace(batch, src_BS=hidden(batch.src_BS), tgt_in_BT=hidden(batch.tgt_in_BT)) if probability else batch
 
 
-def plan_batches(lengths: Sequence[Tensor], batch_tokens: int, seed: int, epoch: int) -> Plan:
+def plan_batches(lengths: Sequence[Tensor], budget: int, seed: int, epoch: int) -> Plan:
     """The indices of the pairs in each batch of an epoch: shuffled batches of pairs of similar lengths.
 
-    `lengths`: see `Model.sequence_lengths`. Of two sequences, as of an encoder–decoder, neither has more than
-    `batch_tokens` positions in a batch, with padding; if there is one sequence, with both sides, it has at most twice
-    as many. Each epoch shuffles the batches, and pairs of equal lengths, anew. Raises ValueError if one pair is longer.
+    `lengths`: see `Model.sequence_lengths`; `budget`: the most positions of each sequence in a batch, with padding.
+    Each epoch shuffles the batches, and pairs of equal lengths, anew. Raises ValueError if one pair is longer.
     """
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
     order_N = torch.randperm(len(lengths[0]), generator=generator)
     for lengths_N in lengths:  # sorted by target length, and by source length where that is equal
         order_N = order_N[lengths_N[order_N].argsort(stable=True)]
-    batches = list(cut(order_N, torch.stack(list(lengths)).amax(0), batch_tokens * 2 // len(lengths)))
+    batches = list(cut(order_N, torch.stack(list(lengths)).amax(0), budget))
     return [batches[i] for i in torch.randperm(len(batches), generator=generator)]
 
 
@@ -193,8 +192,8 @@ def cut(order_N: Tensor, lengths_N: Tensor, budget: int) -> Iterator[Tensor]:
     start, longest = 0, 0
     for i, length in enumerate(lengths_N[order_N].tolist()):
         if length > budget:
-            problem = f"a training pair takes {length} positions, and training.batch_tokens allows {budget}"
-            raise ValueError(f"{problem}: raise batch_tokens, or lower data.max_pieces")
+            problem = f"a training sequence takes {length} positions, and a batch has room for {budget}"
+            raise ValueError(f"{problem}: raise training.batch_tokens, or lower data.max_pieces")
         longest = max(longest, length)
         if longest * (i + 1 - start) > budget:
             yield order_N[start:i]

@@ -45,10 +45,12 @@ def resolve(parser: Any, given: Any) -> ResolvedRun:
 
 
 def settle(config: Config) -> Config:
-    """The settings with the values that auto stands for in data.text and training.best_metric."""
+    """The settings with the values that auto stands for in data.text and training.best_metric. A language model is
+    causal: it has no source whose attention could be anything else."""
+    model = replace(config.model, source_attention="causal") if config.training.objective == "lm" else config.model
     training = replace(config.training, best_metric=config.training.metric)
     text = text_of(training.objective) if config.data.text == "auto" else config.data.text
-    return replace(config, data=replace(config.data, text=text), training=training)
+    return replace(config, data=replace(config.data, text=text), model=model, training=training)
 
 
 def run_name(config: Config, corpus: str) -> str:

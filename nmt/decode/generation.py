@@ -34,7 +34,8 @@ class Continuations:
     """Continuations in progress of a batch of prompts.
 
     Attributes:
-        live: the continuations, as (prompt, sample), that have not ended. Who calls may remove some: they have ended.
+        live: the continuations, as (prompt, sample), that have not ended. The caller may remove some: then they count
+            as ended.
     """
 
     @torch.inference_mode()

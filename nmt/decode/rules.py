@@ -32,7 +32,7 @@ class Rule:
     needs_attention = False  # whether the rule uses `observe`
 
     def observe(self, source_weights: list[Tensor]) -> None:
-        """Read the step's cross-attention weights, (N, H, K, S) of each decoder block."""
+        """Read the step's attention to the source, (N, H, K, S) of each decoder layer."""
 
     def combine(self, log_probs_NKV: Tensor) -> Tensor:
         """Return the log-probabilities, at most 0, that `apply` starts from, made of the model's own."""

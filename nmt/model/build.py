@@ -16,7 +16,7 @@ def build_model(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -
 
 
 def build_generative_model(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> GenerativeModel:
-    """As `build_model`; ValueError if the family can't write."""
+    """As `build_model`, for a family that writes."""
     model = build_model(config, src_vocab_size, tgt_vocab_size)
     assert isinstance(model, GenerativeModel)
     return model

@@ -26,7 +26,7 @@ KeysValues = tuple[Tensor, Tensor]
 """Keys (X, D, L or S), transposed as the product with queries needs them, and values (X, L or S, D)."""
 
 SourceWeights = list[Tensor] | None
-"""A list to which each decoder block appends its attention to the source (N, H heads, T positions or W rows, S); None:
+"""A list to which each decoder layer appends its attention to the source (N, H heads, T positions or W rows, S); None:
 nobody needs these weights."""
 
 
@@ -138,15 +138,17 @@ class CrossCache(DecoderCache):
         width: int,
         bias_HX: Tensor | None,
     ) -> None:
-        """Given are each block's keys and values of the source, the additive mask of the source's padding (None: there
-        is no padding), and each block's keys and values of no target position (P = 0)."""
+        """Given are each layer's keys and values of the source, the additive mask of the source's padding (None: there
+        is no padding), and each layer's keys and values of no target position (P = 0)."""
         super().__init__(target_2NKPD, max_length, width, bias_HX=bias_HX)
         self.source_2NKSD, self.source_mask_N11S = source_2NKSD, mask_N11S
         self.source = [view(source) for source in source_2NKSD]
 
     def keep(self, sentences: Tensor) -> None:
         super().keep(sentences)
-        self.source_2NKSD = [source.index_select(1, sentences) for source in self.source_2NKSD]
+        distinct = {id(source): source for source in self.source_2NKSD}  # layers of one block share theirs
+        kept = {i: source.index_select(1, sentences) for i, source in distinct.items()}
+        self.source_2NKSD = [kept[id(source)] for source in self.source_2NKSD]
         if self.source_mask_N11S is not None:
             self.source_mask_N11S = self.source_mask_N11S[sentences]
         self.source = [view(source) for source in self.source_2NKSD]

@@ -70,7 +70,8 @@ class DecoderOnly(PromptedModel):
         return None if self.max_positions is None else (self.max_positions - 3) // 2
 
     def longest_target(self, n_source: int) -> int | None:
-        return None if self.max_positions is None else self.max_positions - 3 - n_source
+        beside = n_source + 2 if n_source else 0  # a text without a source has no marks of a source
+        return None if self.max_positions is None else self.max_positions - 1 - beside
 
     def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
         return [torch.where(source_N > 0, source_N + 1, 0) + target_N]

@@ -86,7 +86,9 @@ class EncoderDecoder(GenerativeModel):
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
         layers = self.decoder.layers()
-        return [block.self_attention for block in layers], [block.cross_attention for block in layers]
+        # Layers of one block have the same keys and values of the source.
+        blocks: list[Any] = list(self.decoder)
+        return [block.self_attention for block in layers], [block.cross_attention for block in blocks]
 
     def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
         cache.grow(tokens_NW.size(1))

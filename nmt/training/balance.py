@@ -32,7 +32,7 @@ def move_biases(model: Model, loads_LE: Sequence[Tensor | None], rate: float, pr
     each batch of a step (Wang et al. 2024, algorithm 1). Those of frozen routers stay."""
     if model.config.expert_balance == "loss" or not model.config.experts:
         return
-    here_LE = torch.stack([loads_LE for loads_LE in loads_LE if loads_LE is not None]).sum(0)
+    here_LE = torch.stack([batch_LE for batch_LE in loads_LE if batch_LE is not None]).sum(0)
     all_LE = sum_over(here_LE, processes)
     for layer, loads_E in zip(model.experts().values(), all_LE, strict=True):
         if layer.router.requires_grad and layer.choice_bias is not None:

@@ -32,6 +32,10 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     old_model, old_tokenizer, info = load_model(folder)
     settings, old_settings = asdict(model.config), asdict(info.model)
     may_differ = ANY_START if type(model) is type(old_model) else OTHER_FAMILY
+    if model.config.positions == "relative":  # the rows of its table depend on whether attention is causal
+        may_differ = may_differ - {"source_attention", "family"}
+    if model.config.norm_position == "deepnorm":  # its factors depend on family and depth
+        may_differ = may_differ & {"source_attention"}
     names = [name for name in settings if settings[name] != old_settings[name] and name not in may_differ]
     names = [name for name in names if "dropout" not in name]
     different = "; ".join(f"model.{name} is {settings[name]!r}, there {old_settings[name]!r}" for name in names)

@@ -86,8 +86,8 @@ def check_lengths(model: Model, data: TrainingData) -> None:
         longest = max(int(lengths_N.max()) for lengths_N in model.sequence_lengths(*pairs.lengths))
         require(
             limit is None or longest <= limit,
-            f"a {name} sentence takes {longest} positions, and model.max_positions is {limit}: "
-            f"raise it, or take model.positions sinusoidal or rotary",
+            f"a {name} sequence takes {longest} positions, and model.max_positions is {limit}: "
+            f"raise it, or take other model.positions, which have no limit",
         )
 
 
@@ -189,7 +189,8 @@ class Trainer:
         pairs, progress = self.data.train, self.progress
         while True:
             lengths = self.model.sequence_lengths(*pairs.lengths)
-            plan = plan_batches(lengths, int(self.config.batch_tokens), self.config.seed, progress.epoch)
+            budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
+            plan = plan_batches(lengths, budget, self.config.seed, progress.epoch)
             for number in range(progress.batch, len(plan)):
                 progress.batch += 1
                 yield PlannedBatch(pairs, plan[number], progress.epoch, number)

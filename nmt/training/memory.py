@@ -29,11 +29,11 @@ def find_batch_tokens(learner: Learner, objective: Objective, pairs: Pairs, proc
     have enough batches. Clears the gradients of `learner`. Raises ValueError if no size fits.
     """
     size, lengths = MIN_BATCH_TOKENS, learner.model.sequence_lengths(*pairs.lengths)
-    while size < max(int(lengths_N.max()) for lengths_N in lengths):
+    while objective.budget(size, len(lengths)) < max(int(lengths_N.max()) for lengths_N in lengths):
         size *= 2
     best, speed = 0, 0.0
     while not best or may_double(learner, processes):
-        plan = plan_batches(lengths, size, seed=0, epoch=0)
+        plan = plan_batches(lengths, objective.budget(size, len(lengths)), seed=0, epoch=0)
         if best and len(plan) < MIN_BATCHES:
             break
         new_speed = tokens_per_second(learner, objective, pairs, plan)

@@ -22,6 +22,14 @@ from nmt.vocabulary import BOS, EOS
 class Objective:
     """What a model learns to predict. In this class it is translation; the others replace what differs."""
 
+    n_sides = 2
+    """Number of sides of a pair that the model reads: 1 for texts."""
+
+    def budget(self, batch_tokens: int, n_sequences: int) -> int:
+        """The most positions of each sequence in a batch: `training.batch_tokens`, or twice as many if the model reads
+        both sides as one sequence."""
+        return batch_tokens * self.n_sides // n_sequences
+
     def pairs(self, pairs: Pairs) -> Pairs:
         """The corpus as the model reads it, apart from noise: `plan_batches` and `batch` take this."""
         return pairs
@@ -37,6 +45,8 @@ class Objective:
 
 class LanguageModel(Objective):
     """Each next piece of a text; a text is a pair without a source."""
+
+    n_sides = 1
 
     def pairs(self, pairs: Pairs) -> Pairs:
         return replace(pairs, target_only=True)
@@ -56,6 +66,7 @@ class MaskedPieces(Objective):
 
     noise: NoiseConfig
     vocab_size: int
+    n_sides = 1
 
     def pairs(self, pairs: Pairs) -> Pairs:
         whole = join(BOS, pairs.target)

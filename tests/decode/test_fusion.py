@@ -156,4 +156,4 @@ def test_lower_precision_gives_nearly_the_same_scores(precision: DecodingPrecisi
 def test_a_translation_has_room_in_the_language_model() -> None:
     lm = language_model(1, positions="learned", max_positions=9)
     for (h,) in find(random_model(1), lm, SearchConfig(beam_size=2, lm_weight=0.5, min_length=8)):
-        assert len(h.ids) == 6
+        assert len(h.ids) == 8

@@ -52,9 +52,12 @@ def test_a_text_without_a_source_and_a_prompt_are_read_as_they_are(settings: Mod
         steps = [model.step(ids[:, t : t + 1].expand(-1, width), cache)[:, 0] for t in range(7)]
         real = torch.arange(4) < torch.tensor([4, 2])[:, None]
         after = model.start_after(ids[:, :4], real, 3, width)
-        from_4 = [model.step(ids[:, t : t + 1].expand(-1, width), after)[0, 0] for t in range(4, 7)]
+        from_4 = [model.step(ids[:, t : t + 1].expand(-1, width), after)[:, 0] for t in range(4, 7)]
+        shorter = model(nothing[0][:1], nothing[1][:1], ids[1:, [0, 1, 4, 5, 6]])
     torch.testing.assert_close(torch.stack(steps, dim=1), whole, atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(torch.stack(from_4), whole[0, 4:], atol=1e-5, rtol=1e-4)
+    continued = torch.stack(from_4, dim=1)
+    torch.testing.assert_close(continued[0], whole[0, 4:], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(continued[1], shorter[0, 2:], atol=1e-5, rtol=1e-4)
 
 
 def test_learned_positions_hold_source_and_target_together() -> None:

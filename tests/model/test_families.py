@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -125,11 +126,15 @@ def test_target_states_are_those_of_the_real_positions_in_their_order(
     torch.testing.assert_close(states_NM @ model.output.weight.T, model(*source, tgt)[tgt_mask], atol=1e-5, rtol=1e-4)
 
 
-def test_dropout_is_off_in_evaluation_and_on_everywhere_in_training() -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"family": "decoder-only"}, {"experts": 3}, {"experts": 3, "shared_experts": 1}, {"attention": "latent"}],
+)
+def test_dropout_is_off_in_evaluation_and_on_everywhere_in_training(changes: dict[str, Any]) -> None:
     src, src_mask = sentences(1, [6])
     tgt, _ = sentences(2, [5])
     for name in ("dropout", "attention_dropout", "activation_dropout"):
-        model = make(config(**{name: 0.5}), 1)
+        model = make(config(**{name: 0.5}, **changes), 1)
         assert torch.equal(model(src, src_mask, tgt), model(src, src_mask, tgt))
         model.train()
         assert not torch.equal(model(src, src_mask, tgt), model(src, src_mask, tgt))

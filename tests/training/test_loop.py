@@ -163,7 +163,7 @@ def test_sentences_without_a_position_are_told_before_the_first_step(
     long = [("ab " * 12, "cd")]
     data = TrainingData.encode(tokenizer, corpus(20, 1) + long * (part == "training"), corpus(5, 2) + long)
     few = replace(TINY, positions="learned", max_positions=room)
-    message = rf"a {part} sentence takes \d+ positions, and model.max_positions is {room}"
+    message = rf"a {part} sequence takes \d+ positions, and model.max_positions is {room}"
     with pytest.raises(ValueError, match=message):
         new_trainer(data, tmp_path, few)
 
