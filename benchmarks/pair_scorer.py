@@ -134,7 +134,11 @@ def main() -> int:
     if args.only:
         return 0
     torch.set_num_threads(args.threads)
-    rows = [row | {"corpus": Path(args.corpus).name} | describe_run() for row in measure(runs)]
+    note = (
+        f"{Path(args.corpus).name}, {args.source} and {args.target}; {args.steps:,} steps, weak: {args.weak_steps:,}."
+    )
+    about = {"note": note, **describe_run()}
+    rows = [row | about for row in measure(runs)]
     add_rows(args.json or RESULTS / "pair_scorer.jsonl", rows)
     print(report(rows))
     return 0

@@ -223,12 +223,12 @@ def pair_scorer(rows: Sequence[Row]) -> str:
         return f"{100 * row[kind][system]:.0f}%" if system in row[kind] else ""
 
     columns = {
-        "dropped below 0.5": ("dropped", "half"),
+        "scorer, below 0.5: recall": ("dropped", "half"),
         "precision": ("precision", "half"),
-        "dropped, 98% of val kept": ("dropped", "scorer"),
+        "scorer, 98% kept: recall": ("dropped", "scorer"),
         "precision ": ("precision", "scorer"),
-        "by translator": ("dropped", "translator"),
-        "by lengths": ("dropped", "lengths"),
+        "translator, 98% kept: recall": ("dropped", "translator"),
+        "lengths, 98% kept: recall": ("dropped", "lengths"),
         "area: scorer": ("area", "scorer"),
         "translator": ("area", "translator"),
         "lengths": ("area", "lengths"),

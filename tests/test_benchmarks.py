@@ -256,7 +256,7 @@ def test_a_pair_scorer_is_set_beside_a_translator_and_lengths(corpus: Path, tmp_
     assert result.returncode == 0, result.stderr
     true, *false = last_run(tmp_path / "rows.jsonl")
     assert [row["way"] for row in false] == [*pair_scorer.WAYS]
-    assert (true["pairs"], true["corpus"]) == (10, "corpus")
+    assert (true["pairs"], true["note"]) == (10, "corpus, de and en; 2 steps, weak: 1.")
     assert all(row["pairs"] > 0 for row in false if row["way"] != "another name")
     for row in false:
         assert row["dropped"].keys() == row["precision"].keys() == {"scorer", "translator", "lengths", "half"}
