@@ -3,7 +3,7 @@
     python -m benchmarks.pair_scorer --corpus my-corpus --source de --target en
 
 Three models are trained on the corpus through nmt.train, and kept: the pair scorer, a translator with as many steps,
-and a weak translator. Pairs of the test set are spoiled in the eight ways of WAYS. These ways work on words, not on
+and a weak translator. Pairs of the test set are spoiled in the ways of WAYS. These ways work on words, not on
 pieces, and share no code with the false pairs of training. A system drops a pair whose value is below a threshold: 0.5,
 or the value that 98% of the true validation pairs reach. Recall is the share of the false pairs that are dropped.
 Precision is the share of false pairs among the dropped ones, if 20% of all pairs are false. It follows from the recall,
@@ -71,6 +71,14 @@ def target_cut(pair: Pair, material: Material) -> Pair:
     return pair[0], half(pair[1], material.random)
 
 
+def source_cut_with_mark(pair: Pair, material: Material) -> Pair:
+    return with_mark(half(pair[0], material.random), pair[0]), pair[1]
+
+
+def target_cut_with_mark(pair: Pair, material: Material) -> Pair:
+    return pair[0], with_mark(half(pair[1], material.random), pair[1])
+
+
 def wrong_number(pair: Pair, material: Material) -> Pair:
     """Replace a digit of the target."""
     places = [match.start() for match in re.finditer(r"\d", pair[1])]
@@ -109,6 +117,8 @@ WAYS: dict[str, Callable[[Pair, Material], Pair]] = {
     "the target of another pair": shuffled,
     "source cut": source_cut,
     "target cut": target_cut,
+    "source cut, full stop kept": source_cut_with_mark,
+    "target cut, full stop kept": target_cut_with_mark,
     "another number": wrong_number,
     "another name": wrong_name,
     "target in the source's language": other_language,
@@ -228,6 +238,11 @@ def half(text: str, random: Random) -> str:
     """A third to two thirds of the words of a text, from its beginning; a text of one word stays."""
     words = text.split()
     return " ".join(words[: max(1, round(random.uniform(1 / 3, 2 / 3) * len(words)))])
+
+
+def with_mark(text: str, whole: str) -> str:
+    """A text with the mark at the end of the whole text, if that ends with one."""
+    return text.rstrip(",.!?") + whole[-1] if whole[-1] in ".!?" else text
 
 
 def share_below(values: Sequence[float], least: float) -> float:

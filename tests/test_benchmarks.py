@@ -273,6 +273,9 @@ def test_false_pairs_are_spoiled_in_the_way_that_their_name_says() -> None:
     assert pair[1].startswith(false["target cut"][1])
     assert false["source cut"][0] != pair[0]
     assert false["target cut"][1] != pair[1]
+    assert false["source cut, full stop kept"][0][-1] == false["target cut, full stop kept"][1][-1] == "."
+    assert len(false["source cut, full stop kept"][0]) < len(pair[0])
+    assert len(false["target cut, full stop kept"][1]) < len(pair[1])
     number = re.sub(r"\d", "3", false["another number"][1])
     assert (number, false["another number"][1] != pair[1]) == (pair[1], True)
     changed = [word for word in re.findall(r"\w+", false["another name"][1]) if word not in pair[1]]
