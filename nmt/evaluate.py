@@ -42,7 +42,7 @@ def make_evaluate_parser() -> Any:
     parser = make_parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
     add_options(parser.add_argument_group("Texts and scores"), TEXTS)
     group = parser.add_argument_group("Model and device")
-    text = "Model or run folder. Without it, the newest finished run."
+    text = "Model or run folder. Without it, the newest finished run that translates."
     group.add_argument("--model", action="append", default=[], metavar="DIR", help=text)
     add_options(group, LM)
     # fp32, so that scores hardly differ between machines.

@@ -33,7 +33,7 @@ OUTPUT = {
     ),
     "--verbose": ("", "Print model, device and precision on stderr."),
 }
-MODEL = {"--model": ("DIR", "Model or run folder of a language model. Without it, the newest finished run.")}
+MODEL = {"--model": ("DIR", "Model or run folder of a language model. Without it, the newest such run.")}
 # Fields of SearchConfig that mean something else, or have other defaults, where there is nothing to translate.
 SAMPLING: dict[str, tuple[str, type, str]] = {
     "samples": ("N", int, "Number of continuations of each prompt. (default: the model's, else 1)"),
@@ -96,7 +96,7 @@ def answer(options: Any) -> None:
     with ExitStack() as stack:
         names = [] if "prompt" in options else options.files or ["-"]
         inputs = [stack.enter_context(open_input(name)) for name in names]
-        folder = find_model(options.get("model"))
+        folder = find_model(options.get("model"), "lm")
         lm = LanguageModel.load(folder, options.device, precision=options.precision)
         if options.verbose:
             print(f"{folder}: {lm.describe()}", file=sys.stderr)

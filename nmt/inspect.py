@@ -52,7 +52,7 @@ def command(options: Any) -> int:
     require(("sentence" in options) == ("picture" in options), "--sentence and --picture belong together: give both")
     require("sentence" in options or "translation" not in options, "--translation needs --sentence")
     others = [options.compare] if "compare" in options else []
-    paths = [find_model(name) for name in (options.model, *others)]
+    paths = [find_model(name, None) for name in (options.model, *others)]
     if "sentence" in options:
         draw(paths[0], options)
     reports = [inspect(path, options.pieces, measure=options.measure) for path in paths]

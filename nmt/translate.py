@@ -45,7 +45,10 @@ OUTPUT = {
     "--verbose": ("", "Print model, device, precision and speed on stderr."),
 }
 MODELS = {
-    "--model": ("DIR...", "Model or run folder. Without it, the newest finished run. Several models are an ensemble.")
+    "--model": (
+        "DIR...",
+        "Model or run folder. Without it, the newest finished run that translates. Several models are an ensemble.",
+    )
 }
 SCORER = {
     "--scorer": (

@@ -253,7 +253,8 @@ def test_without_a_model_the_newest_finished_run_is_taken_and_named(
     monkeypatch.chdir(tmp_path)
     assert main(["in"]) == 2
     assert capfd.readouterr().err == (
-        "nmt.translate: no model is given and runs/ has no finished run: give one with "
+        "nmt.translate: no model is given and runs/ has no finished run with "
+        "training.objective translation: give one with "
         "--model DIR, or train one with python -m nmt.train\n"
     )
     (tmp_path / "runs" / "tiny").mkdir(parents=True)

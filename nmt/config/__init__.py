@@ -9,7 +9,7 @@ value, and MAY_CHANGE if the value may change when a run is resumed. Nothing her
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from nmt.config.data import DataConfig, TokenizerConfig
+from nmt.config.data import DataConfig, TokenizerConfig, text_of
 from nmt.config.model import ModelConfig
 from nmt.config.noise import NoiseConfig
 from nmt.config.search import MAX_HYPOTHESES, DecodingPrecision, SearchConfig
@@ -64,6 +64,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.name:
             require_plain_name(self.name, "name")
+        if self.data.text == "auto":
+            self.data.require_languages(text_of(self.training.objective))
         one_vocabulary = f"data.text is {self.data.text}, which needs tokenizer.joint true"
         require(self.tokenizer.joint or self.data.unit == "pair", one_vocabulary)
         if self.model.one_vocabulary and not self.tokenizer.joint:

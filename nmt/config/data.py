@@ -56,10 +56,15 @@ class DataConfig:
     """Lowest probability of being a true pair, by data.scorer, that a training pair may have. Other pairs are dropped
     and counted, and so are pairs that are too long to be scored."""
 
-    def __post_init__(self) -> None:
-        one = self.text in ("source", "target")
+    def require_languages(self, text: str) -> None:
+        """Raise ValueError if source and target are the same language, and this value of `text` needs both."""
         same = f"data.source and data.target are both {self.source!r}: they must differ"
+        one = text in ("source", "target")
         require(one or self.source != self.target, f"{same}, unless data.text is source or target")
+
+    def __post_init__(self) -> None:
+        if self.text != "auto":  # what auto stands for, `Config` knows
+            self.require_languages(self.text)
         for name, code in (("source", self.source), ("target", self.target)):
             is_code = re.fullmatch(r"[\w-]+", code) is not None
             require(is_code, f"data.{name} is {code!r}: it must be a language code such as de, pt-BR or zh_Hans")

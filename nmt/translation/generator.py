@@ -16,7 +16,7 @@ from nmt.translation.formats import as_bytes, read_object
 from nmt.translation.jobs import Remarks
 from nmt.translation.language_model import Continuation, LanguageModel, TextScore, bits_per_character, perplexity
 
-NO_ROOM, TOO_LONG = "the prompt is too long for the positions of the model", "too long to be scored"
+NO_ROOM, TOO_LONG = "the prompt is too long for the model", "too long to be scored"
 
 
 @dataclass(frozen=True)

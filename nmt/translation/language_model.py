@@ -191,8 +191,9 @@ class LanguageModel:
 
     def limit(self, n_prompt: int, search: SearchConfig) -> int:
         """The most pieces that can follow a prompt of so many pieces; 0 or less: the prompt is too long."""
-        room, limit = self.model.longest_target(n_prompt), search.max_length or LENGTH
-        return limit if room is None else min(limit, room)
+        room = self.model.longest_target(n_prompt)
+        room = MAX_SCORED - n_prompt if room is None else min(room, MAX_SCORED - n_prompt)
+        return min(search.max_length or LENGTH, room)
 
     def grow(
         self, prompts: list[list[int]], limits: list[int], search: SearchConfig, growing: list["Growing"]

@@ -6,6 +6,7 @@ look wrong (`nmt.translation.repair`).
 """
 
 import heapq
+import json
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -43,20 +44,31 @@ SpanLists = list[list[Hypothesis]]
 """For each span of a line its hypotheses, best first."""
 
 
-def find_model(folder: str | None) -> Path:
-    """The model folder that is given, of a run folder that is given, or (None) of the newest finished run, with a note.
+def find_model(folder: str | None, objective: str | None = "translation") -> Path:
+    """The model folder that is given, of a run folder that is given, or (None) of the newest finished run with this
+    objective (None: any), with a note.
 
-    ValueError if there is no finished run.
+    ValueError if there is no such run.
     """
     if folder is not None:
         return Path(folder, "model") if Path(folder, "model").is_dir() else Path(folder)
     reports = Path("runs").glob("*/report.json")
-    finished = [report for report in reports if (report.parent / "model" / "config.json").is_file()]
+    found = {report: report.parent / "model" / "config.json" for report in reports}
+    finished = [r for r, file in found.items() if file.is_file() and objective in (None, objective_of(file))]
     hint = "give one with --model DIR, or train one with python -m nmt.train"
-    require(bool(finished), f"no model is given and runs/ has no finished run: {hint}")
+    kind = f" with training.objective {objective}" if objective else ""
+    require(bool(finished), f"no model is given and runs/ has no finished run{kind}: {hint}")
     model = max(finished, key=lambda report: report.stat().st_mtime).parent / "model"
     print(f"Model: {model}", file=sys.stderr)
     return model
+
+
+def objective_of(file: Path) -> str:
+    """The objective in a model folder's config.json; translation if it can't be read, so that loading tells why."""
+    try:
+        return str(json.loads(file.read_text(encoding="utf8"))["objective"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return "translation"
 
 
 class Translator:

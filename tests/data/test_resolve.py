@@ -6,7 +6,7 @@ import pytest
 
 from nmt import prepare, train
 from nmt.cli import make_run_parser, parse
-from nmt.config import FAMILIES
+from nmt.config import FAMILIES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
 from nmt.data.resolve import ResolvedRun, resolve
@@ -93,3 +93,10 @@ def test_a_run_can_be_prepared_and_then_trained(
     said = capsys.readouterr().err
     assert "is prepared already" in said
     assert (tmp_path / "runs" / "de-en-mine" / "report.json").is_file()
+
+
+def test_a_language_model_needs_one_language_and_a_translator_two() -> None:
+    data, lm = DataConfig(source="de", target="de"), TrainingConfig(objective="lm")
+    assert Config(data=data, training=lm, model=ModelConfig(family="decoder-only")).data.target == "de"
+    with pytest.raises(ValueError, match=r"are both 'de': they must differ"):
+        Config(data=data)

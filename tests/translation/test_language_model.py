@@ -288,6 +288,13 @@ def test_reranking_orders_all_hypotheses_by_the_sum(translator: Translator, tmp_
     )
 
 
+def test_a_prompt_beyond_the_memory_of_attention_has_no_room(tokenizer: Tokenizer) -> None:
+    lm = LanguageModel(decoder_only(tokenizer), tokenizer)
+    [[one]] = lm.generate(["Hund " * 3000])
+    assert (one.text, one.ids, one.ending) == ("", [], "no room")
+    assert not lm.fits("Hund " * 3000)
+
+
 def test_a_text_too_long_for_the_language_model_comes_last(translator: Translator, tokenizer: Tokenizer) -> None:
     lm = LanguageModel(decoder_only(tokenizer, replace(CAUSAL, positions="learned", max_positions=8)), tokenizer)
     assisted = with_lm(translator, lm)

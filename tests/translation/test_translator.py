@@ -195,6 +195,11 @@ def test_without_a_folder_the_newest_finished_run_is_meant(
     assert capsys.readouterr().err == "Model: runs/new/model\n"
     assert find_model("runs/old") == find_model("runs/old/model") == Path("runs/old/model")
     assert capsys.readouterr().err == ""
+    Path("runs/new/model/config.json").write_text('{"objective": "lm"}')
+    assert find_model(None) == Path("runs/old/model")
+    assert find_model(None, "lm") == find_model(None, None) == Path("runs/new/model")
+    with pytest.raises(ValueError, match=r"no finished run with training\.objective pair"):
+        find_model(None, "pair")
 
 
 @pytest.mark.parametrize(
