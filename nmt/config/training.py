@@ -108,9 +108,10 @@ class TrainingConfig:
     clip_norm: Annotated[NotNegative, MAY_CHANGE] = 1.0
     """Maximum norm of the whole gradient; 0 switches clipping off."""
 
-    label_smoothing: Probability = 0.1
-    """Share of the target probability that is spread evenly over the vocabulary (Szegedy et al. 2016). 0.1 suits nearly
-    every corpus. Take 0 if you need the probabilities themselves."""
+    label_smoothing: Annotated[float | Literal["auto"], Range(0, 1, open="most")] = "auto"
+    """Share of the target probability that is spread evenly over the vocabulary (Szegedy et al. 2016). auto is 0.1 for
+    translation and denoise, which suits nearly every corpus, and 0 for other objectives, where the probabilities
+    themselves are needed."""
 
     word_dropout: Probability = 0.0
     """Probability with which each input piece of encoder and decoder is replaced by unk in training. It makes the
@@ -192,6 +193,12 @@ class TrainingConfig:
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
         require(self.metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
+
+    @property
+    def smoothing(self) -> float:
+        """The number that label_smoothing means. The settings of a run record it."""
+        usual = 0.1 if self.objective in ("translation", "denoise") else 0.0
+        return usual if self.label_smoothing == "auto" else self.label_smoothing
 
     @property
     def metric(self) -> BestMetric:

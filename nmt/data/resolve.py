@@ -45,10 +45,11 @@ def resolve(parser: Any, given: Any) -> ResolvedRun:
 
 
 def settle(config: Config) -> Config:
-    """The settings with the values that auto stands for in data.text and training.best_metric. A language model is
-    causal: it has no source whose attention could be anything else."""
+    """The settings with the values that auto stands for in data.text and in training. A language model is causal: it
+    has no source whose attention could be anything else."""
     model = replace(config.model, source_attention="causal") if config.training.objective == "lm" else config.model
-    training = replace(config.training, best_metric=config.training.metric)
+    training = config.training
+    training = replace(training, best_metric=training.metric, label_smoothing=training.smoothing)
     text = text_of(training.objective) if config.data.text == "auto" else config.data.text
     return replace(config, data=replace(config.data, text=text), model=model, training=training)
 

@@ -68,7 +68,7 @@ class Learner(nn.Module):
             with self.model.counting(*batch.lengths) as usages:
                 states_NM = self.model.target_states(*arguments)
             states_PNM, weight_VM = states_NM.unflatten(0, (passes, -1)), self.model.output.weight
-            loss = cross_entropy(states_PNM, weight_VM, targets_N, self.config.label_smoothing, r_drop)
+            loss = cross_entropy(states_PNM, weight_VM, targets_N, self.config.smoothing, r_drop)
         if not usages:
             return loss
         has_loss = self.training and self.model.config.expert_balance == "loss"
