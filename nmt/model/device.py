@@ -21,8 +21,13 @@ class Numerics:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16)
 
     def __str__(self) -> str:
-        threads = f", {torch.get_num_threads()} threads" if self.device.type == "cpu" else ""
-        return f"{'bf16 autocast' if self.bf16 else 'fp32'} on {self.device}{threads}"
+        return describe("bf16 autocast" if self.bf16 else "fp32", self.device)
+
+
+def describe(precision: str, device: torch.device) -> str:
+    """Precision, device and threads, for the user."""
+    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
+    return f"{precision} on {device}{threads}"
 
 
 def choose_numerics(device: str, precision: str) -> Numerics:

@@ -21,7 +21,7 @@ from nmt.decode.hypothesis import BAD_LOGITS
 from nmt.decode.parallel import map_batches
 from nmt.fields import require
 from nmt.model.contract import Model, PromptedModel
-from nmt.model.device import choose_device, keep_freed_memory
+from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.precision import with_precision
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
@@ -133,8 +133,7 @@ class LanguageModel:
 
     def describe(self) -> str:
         """Device, precision and threads, for the user."""
-        threads = f", {torch.get_num_threads()} threads" if self.device.type == "cpu" else ""
-        return f"{self.precision} on {self.device}{threads}"
+        return describe(self.precision, self.device)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         if isinstance(texts, str):

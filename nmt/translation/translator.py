@@ -23,7 +23,7 @@ from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import Shortlist
 from nmt.fields import require
 from nmt.model.contract import Decoder, GenerativeModel, Model
-from nmt.model.device import choose_device, keep_freed_memory
+from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.precision import with_precision
 from nmt.text.normalise import tidy
 from nmt.translation.alignment import Aligner
@@ -156,8 +156,7 @@ class Translator:
 
     def describe(self) -> str:
         """Device, precision and threads, for the user."""
-        threads = f", {torch.get_num_threads()} threads" if self.device.type == "cpu" else ""
-        return f"{self.precision} on {self.device}{threads}"
+        return describe(self.precision, self.device)
 
     def translate(self, lines: Sequence[str | Request], search: SearchConfig | None = None) -> list[str]:
         """The best translation of each line; empty for a blank one. See `translate_n_best`."""

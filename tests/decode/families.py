@@ -3,7 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+import torch
+
 from nmt.config import ModelConfig
+from nmt.model.build import build_generative_model
+from nmt.model.contract import GenerativeModel
+from nmt.vocabulary import EOS
 
 FAMILIES: dict[str, dict[str, Any]] = {
     "encoder-decoder": {"family": "encoder-decoder"},
@@ -12,5 +17,19 @@ FAMILIES: dict[str, dict[str, Any]] = {
 current: dict[str, Any] = {}
 
 
+TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
+
+
 def of_family(config: ModelConfig) -> ModelConfig:
     return replace(config, **current)
+
+
+def random_model(seed: int, vocab_size: int = 40, config: ModelConfig | None = None) -> GenerativeModel:
+    """With larger weights than a fresh one, so that its choices differ between positions and hypotheses end."""
+    torch.manual_seed(seed)
+    model = build_generative_model(config or of_family(TINY), vocab_size, vocab_size).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(1.5)
+        model.output.weight[EOS] *= 1.5
+    return model

@@ -18,23 +18,11 @@ from nmt.decode.hypothesis import FORBIDDEN_IDS, CompiledConstraints, Hypothesis
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import BOS, EOS, PAD
-from tests.decode.families import of_family
+from tests.decode.families import TINY, of_family, random_model
 
 pytestmark = pytest.mark.usefixtures("family")
-TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 seeds = st.integers(0, 2**16)
 many = settings(max_examples=15, deadline=None, derandomize=True)
-
-
-def random_model(seed: int, vocab_size: int = 40, config: ModelConfig | None = None) -> GenerativeModel:
-    """With larger weights than a fresh one, so that its choices differ between positions and hypotheses end."""
-    torch.manual_seed(seed)
-    model = build_generative_model(config or of_family(TINY), vocab_size, vocab_size).eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.mul_(1.5)
-        model.output.weight[EOS] *= 1.5
-    return model
 
 
 def random_sources(seed: int, vocab_size: int = 40, n: int = 6, longest: int = 9) -> list[list[int]]:

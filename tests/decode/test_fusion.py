@@ -9,39 +9,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.config import DecodingPrecision, ModelConfig, SearchConfig
+from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.fusion import without_sources
 from nmt.decode.hypothesis import FORBIDDEN_IDS, CompiledConstraints, Hypothesis
-from nmt.model.build import build_generative_model
 from nmt.model.contract import Decoder, GenerativeModel
 from nmt.model.precision import with_precision
 from nmt.vocabulary import BOS, EOS, PAD
-from tests.decode.families import of_family
+from tests.decode.families import TINY, random_model
 from tests.tiny import needs_int8
 
 pytestmark = pytest.mark.usefixtures("family")
 VOCAB = 40
-TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 SOURCES = [[5, 6, 7, 8, 9], [4], [20, 21, 22], [9, 9, 9, 9], [11, 12]]
 seeds = st.integers(0, 2**16)
 weights = st.sampled_from([0.2, 1.0, 3.0])
 many = settings(max_examples=15, deadline=None, derandomize=True)
 
 
-def random_model(seed: int, config: ModelConfig | None = None) -> GenerativeModel:
-    torch.manual_seed(seed)
-    model = build_generative_model(config or of_family(TINY), VOCAB, VOCAB).eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.mul_(1.5)
-        model.output.weight[EOS] *= 1.5
-    return model
-
-
 def language_model(seed: int, **changes: object) -> GenerativeModel:
-    return random_model(seed + 1, replace(TINY, family="decoder-only", **changes))  # type: ignore[arg-type]
+    return random_model(seed + 1, VOCAB, replace(TINY, family="decoder-only", **changes))  # type: ignore[arg-type]
 
 
 def batch(sources: list[list[int]]) -> tuple[Tensor, Tensor]:

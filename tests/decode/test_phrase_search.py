@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.config import DecodingPrecision, ModelConfig, SearchConfig
+from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
 from nmt.decode.phrases import Automaton
@@ -17,10 +17,9 @@ from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.model.precision import with_precision
 from nmt.vocabulary import EOS, PAD
-from tests.decode.families import of_family
+from tests.decode.families import TINY, of_family
 
 pytestmark = pytest.mark.usefixtures("family")
-TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 PIECES = ["<unk>", "<s>", "</s>", "<pad>", "▁", "a", "b", "c", ".", "▁a", "▁b", "ab", "▁ab", "ca", "▁c", "bc", "▁abc"]
 SURFACES = Surfaces(PIECES)
 many = settings(max_examples=60, deadline=None, derandomize=True)

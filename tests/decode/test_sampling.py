@@ -8,17 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.config import ModelConfig, SearchConfig
+from nmt.config import SearchConfig
 from nmt.decode.beam import force_score
 from nmt.decode.hypothesis import FORBIDDEN_IDS
 from nmt.decode.sampling import sample, sample_pieces
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import EOS, PAD
-from tests.decode.families import of_family
+from tests.decode.families import TINY, of_family
 
 pytestmark = pytest.mark.usefixtures("family")
-TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 seeds = st.integers(0, 2**16)
 many = settings(max_examples=15, deadline=None, derandomize=True)
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmt.config import FAMILIES, Config
+from nmt.config import FAMILIES, Config, ModelConfig
 from nmt.data.batches import make_batch
 from nmt.model.experts import Usage
 from nmt.training.balance import balance_loss, load_figures, move_biases
@@ -49,22 +49,18 @@ def test_the_loss_counts_as_much_as_its_weight_for_each_token(
     assert smoothed(0.5, False) == smoothed(0.0, False), "validation measures the translation alone"
 
 
-def test_the_loss_alone_balances_a_router(data: TrainingData, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "setting", "strong"), [(EXPERTS, "balance_weight", 1.0), (BIAS, "balance_rate", 0.01)]
+)
+def test_the_loss_alone_and_the_biases_alone_balance_a_router(
+    data: TrainingData, tmp_path: Path, model: ModelConfig, setting: str, strong: float
+) -> None:
     largest = {}
-    for weight in (0.0, 1.0):
-        folder = tmp_path / str(weight)
-        run(new_trainer(data, folder, EXPERTS, [1.0] * 9, max_steps=60, balance_weight=weight, validate_every=60))
-        largest[weight] = records(folder)[-2]["experts/largest_load"]
-    assert largest[1.0] < min(1.6, 0.8 * largest[0.0])
-
-
-def test_the_biases_balance_a_router(data: TrainingData, tmp_path: Path) -> None:
-    largest = {}
-    for rate in (0.0, 0.01):
-        folder = tmp_path / str(rate)
-        run(new_trainer(data, folder, BIAS, [1.0] * 9, max_steps=60, balance_rate=rate, validate_every=60))
-        largest[rate] = records(folder)[-2]["experts/largest_load"]
-    assert largest[0.01] < min(1.6, 0.8 * largest[0.0])
+    for value in (0.0, strong):
+        folder, changes = tmp_path / str(value), {setting: value, "max_steps": 60, "validate_every": 60}
+        run(new_trainer(data, folder, model, [1.0] * 9, **changes))
+        largest[value] = records(folder)[-2]["experts/largest_load"]
+    assert largest[strong] < min(1.6, 0.8 * largest[0.0])
 
 
 def test_biases_move_towards_the_mean_load_unless_the_router_is_frozen(data: TrainingData, tmp_path: Path) -> None:
