@@ -258,7 +258,7 @@ def learned(config: Config, steps: int, tokenizer: Tokenizer, folder: Path) -> t
 
 
 def test_a_model_learns_to_tell_true_pairs_from_false_ones(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    model, figures = learned(settings("pair", {}), 300, tokenizer, tmp_path)
+    model, figures = learned(settings("pair", {}), 600, tokenizer, tmp_path)
     assert figures["validation/accuracy"] > 80
     pairs = corpus(200, 3)
     false = [(source, target) for (source, _), (_, target) in pairwise(pairs)]
