@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
-from nmt.config import Config, DecodingPrecision, SearchConfig
+from nmt.config import FAMILIES, Config, DecodingPrecision, SearchConfig
 from nmt.fields import MAY_CHANGE, Metavar, annotations, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
@@ -178,6 +178,10 @@ def make_config(parser: Any, given: Any, recipe: Path | None = None) -> Config:
         for name, value in given.as_dict().items():
             if name in names:
                 values[name] = {**values.get(name, {}), **value} if name in sections() else value
+        # An objective that only another family can learn chooses that family, unless the settings name one.
+        families = FAMILIES.get(values.get("training", {}).get("objective"), ())
+        if len(families) == 1:
+            values["model"] = {"family": families[0], **values.get("model", {})}
         made = parser.instantiate(parser.parse_object(values))
         return Config(**{name: getattr(made, name) for name in names})
     except ArgumentError as error:

@@ -108,3 +108,13 @@ def test_probabilities_of_language_models_are_not_smoothed(objective: str, smoot
     training = TrainingConfig(objective=objective)  # type: ignore[arg-type]
     settled = settle(Config(training=training, model=ModelConfig(family=family)))  # type: ignore[arg-type]
     assert settled.training.label_smoothing == settled.training.smoothing == smoothing
+
+
+def test_an_objective_of_one_family_chooses_it_unless_the_settings_name_another(corpus: Path, tmp_path: Path) -> None:
+    for objective, family in (("lm", "decoder-only"), ("mlm", "encoder-only"), ("translation", "encoder-decoder")):
+        run = resolved("--data.corpus", str(corpus), "--training.objective", objective, "--model.d_model", "64")
+        assert (run.config.model.family, run.config.model.d_model) == (family, 64)
+    with pytest.raises(ValueError, match=r"objective mlm needs model\.family encoder-only: it is decoder-only"):
+        resolved("--data.corpus", str(corpus), "--training.objective", "mlm", "--model.family", "decoder-only")
+    (tmp_path / "other.yaml").write_text("training: {objective: pair}\nmodel: {d_model: 32}\n")
+    assert resolved("--config", str(tmp_path / "other.yaml"), "--data.corpus", str(corpus)).config.model.d_model == 32
