@@ -45,9 +45,11 @@ def main() -> int:
     args = parser.parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
-    base = replace(load_config(REFERENCE).model, experts_per_token=args.chosen)
+    base = load_config(REFERENCE).model
     systems = {
-        f"{args.experts} experts, {args.chosen} chosen": replace(base, d_ff=args.d_ff, experts=args.experts),
+        f"{args.experts} experts, {args.chosen} chosen": replace(
+            base, d_ff=args.d_ff, experts=args.experts, experts_per_token=args.chosen
+        ),
         "dense, as many active parameters": replace(base, d_ff=args.d_ff * args.chosen),
         "dense, as many parameters": replace(base, d_ff=args.d_ff * args.experts),
     }

@@ -22,6 +22,8 @@ from nmt.upgrade import FORMAT, take_format, upgrade_settings
 if TYPE_CHECKING:
     from rich.console import Console
 
+# Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
+PIPE_CLOSED = 141
 RANK = int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0  # among the processes of torchrun
 
 
@@ -61,6 +63,7 @@ def make_parser(prog: str, description: str, examples: str = "", usage: str = "[
         epilog=epilog,
         formatter_class=Help,
         exit_on_error=False,
+        allow_abbrev=False,
     )
     parser._positionals.title, parser._optionals.title = "Arguments", "General"
     parser._actions[0].help = "Show this help and exit."
@@ -343,9 +346,18 @@ def say(line: str) -> None:
 
 
 def run_command(name: str, command: Callable[[], int]) -> int:
-    """Run a command; return its exit status. ValueError and OSError become one line on stderr and 2, Ctrl-C 130."""
+    """Run a command; return its exit status. ValueError and OSError become one line on stderr and 2, Ctrl-C 130.
+
+    If the reader of the output leaves early (`| head`), the command ends without a message.
+    """
     try:
-        return command()
+        status = command()
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # What is still in the buffer of standard output would fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return PIPE_CLOSED
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
     except (ValueError, FloatingPointError) as error:

@@ -1,6 +1,7 @@
 """Fields of settings: marks (such as bounds) in annotations, checks of dataclasses, and dataclasses made from JSON."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -69,6 +70,14 @@ def check_bounds(section: str, settings: Any) -> None:
         for bounds in extras:
             if isinstance(bounds, Range) and not isinstance(value, str) and value is not None:
                 require(value in bounds, f"{section}.{name} is {value}: it must be {bounds}")
+
+
+def check_use(section: str, settings: Any, is_used: bool, needed: str, names: Sequence[str]) -> None:
+    """Raise ValueError if settings that are used only with others (`needed`) are set to something without them."""
+    for f in fields(settings):
+        value = getattr(settings, f.name)
+        unused = f.name in names and value != f.default and not is_used
+        require(not unused, f"{section}.{f.name} is {value}: it is used only with {needed}")
 
 
 def from_json(kind: type[Settings], values: Any) -> Settings:

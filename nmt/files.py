@@ -29,6 +29,11 @@ def flush_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
+def model_in(folder: Path) -> Path:
+    """The model folder in a run folder; any other folder as it is."""
+    return folder / "model" if (folder / "model").is_dir() else folder
+
+
 def partial_path(path: Path) -> Path:
     """The temporary name of a file or a folder while it is written."""
     return path.with_name(f"{path.name}.partial")

@@ -13,7 +13,7 @@ from typing import Any
 
 from nmt.cli import add_device_options, add_options, add_search_options, make_parser, parse, run_command
 from nmt.fields import require
-from nmt.translation.streams import BYTES_AHEAD, PIPE_CLOSED, open_input, open_output, read_chunks
+from nmt.translation.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 
 EXAMPLES = """
 python -m nmt.generate --model runs/en-phrasebook-lm --prompt "The weather" --temperature 0.7
@@ -76,15 +76,6 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Any) -> int:
-    """Answer all inputs; if the reader leaves early (`| head`), end without a message."""
-    try:
-        answer(options)
-    except BrokenPipeError:
-        return PIPE_CLOSED
-    return 0
-
-
-def answer(options: Any) -> None:
     """Answer all inputs. The output is opened last, so that a wrong option doesn't create or change the file."""
     from nmt.translation.generator import make_job
     from nmt.translation.language_model import LanguageModel
@@ -111,6 +102,7 @@ def answer(options: Any) -> None:
                 output.flush()
         for line in job.report():
             print(line, file=sys.stderr)
+    return 0
 
 
 if __name__ == "__main__":

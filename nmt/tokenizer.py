@@ -13,7 +13,7 @@ from nmt.config.data import ONLY_OF_RUNS
 from nmt.fields import require
 from nmt.translation.streams import open_input, open_output, read_chunks
 
-CHUNK, PIPE_CLOSED = 1 << 16, 141  # bytes read at once; exit status when a pipe's reader leaves: 128 + SIGPIPE
+CHUNK = 1 << 16  # bytes read at once
 SHOWN = {n for n in setting_types() if n.startswith(("data.", "tokenizer."))} - {*ONLY_OF_RUNS, "tokenizer.folder"}
 NAME = "NAME is a folder in tokenizers/ or, with a / in it, the path of any folder."
 TEXTS = {
@@ -66,15 +66,12 @@ def command(argv: list[str]) -> int:
     given = parse(parser, words[1:] if name else words, defaults=action != "train")
     require(name not in ("", ".", ".."), f"write the name of a tokenizer after {action}")
     folder = Path(name).expanduser() if "/" in name else Path("tokenizers", name)
-    try:
-        if action == "train":
-            from nmt.data.named import train_named
+    if action == "train":
+        from nmt.data.named import train_named
 
-            train_named(parser, given, folder)
-        else:
-            convert(action, given, folder)
-    except BrokenPipeError:
-        return PIPE_CLOSED
+        train_named(parser, given, folder)
+    else:
+        convert(action, given, folder)
     return 0
 
 

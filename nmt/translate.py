@@ -20,7 +20,7 @@ from nmt.cli import (
     run_command,
 )
 from nmt.config import SearchConfig
-from nmt.translation.streams import BYTES_AHEAD, PIPE_CLOSED, open_input, open_output, read_chunks
+from nmt.translation.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
@@ -96,15 +96,6 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Any) -> int:
-    """Translate; if the reader leaves early (`| head`), end without a message."""
-    try:
-        translate_files(options)
-    except BrokenPipeError:
-        return PIPE_CLOSED
-    return 0
-
-
-def translate_files(options: Any) -> None:
     """Translate all inputs. The output is opened last, so that a wrong option doesn't create or change the file."""
     from nmt.translation.jobs import make_job
     from nmt.translation.pair_scorer import PairScorer
@@ -126,6 +117,7 @@ def translate_files(options: Any) -> None:
                 output.flush()
         for line in job.report(verbose=options.verbose):
             print(line, file=sys.stderr)
+    return 0
 
 
 def load_translator(options: Any) -> "tuple[Translator | None, tuple[str, str] | None]":

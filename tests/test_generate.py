@@ -138,7 +138,7 @@ def test_scores_are_lines_of_figures_and_a_summary(
         assert [*map(float, line.split("\t"))] == pytest.approx(figures, abs=1e-3)
     total, n_pieces = sum(s.log_prob for s in scores), sum(len(s.token_log_probs) for s in scores)
     assert "line 3: too long to be scored" in captured.err
-    assert f"4 lines; with their ends {n_pieces:,} pieces and 25 characters: perplexity " in captured.err
+    assert f"2 of 4 lines scored; with their ends {n_pieces:,} pieces and 25 characters: perplexity " in captured.err
     assert f"perplexity {math.exp(-total / n_pieces):.4f}, {-total / math.log(2) / 25:.4f} bits" in captured.err
 
 

@@ -49,6 +49,8 @@ def test_a_model_that_can_t_translate_is_shown_too(encoder_only: Path, capsys: p
     output = capsys.readouterr().out
     assert "The model can't write" in output
     assert "decoding" not in output
+    assert "de and en" in output
+    assert "target vocabulary" not in output
     assert main([str(encoder_only), "--sentence", SENTENCE, "--picture", "x.png"]) == 2
     assert "is no translator: it was trained with training.objective mlm" in capsys.readouterr().err
 
@@ -107,6 +109,7 @@ def test_the_attention_of_a_sentence_is_drawn(model_folder: Path, tmp_path: Path
         (["EMPTY"], "is not a model folder: it has no SHA256SUMS"),
         (["EMPTY/wrong.yaml"], "did you mean model.d_model?"),
         (["EMPTY/binary"], "is not valid YAML"),
+        (["EMPTY/nothing"], "has no settings: it is no recipe"),
         (["MODEL", "--compare", "no-such"], "no-such: there is no such model folder or recipe"),
         (["MODEL", "--pieces", "0"], "--pieces is 0: it must be at least 1"),
         (["MODEL", "--pieces", "x"], "pieces"),
@@ -131,6 +134,7 @@ def test_a_mistake_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wrong.yaml").write_text("model: {d_modl: 3}\n")
+    (tmp_path / "nothing").write_text("")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     places = {"MODEL": str(model_folder), "EMPTY": str(tmp_path), "RECIPE": str(ROOT / "recipes" / "multi30k.yaml")}
     words = [places.get(word, word.replace("EMPTY", str(tmp_path))) for word in arguments]

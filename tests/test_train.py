@@ -308,7 +308,7 @@ def test_other_objectives_train_to_a_report(
     assert {"nll", "perplexity", "parameters", "tests"} <= report.keys()
     assert not report.keys() & {"bleu", "chrf"}
     assert "on 20 pairs" in (said := capsys.readouterr().err) or "texts" in said
-    assert "nmt.translate" not in said
+    assert "nmt.translate --model" not in said
     assert translate_main(["--model", str(run)]) == 2
     assert f"it was trained with training.objective {objective}" in capsys.readouterr().err
     assert train(corpus, "--training.objective", objective, "--model.family", family) == 0

@@ -268,11 +268,12 @@ def test_without_a_model_the_newest_finished_run_is_taken_and_named(
 
 @pytest.fixture(scope="module")
 def language_models(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folders `lm`, with the tokenizer of the tests, and `other`, with another tokenizer."""
+    """The folders `lm`, with the tokenizer of the tests, `other`, with another tokenizer, and `german`."""
     folder, config = tmp_path_factory.mktemp("lms"), replace(TINY, family="decoder-only")
     other = make_tokenizer(tmp_path_factory.mktemp("tokenizer"), vocab_size=300)
     for name, its_tokenizer in (("lm", tokenizer), ("other", other)):
         save_tiny(folder / name, make_model(its_tokenizer, 3, config), its_tokenizer, objective="lm")
+    save_tiny(folder / "german", make_model(tokenizer, 3, config), tokenizer, languages=("de", "de"), objective="lm")
     return folder
 
 
@@ -315,6 +316,8 @@ def test_a_language_model_helps_to_choose(
         (["--lm", "lm"], "--lm needs a weight above 0, because search.lm_weight is 0: give --lm-weight too"),
         (["--lm", "lm", "--lm-weight", "1", "--samples", "2"], "search.samples is 2, and search.lm_mode is fusion"),
         (["--lm", "lm", "--lm-weight", "1", "--force-decode"], "--lm is for lines to translate"),
+        (["--lm", "german", "--lm-weight", "1"], "has learned de, but the translations are in en"),
+        (["--output", "no/such"], "--output no/such: there is no folder no"),
         (["--lm", "other", "--lm-weight", "1"], "another vocabulary than the translator's target side: take --lm-mode"),
     ],
 )

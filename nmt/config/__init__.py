@@ -78,6 +78,7 @@ class Config:
             require(not self.training.shard, f"{problem}: switch one of them off")
             problem = "training.freeze names embeddings: without them, a batch that skips all layers has no gradient"
             require("embeddings" not in self.training.freeze, f"{problem}. Set model.layer_drop to 0")
+        self.noise.check_use(self.training.objective)
         self.require_fitting_family()
 
     def require_fitting_family(self) -> None:

@@ -114,7 +114,7 @@ class TokenizerConfig:
     """Strings that are never divided into pieces, such as '[<br>, <name>]'."""
 
     folder: Folder = ""
-    """Folder of a tokenizer, or of a model with its tokenizer, to use instead of training a new tokenizer."""
+    """Folder of a tokenizer, or model or run folder with a tokenizer, to use instead of training a new tokenizer."""
 
     def __post_init__(self) -> None:
         symbols, setting = self.user_defined_symbols, "tokenizer.user_defined_symbols"

@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from nmt.fields import Count, Probability, Range, Size, check_bounds, require
+from nmt.fields import Count, Probability, Range, Size, check_bounds, check_use, require
+
+# Settings that are used only with a value of another one.
+LATENT = ("latent_width", "rotary_width", "query_latent_width")
+EXPERTS = ("experts_per_token", "shared_experts", "expert_balance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +141,10 @@ class ModelConfig:
         width, heads, kv_heads = self.d_model, self.n_heads, self.kv_heads
         require(width % heads == 0, f"model.d_model is {width}: it must be a multiple of model.n_heads, {heads}")
         require(heads % kv_heads == 0, f"model.n_kv_heads is {kv_heads}: it must divide model.n_heads, {heads}")
+        check_use("model", self, self.family == "decoder-only", "model.family decoder-only", ["source_attention"])
+        check_use("model", self, self.attention == "latent", "model.attention latent", LATENT)
+        check_use("model", self, self.share_layers > 1, "model.share_layers above 1", ["sharing"])
+        check_use("model", self, self.experts > 0, "model.experts above 0", EXPERTS)
         self.require_possible_experts()
         if self.attention == "latent":
             self.check_latent_attention()
@@ -146,7 +154,6 @@ class ModelConfig:
 
     def require_possible_experts(self) -> None:
         n, chosen = self.experts, self.experts_per_token
-        require(n > 0 or not self.shared_experts, "model.shared_experts needs experts: set model.experts above 0")
         require(n == 0 or chosen <= n, f"model.experts_per_token is {chosen}, and model.experts {n}: it can't be more")
         # Grouped matrix products need rows of a multiple of 16 bytes, 8 numbers of bfloat16.
         aligned = self.d_model % 8 == self.d_ff % 8 == 0

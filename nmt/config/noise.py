@@ -1,9 +1,9 @@
 """Settings of the noise in pretraining."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
-from nmt.fields import Count, Probability, Range, check_bounds, require
+from nmt.fields import Count, Probability, Range, check_bounds, check_use, require
 
 USUAL_SHARE = {"mlm": 0.15, "spans": 0.15, "infilling": 0.35}
 
@@ -45,9 +45,18 @@ class NoiseConfig:
         check_bounds("noise", self)
         total = self.masked + self.random
         require(total <= 1, f"noise.masked and noise.random are {total:g} together: they can be 1 at most")
-        for name in ("deletion", "permutation"):
-            unused = self.kind == "spans" and getattr(self, name) > 0
-            require(not unused, f"noise.{name} needs noise.kind infilling, where the model writes the whole text")
+        check_use("noise", self, self.kind == "infilling", "noise.kind infilling", ["deletion", "permutation"])
+
+    def check_use(self, objective: str) -> None:
+        """Raise ValueError for a setting that is used only with another objective."""
+        names = {
+            "mlm": ("share", "masked", "random"),
+            "denoise": ("share", "kind", "mean_span", "deletion", "permutation"),
+            "pair": ("false_pairs",),
+        }
+        for f in fields(self):
+            users = [name for name in names if f.name in names[name]]
+            check_use("noise", self, objective in users, f"training.objective {' or '.join(users)}", [f.name])
 
     def share_of(self, objective: str) -> float:
         """The share of hidden pieces for objective mlm or denoise."""

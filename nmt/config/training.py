@@ -47,10 +47,10 @@ class TrainingConfig:
     alone."""
 
     start_from: Folder = ""
-    """Model folder whose weights the training starts from (fine-tuning). The settings model.* must be those of that
-    model, except dropout, layer_drop and source_attention; of a model of another family, the parts that fit are taken.
-    If tokenizer.folder is the same folder, the vocabulary stays; otherwise pieces that are in both vocabularies keep
-    their embeddings."""
+    """Model or run folder whose weights the training starts from (fine-tuning). The settings model.* must be those of
+    that model, except dropout, layer_drop and source_attention; of a model of another family, the parts that fit are
+    taken. If tokenizer.folder is the same folder, the vocabulary stays; otherwise pieces that are in both vocabularies
+    keep their embeddings."""
 
     freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = ()
     """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for fine-tuning on little

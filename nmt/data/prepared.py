@@ -20,7 +20,7 @@ from nmt.data.cleaning import Ledger, Pair, require_pairs
 from nmt.data.corpora import Corpus, clean_train, corpus_path, load_corpus
 from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
 from nmt.fields import require
-from nmt.files import MARKER, flush_to_disk, iterate_lines, mark, remove_ours, write_json, write_lines
+from nmt.files import MARKER, flush_to_disk, iterate_lines, mark, model_in, remove_ours, write_json, write_lines
 from nmt.upgrade import FORMAT, take_format, upgrade_record
 
 DRAFT = ".preparing"
@@ -122,7 +122,7 @@ def prepare(
 def take_tokenizer(config: Config) -> Tokenizer:
     """Load the tokenizer in `config.tokenizer.folder`."""
     folder = Path(config.tokenizer.folder)
-    tokenizer = Tokenizer.load(folder)
+    tokenizer = Tokenizer.load(model_in(folder))
     separate = f"the tokenizer in {folder} has a vocabulary for each language, but"
     require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
     advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"

@@ -31,8 +31,8 @@ def write_model(
     set_weights(model, weights, folder)
     translates = objective == "translation"
     facts = measure_facts(model.to(device), data, config) if translates else Facts()
-    languages = config.data.source, config.data.target
-    info = ModelInfo(*languages, corpus, config.model, config.search, facts, objective=objective)
+    first, last = config.data.languages[0], config.data.languages[-1]
+    info = ModelInfo(first, last, corpus, config.model, config.search, facts, objective=objective)
     vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
     shortlist = learn_shortlist(pairs, *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.model.contract import Model
-from nmt.translation.model_folder import load_model
+from nmt.translation.model_folder import load_model, read_info, require_model
 
 # Settings that may differ: they change what a layer sees or when it runs, not what its weights mean.
 ANY_START = {"source_attention", "layer_drop"}
@@ -29,21 +30,27 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     Raises:
         ValueError: the folder is not a model folder, or the settings of the models differ (dropout may).
     """
-    old_model, old_tokenizer, info = load_model(folder)
-    settings, old_settings = asdict(model.config), asdict(info.model)
-    may_differ = ANY_START if type(model) is type(old_model) else OTHER_FAMILY
-    if model.config.positions == "relative":  # the rows of its table depend on whether attention is causal
+    check_start(model.config, folder)
+    old_model, old_tokenizer, _ = load_model(folder)
+    source_rows = shared_rows(tokenizer.source, old_tokenizer.source)
+    target_rows = shared_rows(tokenizer.target, old_tokenizer.target)
+    taken = copy_weights(model, old_model, {"source": source_rows, "target": target_rows})
+    return f"Starting from the weights in {folder}: {describe(model, taken)}."
+
+
+def check_start(config: ModelConfig, folder: Path) -> None:
+    """Raise ValueError if a model of these settings can't start from the weights of a model folder."""
+    info, _ = read_info(require_model(folder) / "config.json")
+    settings, old_settings = asdict(config), asdict(info.model)
+    may_differ = ANY_START if config.family == info.model.family else OTHER_FAMILY
+    if config.positions == "relative":  # the rows of its table depend on whether attention is causal
         may_differ = may_differ - {"source_attention", "family"}
-    if model.config.norm_position == "deepnorm":  # its factors depend on family and depth
+    if config.norm_position == "deepnorm":  # its factors depend on family and depth
         may_differ = may_differ & {"source_attention"}
     names = [name for name in settings if settings[name] != old_settings[name] and name not in may_differ]
     names = [name for name in names if "dropout" not in name]
     different = "; ".join(f"model.{name} is {settings[name]!r}, there {old_settings[name]!r}" for name in names)
     require(not names, f"the model in {folder} was trained with other settings, use these: {different}")
-    source_rows = shared_rows(tokenizer.source, old_tokenizer.source)
-    target_rows = shared_rows(tokenizer.target, old_tokenizer.target)
-    taken = copy_weights(model, old_model, {"source": source_rows, "target": target_rows})
-    return f"Starting from the weights in {folder}: {describe(model, taken)}."
 
 
 def copy_weights(model: Model, old_model: Model, rows: dict[str, tuple[Tensor, Tensor]]) -> dict[int, int]:

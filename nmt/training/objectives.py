@@ -3,6 +3,7 @@
 Shapes: N pairs of a corpus, B batch, L pieces of the longest text, S source length, T target length.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -115,7 +116,7 @@ class TruePairs(Objective):
 
     noise: NoiseConfig
     kinds: PieceKinds
-    most: int
+    most: int = sys.maxsize
     """Pieces of both sides together that the model can read."""
 
     def pairs(self, pairs: Pairs) -> Pairs:
@@ -148,9 +149,6 @@ class TruePairs(Objective):
         return len(index_B)
 
 
-UNLIMITED = 1 << 30
-
-
 def split_row(row: list[int]) -> IdPair:
     """The two sides of `<s> source </s> <s> target`."""
     end = row.index(EOS)
@@ -171,7 +169,7 @@ def make_objective(config: Config, tokenizer: Tokenizer) -> Objective:
     if name == "denoise":
         return Denoising(noise)
     pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))
-    most = config.model.max_positions - 4 if config.model.positions == "learned" else UNLIMITED
+    most = config.model.max_positions - 4 if config.model.positions == "learned" else sys.maxsize
     return TruePairs(noise, PieceKinds.of(pieces), most)
 
 

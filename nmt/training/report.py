@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nmt.config import Config
+from nmt.config import Config, ObjectiveName
 from nmt.data.cleaning import Pair
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.files import write_lines
@@ -23,6 +23,14 @@ from nmt.translation.model_folder import load_model
 from nmt.translation.translator import Translator
 
 EXAMPLES = 5  # sentences of each test set that are shown at the end
+START = ("Start from", "nmt.train --training.start_from {model} --tokenizer.folder {model}")
+NEXT: dict[ObjectiveName, tuple[str, str]] = {  # the command that uses a model, by what it was trained for
+    "translation": ("Translate", "nmt.translate --model {model}"),
+    "lm": ("Generate", "nmt.generate --model {model}"),
+    "mlm": START,
+    "denoise": START,
+    "pair": ("Score pairs", "nmt.translate --scorer {model} --force-decode --format tsv FILE"),
+}
 LOSSES = {  # names in the report, and how the user sees them
     "nll": "nll {:.3f}",
     "perplexity": "perplexity {:.2f}",
@@ -92,7 +100,6 @@ def describe(report: dict[str, Any], folder: Path) -> Iterator[str]:
         yield from (f"  {test[key]}" for key in ("bleu_signature", "chrf_signature") if key in test)
     seconds = ", ".join(f"{stage} {seconds:,.0f} s" for stage, seconds in report["seconds"].items())
     yield f"\n{seconds}; report: {folder / 'report.json'}\n"
-    if "bleu" in report:
-        yield f"Translate:  {sys.executable} -m nmt.translate --model {folder / 'model'}"
-    else:
-        yield f"Model:      {folder / 'model'}"
+    # A report of nmt 0.2.0 has no objective.
+    label, command = NEXT[report["settings"]["training"].get("objective", "translation")]
+    yield f"{label + ':':<12}{sys.executable} -m {command.format(model=folder / 'model')}"

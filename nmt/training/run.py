@@ -29,6 +29,7 @@ from nmt.training.checkpoint import signed
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
 from nmt.training.distributed import Processes, process_group
+from nmt.training.finetuning import check_start
 from nmt.training.loop import make_trainer
 from nmt.training.memory import is_out_of_memory
 from nmt.training.monitor import Monitor
@@ -129,6 +130,8 @@ class Run:
             changed = describe_changes(fixed_settings(self.saved_config()), fixed_settings(self.config))
             advice = "Take the old settings to resume it, or --name NAME for a new run"
             require(not changed, f"{self.folder} was started with other settings: {changed}. {advice}")
+        elif self.config.training.start_from:
+            check_start(self.config.model, Path(self.config.training.start_from))
         write_text(file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
 
     @contextlib.contextmanager

@@ -93,6 +93,7 @@ class Measuring:
     search: SearchConfig
     is_json: bool = False
     lines: int = 0
+    scored: int = 0
     pieces: int = 0
     characters: int = 0
     log_prob: float = 0.0
@@ -119,11 +120,12 @@ class Measuring:
         answer: dict[str, Any] = {"error": problem}
         if score and not problem:
             values = {name: round(value, 4) for name, value in self.count(score).items()} if score.text else {}
-            answer = values | members(self.lm, score.ids, score.token_log_probs)
+            answer = values and values | members(self.lm, score.ids, score.token_log_probs)
         return json.dumps(line.rest | answer, ensure_ascii=False)
 
     def count(self, score: TextScore) -> dict[str, float]:
         """The figures of a text, which is added to the sum."""
+        self.scored += 1
         self.pieces += len(score.token_log_probs)
         self.characters += score.n_characters
         self.log_prob += score.log_prob
@@ -133,9 +135,10 @@ class Measuring:
 
     def report(self) -> Iterator[str]:
         yield from self.remarks.report()
-        text = f"{self.lines:,} lines; with their ends {self.pieces:,} pieces and {self.characters:,} characters"
+        text = f"{self.scored:,} of {self.lines:,} lines scored"
         if self.pieces:
             bits = bits_per_character(self.log_prob, self.characters)
+            text += f"; with their ends {self.pieces:,} pieces and {self.characters:,} characters"
             text += f": perplexity {perplexity(self.log_prob / self.pieces):.4f}, {bits:.4f} bits a character"
         yield text
 

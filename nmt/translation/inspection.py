@@ -14,8 +14,9 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from nmt.cli import flatten, load_config
+from nmt.cli import flatten, load_config, read_settings
 from nmt.config import Config
+from nmt.data.resolve import settle
 from nmt.fields import require
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -150,13 +151,14 @@ def inspect_folder(folder: Path, pieces: int, measure: bool) -> Report:
 
 
 def inspect_recipe(recipe: Path, pieces: int, measure: bool) -> Report:
-    config = load_config(recipe)
+    require(bool(read_settings(recipe)), f"{recipe} has no settings: it is no recipe")
+    config = settle(load_config(recipe))
     size = config.tokenizer.vocab_size
     model = build_model(config.model, size, size).eval()
     return Report(
         model=str(recipe),
-        source=config.data.source,
-        target=config.data.target,
+        source=config.data.languages[0],
+        target=config.data.languages[-1],
         corpus=config.data.corpus,
         objective=config.training.objective,
         **describe_model(model, lengths(model, pieces, config.training.objective), measure),

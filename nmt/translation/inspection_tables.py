@@ -113,22 +113,25 @@ def settings_table(report: Report) -> Table:
 def facts(report: Report) -> dict[str, Any]:
     """What a report says besides weights, FLOPs and settings, by its name in tables; without what is unknown."""
     cache, speed, facts = report.cache_bytes or {}, report.speed, report.facts or {}
+    reads_pairs, translates = report.objective in ("translation", "pair"), report.objective == "translation"
     rows = {
         "model": report.model,
-        "source language": report.source,
-        "target language": report.target,
+        "source language": report.source if reads_pairs else None,
+        "target language": report.target if reads_pairs else None,
+        "languages": None if reads_pairs else " and ".join(dict.fromkeys((report.source, report.target))),
         "corpus": report.corpus,
         "objective": report.objective,
-        "source vocabulary": report.vocabulary["source"],
-        "target vocabulary": report.vocabulary["target"],
-        "one tokenizer for both": report.one_tokenizer,
+        "source vocabulary": report.vocabulary["source"] if reads_pairs else None,
+        "target vocabulary": report.vocabulary["target"] if reads_pairs else None,
+        "vocabulary": None if reads_pairs else report.vocabulary["target"],
+        "one tokenizer for both": report.one_tokenizer if reads_pairs else None,
         "special ids": ", ".join(f"{number} {piece}" for piece, number in report.special_ids.items()),
-        "cache bytes of a source position": cache.get("source"),
+        "cache bytes of a source position": cache.get("source") if reads_pairs else None,
         "cache bytes of a target position": cache.get("target"),
         "longest training source": facts.get("longest_source"),
         "least confidence": facts.get("least_confidence"),
-        "beam size": report.settings["search.beam_size"] if cache else None,
-        "length penalty": report.settings["search.length_penalty"] if cache else None,
+        "beam size": report.settings["search.beam_size"] if translates else None,
+        "length penalty": report.settings["search.length_penalty"] if translates else None,
         "format": report.format,
         "nmt version": report.version,
     }

@@ -18,7 +18,7 @@ from nmt.config import ModelConfig, ObjectiveName, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.shortlist import Shortlist
 from nmt.fields import Probability, Size, check_bounds, from_json, require
-from nmt.files import SUMS, check_sums, whole_folder
+from nmt.files import SUMS, check_sums, model_in, whole_folder
 from nmt.model.build import build_model
 from nmt.model.contract import Model
 from nmt.model.weights import read_tensors, set_weights, write_tensors
@@ -47,6 +47,8 @@ class ModelInfo:
 
     source: str
     target: str
+    """The same as the source if the model has learned texts in one language."""
+
     corpus: str
     model: ModelConfig
     search: SearchConfig
@@ -77,11 +79,8 @@ def save_model(
 
 
 def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model, Tokenizer, ModelInfo]:
-    """Check and load a model folder, for evaluation; ValueError if a file is missing or damaged."""
-    require(folder.is_dir(), f"{folder}: there is no such folder")
-    require(not (folder / "model").is_dir(), f"{folder} is a run folder: its model is in {folder / 'model'}")
-    hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
-    require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
+    """Check and load the model in a model or run folder, for evaluation; ValueError if a file is missing or damaged."""
+    folder = require_model(folder)
     check_sums(folder, "config.json", "model.safetensors")
     tokenizer = Tokenizer.load(folder)
     info, saved_sizes = read_info(folder / "config.json")
@@ -93,6 +92,15 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model,
     finite = all(bool(weight.isfinite().all()) for weight in model.parameters())
     require(finite, f"the weights in {folder} are not all numbers: they are damaged, or training diverged")
     return model.to(device).eval(), tokenizer, info
+
+
+def require_model(folder: Path) -> Path:
+    """The model folder that is given, or that of a run folder. Raises ValueError if there is none."""
+    require(folder.is_dir(), f"{folder}: there is no such folder")
+    hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
+    folder = model_in(folder)
+    require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
+    return folder
 
 
 def read_info(file: Path) -> tuple[ModelInfo, dict[str, Any]]:

@@ -11,8 +11,6 @@ from nmt.files import partial_path, whole_file
 
 # Bytes read at once, per sentence of a batch: enough for about 12 batches, which are sorted by length.
 BYTES_AHEAD = 1024
-# Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
-PIPE_CLOSED = 141
 
 
 def open_input(name: str) -> IO[bytes]:
@@ -40,6 +38,8 @@ def open_output(name: str | None, inputs: Sequence[IO[bytes]]) -> AbstractContex
     if Path(name).exists() and not Path(name).is_file():  # a pipe or a device, which can't be replaced
         return open(name, "wb")
     path = Path(name).resolve()
+    if not path.parent.is_dir():
+        raise ValueError(f"--output {name}: there is no folder {Path(name).parent}")
     for file in (path, partial_path(path)):
         if file.exists() and any(os.path.samestat(file.stat(), os.fstat(source.fileno())) for source in inputs):
             raise ValueError(f"--output {name} would overwrite {file}, which is also an input: name another file")

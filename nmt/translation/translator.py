@@ -22,6 +22,7 @@ from nmt.decode.fusion import room
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import Shortlist
 from nmt.fields import require
+from nmt.files import model_in
 from nmt.model.contract import Decoder, GenerativeModel, Model
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.precision import with_precision
@@ -31,7 +32,7 @@ from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.forced import ForcedScorer
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.mbr import expected_utilities
-from nmt.translation.model_folder import Facts, ModelInfo, load_model, load_shortlist
+from nmt.translation.model_folder import Facts, ModelInfo, load_model, load_shortlist, read_info, require_model
 from nmt.translation.repair import repair
 from nmt.translation.request import Part, Request, Translation
 from nmt.translation.span_search import SpanSearch
@@ -51,7 +52,7 @@ def find_model(folder: str | None, objective: str | None = "translation") -> Pat
     ValueError if there is no such run.
     """
     if folder is not None:
-        return Path(folder, "model") if Path(folder, "model").is_dir() else Path(folder)
+        return model_in(Path(folder))
     reports = Path("runs").glob("*/report.json")
     found = {report: report.parent / "model" / "config.json" for report in reports}
     finished = [r for r, file in found.items() if file.is_file() and objective in (None, objective_of(file))]
@@ -108,13 +109,13 @@ class Translator:
         precision: DecodingPrecision = "auto",
         lm: Path | str | None = None,
     ) -> "Translator":
-        """Load a model folder, or several as an ensemble; by default with the search settings stored in the first.
+        """Load a model folder (or a run folder), or several as an ensemble; by default with the first one's settings.
 
         `lm`: the model folder of a language model, which calls use as `search.lm_weight` and `search.lm_mode` say.
         ValueError if a folder is not a whole model folder, the device or precision is missing, or tokenizers differ.
         """
         keep_freed_memory()
-        folders = [Path(path) for path in ([folder] if isinstance(folder, Path | str) else folder)]
+        folders = [model_in(Path(path)) for path in ([folder] if isinstance(folder, Path | str) else folder)]
         loaded = [load_model(path, choose_device(str(device))) for path in folders]
         _, tokenizer, info = loaded[0]
         for path, (_, other, _) in zip(folders, loaded, strict=True):
@@ -126,6 +127,10 @@ class Translator:
         shortlist = load_shortlist(folders[0], tokenizer)
         translator = cls(models, tokenizer, search or info.search, precision, info.facts, shortlist)
         if lm is not None:
+            lm_info, _ = read_info(require_model(Path(lm)) / "config.json")
+            known = lm_info.source, lm_info.target
+            problem = f"the language model in {lm} has learned {' and '.join(dict.fromkeys(known))}"
+            require(info.target in known, f"{problem}, but the translations are in {info.target}")
             translator.use_language_model(LanguageModel.load(lm, translator.device, precision=translator.precision))
         return translator
 

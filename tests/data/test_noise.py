@@ -176,8 +176,8 @@ def test_short_texts_keep_one_span_and_empty_texts_nothing() -> None:
     [
         ({"share": 1.0}, "noise.share is 1.0"),
         ({"masked": 0.8, "random": 0.3}, "1.1 together"),
-        ({"kind": "spans", "deletion": 0.1}, "noise.deletion needs noise.kind infilling"),
-        ({"kind": "spans", "permutation": 3}, "noise.permutation needs noise.kind infilling"),
+        ({"kind": "spans", "deletion": 0.1}, "noise.deletion is 0.1: it is used only with noise.kind infilling"),
+        ({"kind": "spans", "permutation": 3}, "noise.permutation is 3: it is used only with noise.kind infilling"),
     ],
 )
 def test_settings_that_contradict_are_refused(wrong: dict[str, Any], message: str) -> None:

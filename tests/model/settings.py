@@ -39,6 +39,16 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "share_layers": (1, 2),
     "sharing": ("sequence", "cycle"),
 }
+NEEDS: dict[str, dict[str, Any]] = {  # the other settings without which a setting has no effect, and is refused
+    "source_attention": {"family": "decoder-only"},
+    "latent_width": {"attention": "latent"},
+    "rotary_width": {"attention": "latent", "positions": "rotary"},
+    "query_latent_width": {"attention": "latent"},
+    "experts_per_token": {"experts": 3},
+    "shared_experts": {"experts": 3},
+    "expert_balance": {"experts": 3},
+    "sharing": {"share_layers": 2},
+}
 
 
 def config(**changes: Any) -> ModelConfig:
@@ -58,19 +68,33 @@ def allowed(changes: dict[str, Any]) -> bool:
     return True
 
 
+def with_needs(changes: dict[str, Any]) -> dict[str, Any]:
+    """Settings, and those that they need."""
+    return {name: value for change in changes for name, value in NEEDS.get(change, {}).items()} | changes
+
+
+def useful(changes: dict[str, Any]) -> dict[str, Any]:
+    """Settings without those that have no effect beside the others."""
+    return {
+        name: value
+        for name, value in changes.items()
+        if all(changes[need] == needed for need, needed in NEEDS.get(name, {}).items())
+    }
+
+
 @st.composite
 def combinations(draw: st.DrawFn) -> ModelConfig:
     """Any settings that can be combined."""
-    changes = {name: draw(st.sampled_from(values), label=name) for name, values in OPTIONS.items()}
+    changes = useful({name: draw(st.sampled_from(values), label=name) for name, values in OPTIONS.items()})
     assume(allowed(changes))
     return config(**changes)
 
 
 def some_combinations(n: int) -> list[ModelConfig]:
-    """The same `n` random combinations each time; the first have each value of each setting once, and nothing else."""
-    single = [{name: value} for name, values in OPTIONS.items() for value in values]
+    """The same `n` random combinations each time; the first have each value of each setting once, and what it needs."""
+    single = [with_needs({name: value}) for name, values in OPTIONS.items() for value in values]
     generator = random.Random(1)
-    mixed = ({name: generator.choice(values) for name, values in OPTIONS.items()} for _ in iter(int, 1))
+    mixed = (useful({name: generator.choice(values) for name, values in OPTIONS.items()}) for _ in iter(int, 1))
     chosen = [config(**changes) for changes in single if allowed(changes)]
     while len(chosen) < n:
         changes = next(mixed)

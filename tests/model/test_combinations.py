@@ -19,7 +19,7 @@ from nmt.training.loss import Learner
 from nmt.training.optim import make_optimizer
 from nmt.translation.model_folder import load_model
 from nmt.translation.spans import pad
-from tests.model.settings import OPTIONS, allowed, config
+from tests.model.settings import OPTIONS, allowed, config, with_needs
 from tests.tiny import PAIRS, make_model, save_tiny
 
 Choice = tuple[str, Any]
@@ -38,15 +38,17 @@ def all_pairs() -> list[frozenset[Choice]]:
 
 
 def complete(pair: frozenset[Choice], generator: random.Random) -> Combination | None:
-    """A combination with this pair and random values of the other settings, where these allow them; None if the pair is
-    refused, also beside any third value."""
+    """A combination with this pair, what it needs, and random values of the other settings, where these allow them;
+    None if the pair is refused, also beside any third value."""
     names = [name for name in OPTIONS if name not in dict(pair)]
     generator.shuffle(names)
     thirds = ({name: value} for name in names for value in OPTIONS[name])
-    combination = next((found for third in [{}, *thirds] if allowed(found := {**dict(pair), **third})), None)
+    combination = next(
+        (found for third in [{}, *thirds] if allowed(found := with_needs({**third, **dict(pair)}))), None
+    )
     if combination is None:
         return None
-    for name in names:
+    for name in (name for name in names if name not in combination):
         values = generator.sample(OPTIONS[name], len(OPTIONS[name]))
         combination |= next(({name: value} for value in values if allowed(combination | {name: value})), {})
     return combination

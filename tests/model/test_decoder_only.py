@@ -34,7 +34,7 @@ def test_a_source_piece_sees_later_source_pieces_only_if_attention_is_bidirectio
     other = ids.clone()
     other[0, 3] = 9
     for source_attention, differs in (("bidirectional", True), ("causal", False)):
-        model = one_stack(config(source_attention=source_attention), 1)
+        model = one_stack(config(family="decoder-only", source_attention=source_attention), 1)
         one, two = (model.read(x, torch.tensor([5]))[0] for x in (ids, other))
         assert torch.allclose(one[:3], two[:3]) != differs
         assert not torch.allclose(one[6], two[6])

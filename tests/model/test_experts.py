@@ -180,7 +180,7 @@ def test_models_of_fewer_bits_write_about_the_same(name: Any) -> None:
     ("changes", "message"),
     [
         ({"experts_per_token": 5, "experts": 4}, "model.experts_per_token is 5, and model.experts 4"),
-        ({"shared_experts": 1}, "model.shared_experts needs experts"),
+        ({"shared_experts": 1}, "model.shared_experts is 1: it is used only with model.experts above 0"),
         ({"experts": 4, "d_ff": 28}, "both must be multiples of 8"),
     ],
 )

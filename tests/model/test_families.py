@@ -176,10 +176,12 @@ def test_a_vocabulary_restricted_twice_has_the_pieces_of_the_first() -> None:
     torch.testing.assert_close(restricted_L, logits_V[[1, 20]])
 
 
-@pytest.mark.parametrize("source_attention", ["bidirectional", "causal"])
-@pytest.mark.parametrize(("family", "layers"), [("encoder-decoder", 2), ("decoder-only", 0)])
+@pytest.mark.parametrize(
+    ("family", "source_attention", "layers"),
+    [("encoder-decoder", "bidirectional", 2), ("decoder-only", "bidirectional", 0), ("decoder-only", "causal", 0)],
+)
 def test_attention_to_the_source_is_given_on_request_and_changes_nothing(
-    family: str, layers: int, source_attention: str
+    family: str, source_attention: str, layers: int
 ) -> None:
     model = make(config(family=family, source_attention=source_attention, encoder_layers=layers, decoder_layers=3), 1)
     source, (tgt, _) = sentences(1, [6, 2]), sentences(2, [5, 4])

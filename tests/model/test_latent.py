@@ -68,21 +68,23 @@ def test_what_a_prefix_leaves_is_the_latent_vector_and_the_rotated_key() -> None
     assert seen.keys_values[0].shape == (1, 2, 1, 5, 6 + 4)
 
 
+LATENT = {"attention": "latent", "latent_width": 6, "rotary_width": 4}
+
+
 @pytest.mark.parametrize(
     ("family", "changes", "expected"),
     [
         ("encoder-decoder", {}, (2 * 2 * 16 * 4, 2 * 2 * 16 * 4)),
         ("encoder-decoder", {"n_kv_heads": 1}, (2 * 2 * 4 * 4, 2 * 2 * 4 * 4)),
-        ("encoder-decoder", {"attention": "latent", "latent_width": 6}, (2 * 10 * 4, 2 * 2 * 16 * 4)),
-        ("decoder-only", {"attention": "latent", "latent_width": 6}, (4 * 10 * 4, 4 * 10 * 4)),
+        ("encoder-decoder", LATENT, (2 * 10 * 4, 2 * 2 * 16 * 4)),
+        ("decoder-only", LATENT, (4 * 10 * 4, 4 * 10 * 4)),
         ("decoder-only", {"n_kv_heads": 2}, (4 * 2 * 8 * 4, 4 * 2 * 8 * 4)),
     ],
 )
 def test_the_cache_is_as_large_as_the_formula_says(
     family: str, changes: dict[str, Any], expected: tuple[int, int]
 ) -> None:
-    widths = {"positions": "rotary", "rotary_width": 4}
-    model = make(config(family=family, encoder_layers=2, decoder_layers=2, **widths, **changes), 1)
+    model = make(config(family=family, encoder_layers=2, decoder_layers=2, positions="rotary", **changes), 1)
     assert model.cache_bytes() == expected
     assert model.cache_bytes(torch.bfloat16) == tuple(n // 2 for n in expected)
     assert model.bfloat16().cache_bytes() == tuple(n // 2 for n in expected)

@@ -35,7 +35,7 @@ def states(model: Model, seed: int = 1) -> Tensor:
 @pytest.mark.parametrize(
     ("depth", "share", "sharing", "order"),
     [
-        (6, 1, "cycle", [0, 1, 2, 3, 4, 5]),
+        (6, 1, "sequence", [0, 1, 2, 3, 4, 5]),
         (6, 2, "sequence", [0, 0, 1, 1, 2, 2]),
         (6, 2, "cycle", [0, 1, 2, 0, 1, 2]),
         (5, 2, "sequence", [0, 0, 1, 1, 2]),

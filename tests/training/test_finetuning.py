@@ -9,13 +9,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
+from nmt.config import Config, ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, hide_pieces, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model.build import build_generative_model, build_model
 from nmt.model.contract import GenerativeModel, Model
+from nmt.training.distributed import Processes
 from nmt.training.finetuning import freeze, start_from
 from nmt.training.optim import make_optimizer
+from nmt.training.run import Run
 from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
@@ -84,6 +86,20 @@ def test_another_architecture_is_refused_by_its_settings(tmp_path: Path) -> None
     folder = folder_of(new_model(CONFIG, words, 1), words, tmp_path / "model")
     with pytest.raises(ValueError, match=r"model\.d_ff is 32, there 16; model\.norm is 'rms', there 'layer'"):
         start_from(new_model(replace(CONFIG, d_ff=32, norm="rms"), words, 2), words, folder)
+
+
+def test_a_run_folder_will_do_and_a_wrong_one_is_noticed_before_anything_is_prepared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = tokenizer(tmp_path / "words", PAIRS)
+    folder_of(new_model(CONFIG, words, 1), words, tmp_path / "run" / "model")
+    assert "encoder 100.0%" in start_from(new_model(CONFIG, words, 2), words, tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    for start, message in (("nowhere", "no such folder"), ("run", "trained with other settings")):
+        config = Config(name="new", training=TrainingConfig(start_from=start))
+        with pytest.raises(ValueError, match=message):
+            Run(config, None, Processes()).carry_out(resume=False)
+    assert not Path("runs/new/data").exists()
 
 
 @pytest.mark.parametrize(("family", "part"), [("encoder-only", "encoder"), ("decoder-only", "decoder")])

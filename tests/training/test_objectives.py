@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
@@ -24,7 +24,7 @@ from nmt.model.contract import Model
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.objectives import UNLIMITED, BothSides, Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
+from nmt.training.objectives import BothSides, Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
 from nmt.training.report import describe, measure_tests
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
@@ -46,7 +46,7 @@ OBJECTIVES: list[Objective] = [
     Denoising(NoiseConfig()),
     Denoising(SPANS),
     Denoising(NoiseConfig(deletion=0.2, permutation=2)),
-    TruePairs(NoiseConfig(), KINDS, UNLIMITED),
+    TruePairs(NoiseConfig(), KINDS),
 ]
 
 
@@ -149,7 +149,7 @@ def test_denoising_writes_the_text_or_the_spans() -> None:
 
 def test_the_label_of_a_pair_says_whether_it_was_spoiled() -> None:
     rows = [([10 + i, 20 + i, 21 + i], [30 + i, 31 + i, 42]) for i in range(10)]
-    objective = TruePairs(NoiseConfig(false_pairs=0.3), KINDS, UNLIMITED)
+    objective = TruePairs(NoiseConfig(false_pairs=0.3), KINDS)
     labels: Counter[int] = Counter()
     for seed in range(200):
         batch = everything(objective, as_pairs(rows), seed)
@@ -166,7 +166,7 @@ def test_the_label_of_a_pair_says_whether_it_was_spoiled() -> None:
 
 def test_a_single_pair_is_spoiled_with_others_of_the_corpus() -> None:
     rows = [([10], [11]), ([20], [21]), ([30], [31])]
-    objective = TruePairs(NoiseConfig(false_pairs=0.99), KINDS, UNLIMITED)
+    objective = TruePairs(NoiseConfig(false_pairs=0.99), KINDS)
     pairs = objective.pairs(as_pairs(rows))
     batches = [objective.batch(pairs, torch.tensor([0]), generator(seed)) for seed in range(100)]
     read = [batch.src_BS[0].tolist() for batch in batches]
@@ -294,11 +294,12 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     report = measure_tests(tmp_path / "whole", config, {"val": rows_of(config, 20, 2)})
     assert report["nll"] == pytest.approx(validated[-1]["validation/nll"], abs=1e-4)
     assert report["tests"]["val"]["sentences"] == 20
-    said = "\n".join(describe(report | {"corpus": "reversal", "seconds": {}}, tmp_path))
+    said = "\n".join(describe(report | {"corpus": "reversal", "seconds": {}, "settings": asdict(config)}, tmp_path))
     assert f"val: nll {report['nll']:.3f}, perplexity" in said
     assert ("bits per character" in said) == (objective == "lm")
     assert ("accuracy" in said) == (objective in ("mlm", "pair"))
-    assert "nmt.translate" not in said
+    uses = {"lm": "nmt.generate --model", "pair": "nmt.translate --scorer"}
+    assert f"{uses.get(objective, 'nmt.train --training.start_from')} {tmp_path / 'model'}" in said
     card = (tmp_path / "whole" / "model" / "README.md").read_text(encoding="utf8")
     assert ("nmt.translate --force-decode --scorer" in card) == (objective == "pair")
     assert "of reversal" in card
