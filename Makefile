@@ -39,7 +39,7 @@ test: $(DEV)  ## format, lint, types, layer contracts and tests
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo
-	HF_HUB_OFFLINE=1 $(RUN) -m pytest
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
 tensorboard: $(CORE)  ## watch all runs in a browser
 	$(RUN) -m tensorboard.main --logdir runs

@@ -19,6 +19,10 @@ for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a test that calls make is n
 # Where tests run in the background, Ctrl-C is ignored, and every process they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)
+# Where several processes share the tests, each stays on a core of its own, and so does what its tests start.
+if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and hasattr(os, "sched_setaffinity"):
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 settings.register_profile("nmt", deadline=None, max_examples=25)
 settings.load_profile("nmt")
 
