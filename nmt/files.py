@@ -5,7 +5,7 @@ A folder of `whole_folder` has SHA256SUMS, the hashes of its other files, for `s
 """
 
 import contextlib
-import fcntl
+import errno
 import gzip
 import hashlib
 import json
@@ -16,15 +16,35 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+try:
+    import fcntl
+except ImportError:  # Windows has msvcrt instead
+    fcntl = None  # type: ignore[assignment]
+
 SUMS = "SHA256SUMS"
 MARKER = ".nmt"
 
 
-def flush_to_disk(path: Path) -> None:
-    """fsync a file or a folder."""
-    descriptor = os.open(path, os.O_RDONLY)
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name the file in an OSError that has no file name, such as that of a full disk."""
     try:
-        os.fsync(descriptor)
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def flush_to_disk(path: Path) -> None:
+    """fsync a file or a folder. On Windows a folder can't be flushed, and a file only if it may be written to."""
+    windows = os.name == "nt"
+    if windows and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
+    try:
+        with naming(path):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -56,11 +76,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 def write_text(path: Path, parts: Iterable[str]) -> None:
     """Write a file in UTF-8 atomically, from a string or its parts; the folder is made if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with whole_file(path) as file:
-            file.writelines(part.encode() for part in parts)
-    except OSError as error:  # on a full disk the error has no file name
-        raise OSError(error.errno, error.strerror, str(path)) from error
+    with naming(path), whole_file(path) as file:
+        file.writelines(part.encode() for part in parts)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
@@ -95,7 +112,8 @@ def require_plain_name(name: str, what: str) -> None:
 def mark(folder: Path) -> None:
     """Make a folder (unless it exists) and mark it, so that `remove_ours` may delete it."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MARKER).write_text("nmt made this folder, and deletes it when it is not needed.\n")
+    with naming(folder / MARKER):
+        (folder / MARKER).write_text("nmt made this folder, and deletes it when it is not needed.\n")
 
 
 def remove_ours(folder: Path) -> None:
@@ -123,10 +141,10 @@ def whole_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(leftover, ignore_errors=True)
     draft.mkdir(parents=True)
     try:
-        yield draft
-        names = sorted(path.name for path in draft.iterdir())
-        (draft / SUMS).write_text("".join(f"{sha256(draft / name)}  {name}\n" for name in names), encoding="utf8")
-        for path in (*(draft / name for name in names), draft / SUMS, draft):
+        with naming(target):
+            yield draft
+        write_sums(draft)
+        for path in (*draft.iterdir(), draft):
             flush_to_disk(path)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)  # frees space if the disk is full
@@ -136,6 +154,13 @@ def whole_folder(target: Path) -> Iterator[Path]:
     draft.replace(target)
     flush_to_disk(target.parent)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def write_sums(folder: Path) -> None:
+    """Write SHA256SUMS with the hashes of the files in a folder."""
+    names = sorted(path.name for path in folder.iterdir())
+    with naming(folder / SUMS):
+        (folder / SUMS).write_text("".join(f"{sha256(folder / name)}  {name}\n" for name in names), encoding="utf8")
 
 
 def check_sums(folder: Path, *needed: str) -> None:
@@ -158,11 +183,34 @@ def sha256(path: Path) -> str:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder (made if missing) until the block ends. Raises ValueError if another process has locked it."""
+    """Lock a folder until the block ends. A missing folder is made, and deleted again if nothing was put into
+    it. Raises ValueError if another process has locked it."""
+    is_new, lock = not folder.exists(), folder / ".lock"
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("a") as file:
+    with lock.open("a") as file:
+        # A process that has deleted the folder may have held the lock of a file that has no name any more.
+        if not (try_lock(file) and lock.exists() and os.path.samestat(os.fstat(file.fileno()), lock.stat())):
+            raise ValueError(f"{folder} is in use by another process: let it end, or choose another name")
         try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # Windows doesn't delete an open file
+                if is_new and list(folder.iterdir()) == [lock]:
+                    lock.unlink()
+                    folder.rmdir()
+
+
+def try_lock(file: IO[Any]) -> bool:
+    """Lock a file until it is closed; False if another process has locked it."""
+    try:
+        if fcntl:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"{folder} is in use by another process: let it end, or choose another name") from None
-        yield
+        else:
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+            return False
+        raise
+    return True

@@ -31,12 +31,15 @@ def command(argv: Sequence[str] | None) -> int:
     given = parse(parser, argv, defaults=False)
 
     from nmt.data.cleaning import ledger_table  # only now: these import PyTorch, and --help should be quick
-    from nmt.data.prepared import prepare
+    from nmt.data.prepared import prepare, require_own_run_folder
     from nmt.data.resolve import resolve
+    from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 
     run = resolve(parser, given)
-    prepared = prepare(run.corpus, run.config, run.folder, load_scorer)
+    require_own_run_folder(run.config, run.folder)  # before the lock is written there
+    with locked(run.folder):
+        prepared = prepare(run.corpus, run.config, run.folder, load_scorer)
     console().print(ledger_table(prepared.ledgers))
     say(f"Ready: {prepared.folder}")
     return 0

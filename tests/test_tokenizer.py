@@ -139,6 +139,29 @@ def test_training_again_keeps_a_tokenizer_with_the_same_settings(capsys: pytest.
     assert model.stat().st_mtime_ns == before
 
 
+def test_edited_text_is_noticed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lines = [f"satz nummer {n} mit text" for n in range(40)]
+    for language in ("de", "en"):
+        (tmp_path / f"mine.{language}").write_text("\n".join(lines))
+    commands = {
+        "one": ["--data.corpus", str(tmp_path / "mine")],
+        "two": [str(tmp_path / "mine.de"), str(tmp_path / "mine.en")],
+    }
+    for name, text in commands.items():
+        assert main(["train", name, *text, "--tokenizer.vocab_size", "290"]) == 0
+        assert main(["train", name, *text, "--tokenizer.vocab_size", "290"]) == 0
+    (tmp_path / "mine.en").write_text("\n".join([*lines, "one more"]))
+    capsys.readouterr()
+    for name, text in commands.items():
+        assert main(["train", name, *text, "--tokenizer.vocab_size", "290"]) == 2
+        change = (
+            f"text has changed since tokenizers/{name} was made: {tmp_path / 'mine.en'} was changed. Choose another"
+        )
+        assert change in capsys.readouterr().err
+    (tmp_path / "mine.en").unlink()
+    assert main(["train", "one", *commands["one"], "--tokenizer.vocab_size", "290"]) == 0, "the text is not needed"
+
+
 def test_text_in_one_language_makes_a_tokenizer_and_older_ones_are_of_pairs(capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["train", "english", "--data.corpus", "text.de", "--data.target", "de", "--data.text", "target", *SMALL]
     assert main(argv) == 0

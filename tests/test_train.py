@@ -92,6 +92,10 @@ def test_a_corpus_becomes_a_measured_translator(
     assert "Its report:" in capsys.readouterr().err
     assert train(corpus, "--training.seed", "7", "--training.threads", "1") == 2
     assert "training.seed was 1, is 7" in capsys.readouterr().err
+    (corpus / "test_a.en").write_text("the bread is old .\nthe bread is new .\nthe bread is good .\n")
+    assert train(corpus) == 0
+    assert "text has changed since it was prepared: " in (said := capsys.readouterr().err)
+    assert "test_a.en was changed" in said
 
 
 def test_tensorboard_has_scalars_samples_attention_and_settings(corpus: Path) -> None:
@@ -125,6 +129,7 @@ def test_a_run_whose_corpus_failed_begins_anew(corpus: Path, capsys: pytest.Capt
     (corpus / "train.de").write_text("\n" * len(whole.splitlines()), encoding="utf8")
     assert train(corpus, "--model.dropout", "0.2") == 2
     assert "no usable train pair" in capsys.readouterr().err
+    assert list((corpus.parent / "runs").iterdir()) == [], "no empty run folder is left"
     (corpus / "train.de").write_text(whole, encoding="utf8")
     assert train(corpus) == 0, "neither --resume nor the first call's settings are asked for"
 

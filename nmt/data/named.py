@@ -11,7 +11,8 @@ from nmt.cli import console, describe_changes, flatten, make_config, say
 from nmt.config import Config
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.data.cleaning import Ledger, ledger_table
-from nmt.data.corpora import Corpus, clean_train, load_corpus, load_sentences
+from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, load_sentences
+from nmt.data.inputs import describe_edits, fingerprints
 from nmt.data.resolve import resolve
 from nmt.data.tokenizer import Tokenizer, train_on_texts, train_tokenizer
 from nmt.fields import require
@@ -39,12 +40,14 @@ def train_named(parser: Any, given: Any, folder: Path) -> None:
         config, corpus = run.config, run.corpus
     require(config.tokenizer.folder == "", "tokenizer.folder is for nmt.prepare and nmt.train: leave it out")
     settings = text_settings(config, files)
-    if is_trained(folder, settings):
+    inputs = [Path(file) for file in files] or [f for split in corpus_files(config.data).values() for f in split]
+    if is_trained(folder, settings, inputs):
         say(f"{folder} is trained already with these settings; to train it again, delete it")
         return
+    record = {"format": FORMAT, "settings": settings, "inputs": fingerprints(inputs)}
     with whole_folder(folder) as draft:
         tokenizer = train_on_files(files, config, draft) if files else train_on_corpus(corpus, config, draft)
-        write_json(draft / RECORD, {"format": FORMAT, "settings": settings, "notes": tokenizer.notes})
+        write_json(draft / RECORD, record | {"notes": tokenizer.notes})
     for note in tokenizer.notes:
         say(note)
     say(f"Ready: {folder}; use it with --tokenizer.folder {folder}")
@@ -59,8 +62,9 @@ def text_settings(config: Config, files: list[str]) -> dict[str, Any]:
     return json.loads(json.dumps({name: flat[name] for name in names} | {"files": files}))
 
 
-def is_trained(folder: Path, settings: dict[str, Any]) -> bool:
-    """Whether the folder has a whole tokenizer with these settings; ValueError if it has anything else."""
+def is_trained(folder: Path, settings: dict[str, Any], inputs: list[Path]) -> bool:
+    """Whether the folder has a whole tokenizer with these settings, of these files; ValueError if it has anything
+    else."""
     if not folder.exists():
         return False
     try:
@@ -74,6 +78,8 @@ def is_trained(folder: Path, settings: dict[str, Any]) -> bool:
     problem = f"{folder} was trained with other settings: {changes}"
     require(not changes, f"{problem}. Choose another name, or delete that folder")
     check_sums(folder, RECORD)
+    edits = describe_edits(record.get("inputs"), [file for file in inputs if file.exists()])
+    require(not edits, f"text has changed since {folder} was made: {edits}. Choose another name, or delete that folder")
     return True
 
 

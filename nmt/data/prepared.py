@@ -1,14 +1,16 @@
 """Preparation: a corpus flows in; clean pairs, a tokenizer and a ledger of dropped pairs flow out, in the run folder.
 
 The files are `data/` (SPLIT.src and SPLIT.tgt, a sentence a line, and `corpus.json`), `tokenizer/` and `ledger.json`.
-The lines of SPLIT.src are empty if the corpus consists of texts without translations.
+The lines of SPLIT.src are empty if the corpus consists of texts without translations. `data/` and `tokenizer/` have
+SHA256SUMS, and corpus.json the hashes of the user's files, so that a change is noticed.
 They are made in a draft folder, `.preparing/`, and moved into place, `data/` last: a run folder with `data/corpus.json`
-is prepared completely. A preparation that was interrupted starts again.
+is prepared completely. A preparation that was interrupted starts again. The caller locks the run folder.
 """
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,28 @@ import torch
 from nmt.cli import describe_changes, say
 from nmt.config import Config
 from nmt.data.cleaning import Ledger, Pair, require_pairs
-from nmt.data.corpora import Corpus, clean_train, corpus_path, load_corpus
+from nmt.data.corpora import Corpus, clean_train, corpus_files, corpus_path, load_corpus
+from nmt.data.inputs import Fingerprints, describe_edits, fingerprints
 from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
 from nmt.fields import require
-from nmt.files import MARKER, flush_to_disk, iterate_lines, mark, model_in, remove_ours, write_json, write_lines
+from nmt.files import (
+    MARKER,
+    SUMS,
+    check_sums,
+    flush_to_disk,
+    iterate_lines,
+    mark,
+    model_in,
+    naming,
+    remove_ours,
+    write_json,
+    write_lines,
+    write_sums,
+)
 from nmt.upgrade import FORMAT, take_format, upgrade_record
 
 DRAFT = ".preparing"
+RESTORE = "Restore it, or delete"
 SCORED_AT_ONCE = 20_000  # pairs between two messages
 CREATED_FIRST = {".lock", DRAFT, "config.yaml.partial"}  # before `is_run` can recognise a new run
 
@@ -44,9 +61,14 @@ class Prepared(Corpus):
         """Read a run folder; ValueError if it isn't prepared, or was changed since."""
         record = read_record(folder) or {}
         require(bool(record), f"{folder} is not prepared: run python -m nmt.prepare")
+        for part in ("data", "tokenizer"):
+            if (folder / part / SUMS).exists():  # an older nmt wrote none
+                try:
+                    check_sums(folder / part)
+                except ValueError as error:
+                    raise ValueError(f"{error}. {RESTORE} {folder} and prepare again") from error
         tokenizer = Tokenizer.load(folder / "tokenizer")
-        saved = json.loads((folder / "ledger.json").read_text("utf-8"))
-        ledgers = {split: Ledger.from_dict(ledger) for split, ledger in saved.items()}
+        ledgers = read_ledgers(folder / "ledger.json")
         tests = {split: read_pairs(folder / "data", split, size) for split, size in record["pairs"].items()}
         train, val, notes = tests.pop("train"), tests.pop("val"), record["notes"]
         return cls(record["corpus"], train, val, tests, ledgers, notes, folder=folder, tokenizer=tokenizer)
@@ -70,10 +92,15 @@ def require_own_run_folder(config: Config, folder: Path) -> None:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether nmt made this run folder: its config.yaml, its draft or its data/corpus.json shows it."""
+    """Whether nmt made this run folder: its config.yaml, its draft or tokenizer, or its data/corpus.json shows it."""
     settings = folder / "config.yaml"
     has_settings = settings.is_file() and next(iterate_lines(settings), "").startswith("# Written by nmt")
-    return has_settings or (folder / DRAFT / MARKER).is_file() or read_record(folder) is not None
+    if has_settings or any((folder / part / MARKER).is_file() for part in (DRAFT, "tokenizer")):
+        return True
+    try:
+        return read_record(folder) is not None
+    except ValueError:
+        return False
 
 
 def prepare(
@@ -89,16 +116,30 @@ def prepare(
     if record := read_record(folder):
         for note in corpus.notes if corpus else ():  # which corpus `auto` took, and why
             say(note)
-        return load_finished(record["settings"], config, folder)
+        return load_finished(record, config, folder)
     assert load_scorer or not config.data.scorer
     scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
     draft = folder / DRAFT
     for leftover in (folder / "data", folder / "tokenizer", draft):
         remove_ours(leftover)
+    inputs = fingerprints(input_files(config))
     corpus = corpus or load_corpus(config.data)
     for note in corpus.notes:
         say(note)
-    mark(draft)
+    try:
+        with naming(draft):
+            mark(draft)
+            prepared = make_prepared(corpus, config, draft, scorer)
+            write_draft(draft, prepared, config, inputs)
+            move_into_place(draft, folder)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)  # frees space if the disk is full
+        raise
+    return replace(prepared, folder=folder)
+
+
+def make_prepared(corpus: Corpus, config: Config, draft: Path, scorer: Scorer | None) -> Prepared:
+    """Clean the training text, and put a tokenizer into the draft."""
     train, ledger = clean_train(corpus, config.data)
     train = drop_doubtful(train, scorer, config.data.least_quality, ledger) if scorer else train
     mark(draft / "tokenizer")
@@ -113,10 +154,12 @@ def prepare(
     train = drop_long(train, tokenizer, config.data.max_pieces, ledger)
     ledgers = corpus.ledgers | {"train": ledger}
     whole = corpus.name, train, corpus.val, corpus.tests, ledgers, corpus.notes + tokenizer.notes
-    prepared = Prepared(*whole, folder=folder, tokenizer=tokenizer)
-    write_draft(draft, prepared, config)
-    move_into_place(draft, folder)
-    return prepared
+    return Prepared(*whole, folder=draft, tokenizer=tokenizer)
+
+
+def input_files(config: Config) -> list[Path]:
+    """The user's files of text that are prepared."""
+    return [file for files in corpus_files(config.data).values() for file in files]
 
 
 def take_tokenizer(config: Config) -> Tokenizer:
@@ -156,7 +199,7 @@ def drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Le
     return kept
 
 
-def write_draft(draft: Path, prepared: Prepared, config: Config) -> None:
+def write_draft(draft: Path, prepared: Prepared, config: Config, inputs: Fingerprints) -> None:
     splits = {"train": prepared.train, "val": prepared.val, **prepared.tests}
     for split, pairs in splits.items():
         write_lines(draft / "data" / f"{split}.src", (source for source, _ in pairs))
@@ -168,8 +211,11 @@ def write_draft(draft: Path, prepared: Prepared, config: Config) -> None:
         "pairs": {split: len(pairs) for split, pairs in splits.items()},
         "notes": prepared.notes,
         "settings": data_settings(config),
+        "inputs": inputs,
     }
     write_json(draft / "data" / "corpus.json", record)
+    for part in ("data", "tokenizer"):
+        write_sums(draft / part)
 
 
 def data_settings(config: Config) -> dict[str, Any]:
@@ -192,36 +238,65 @@ def move_into_place(draft: Path, folder: Path) -> None:
     remove_ours(draft)
 
 
-def load_finished(settings: dict[str, Any], config: Config, folder: Path) -> Prepared:
-    """Read a prepared run folder. Raises ValueError if it was prepared with other settings (`settings`)."""
-    before, now = upgrade_record(flat(settings)), flat(data_settings(config))
+def load_finished(record: dict[str, Any], config: Config, folder: Path) -> Prepared:
+    """Read a prepared run folder with this corpus.json. Raises ValueError if it was prepared with other settings, or
+    from other text and nothing was trained on it yet."""
+    prepared = Prepared.load(folder)
+    before, now = upgrade_record(flat(record["settings"])), flat(data_settings(config))
     if "auto" in (before["data.corpus"], now["data.corpus"]):  # the name of the folder has the corpus that auto took
         before["data.corpus"] = now["data.corpus"]
     if changed := describe_changes(before, now):
         problem = f"{folder} was prepared with other settings: {changed}"
         raise ValueError(f"{problem}. Give the run another name, or delete that folder")
-    prepared = Prepared.load(folder)
+    if note := note_of_edits(config, folder, record):
+        require(any((folder / "checkpoints").glob("step-*")), note)
+        say(note)
     unit = prepared.ledgers["train"].unit
     say(f"{folder} is prepared already: {len(prepared.train):,} training {unit}s of {prepared.name}")
     return prepared
 
 
+def note_of_edits(config: Config, folder: Path, record: dict[str, Any]) -> str:
+    """Which of the user's files have changed since they were prepared, and what to do; empty if none has."""
+    edits = describe_edits(record.get("inputs"), input_files(config))
+    advice = f"{folder} keeps the text as it was. To use the new text, give the run another name, or delete that folder"
+    return f"text has changed since it was prepared: {edits}. {advice}" if edits else ""
+
+
 def read_record(folder: Path) -> dict[str, Any] | None:
-    """The contents of data/corpus.json; None if nmt wrote no such file. Raises ValueError if a newer nmt wrote it."""
+    """The contents of data/corpus.json; None if there is no such file. Raises ValueError if nmt wrote no such file, or
+    a newer nmt wrote it."""
     file = folder / "data" / "corpus.json"
     try:
-        record = json.loads(file.read_text("utf-8"))
-    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+        record = read_json(file, folder)
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    if not isinstance(record, dict) or not record.keys() >= {"corpus", "pairs", "notes", "settings"}:
-        return None
+    keys = {"corpus", "pairs", "notes", "settings"}
+    whole = isinstance(record, dict) and record.keys() >= keys
+    require(whole, f"{file} is damaged: it lacks {', '.join(sorted(keys))}. {RESTORE} {folder} and prepare again")
     take_format(record, file)
-    return record
+    return dict(record)
+
+
+def read_ledgers(file: Path) -> dict[str, Ledger]:
+    saved = read_json(file, file.parent)
+    try:
+        require("train" in saved, "it lacks train")
+        return {split: Ledger.from_dict(ledger) for split, ledger in saved.items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} is damaged: {error!r}. {RESTORE} {file.parent} and prepare again") from error
+
+
+def read_json(file: Path, folder: Path) -> Any:
+    """The value in a file of this run folder. Raises ValueError if it is no JSON."""
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file} is damaged: {error}. {RESTORE} {folder} and prepare again") from error
 
 
 def read_pairs(folder: Path, split: str, size: int) -> list[Pair]:
     source, target = (list(iterate_lines(folder / f"{split}.{side}", "strict")) for side in ("src", "tgt"))
     counts = f"{folder / split}.src has {len(source):,} lines and {split}.tgt {len(target):,}, not {size:,} each"
-    unchanged = len(source) == len(target) == size
-    require(unchanged, f"{counts}: the folder was changed since it was prepared; delete it and prepare again")
+    require(len(source) == len(target) == size, f"{counts}. {RESTORE} {folder.parent} and prepare again")
     return list(zip(source, target, strict=True))

@@ -21,7 +21,7 @@ from nmt.config import Config, ModelConfig
 from nmt.config.data import text_of
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus
-from nmt.data.prepared import Prepared, prepare, require_own_run_folder
+from nmt.data.prepared import Prepared, note_of_edits, prepare, read_record, require_own_run_folder
 from nmt.data.resolve import resolve, settle
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
@@ -89,13 +89,19 @@ class Run:
         processes = self.processes
         if processes.broadcast(self.report_file.exists()):
             self.require_equal_settings()
+            if processes.is_main and (note := note_of_edits(self.config, self.folder, read_record(self.folder) or {})):
+                say(note)
             say(f"{self.folder} is finished; --name NAME trains another. Its report:")
         elif processes.is_main:
             require_own_run_folder(self.config, self.folder)
             with locked(self.folder):
-                self.open_folder(resume)
+                self.require_fitting_folder(resume)
                 with self.timed("prepare"):
                     prepared = prepare(self.corpus, self.config, self.folder, load_scorer)
+                    # Only now: if preparing fails, a new folder stays empty, and is deleted.
+                    write_text(
+                        self.folder / "config.yaml", f"# Written by nmt {__version__}.\n{dump_config(self.config)}"
+                    )
                     console().print(ledger_table(prepared.ledgers))
                 if not processes.broadcast((self.folder / "model").exists(), group=processes.preparing):
                     with self.timed("train"):
@@ -118,8 +124,8 @@ class Run:
         advice = "A finished run is not changed or made longer: --name NAME trains another"
         require(not changed, f"{self.folder} is finished, and was trained with other settings: {changed}. {advice}")
 
-    def open_folder(self, resume: bool) -> None:
-        """Write config.yaml. A run with checkpoints needs its old settings, except those marked MAY_CHANGE.
+    def require_fitting_folder(self, resume: bool) -> None:
+        """Raise ValueError if a run with checkpoints has other settings, except those marked MAY_CHANGE.
 
         A run without checkpoints has only prepared data: `prepare` compares the settings of these.
         """
@@ -132,7 +138,6 @@ class Run:
             require(not changed, f"{self.folder} was started with other settings: {changed}. {advice}")
         elif self.config.training.start_from:
             check_start(self.config.model, Path(self.config.training.start_from))
-        write_text(file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
 
     @contextlib.contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -144,7 +149,8 @@ class Run:
             seconds = self.seconds()
             seconds[stage] = round(seconds.get(stage, 0.0) + time.perf_counter() - started, 1)
             with contextlib.suppress(OSError):  # the user must see the error of the stage instead
-                write_json(self.seconds_file, seconds)
+                if (self.folder / "config.yaml").exists():  # else nothing is prepared
+                    write_json(self.seconds_file, seconds)
 
     def seconds(self) -> dict[str, float]:
         """Seconds spent in each stage so far, interrupted attempts included."""

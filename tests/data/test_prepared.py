@@ -84,6 +84,7 @@ def test_the_folder_holds_what_was_prepared(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "mine"
     prepared = prepare(corpus(), config(tmp_path), folder)
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == [
+        "data/SHA256SUMS",
         "data/corpus.json",
         "data/test.src",
         "data/test.tgt",
@@ -93,6 +94,7 @@ def test_the_folder_holds_what_was_prepared(tmp_path: Path) -> None:
         "data/val.tgt",
         "ledger.json",
         "tokenizer/.nmt",
+        "tokenizer/SHA256SUMS",
         "tokenizer/joint.model",
     ]
     assert (folder / "data" / "val.tgt").read_bytes() == "".join(f"{en}\n" for _, en in prepared.val).encode()
@@ -181,6 +183,7 @@ def test_a_folder_prepared_with_other_settings_is_refused(tmp_path: Path) -> Non
 
 def test_a_folder_of_an_older_nmt_holds_pairs(tmp_path: Path) -> None:
     prepared = prepare(corpus(), config(tmp_path, text="pairs"), tmp_path)
+    without_hashes(tmp_path)
     file = tmp_path / "data" / "corpus.json"
     record = json.loads(file.read_text())
     assert record["settings"]["data"].pop("text") == "pairs"
@@ -195,18 +198,32 @@ def test_auto_and_the_name_of_what_it_came_to_are_the_same_corpus(tmp_path: Path
     assert prepare(corpus(), config(tmp_path, corpus="multi30k"), tmp_path / "run").name == "mine"
 
 
+def without_hashes(folder: Path) -> None:
+    """As a folder that an older nmt prepared."""
+    for part in ("data", "tokenizer"):
+        (folder / part / "SHA256SUMS").unlink()
+    file = folder / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    del record["inputs"]
+    file.write_text(json.dumps(record))
+
+
 @pytest.mark.parametrize("names", [["train.src"], ["test.tgt"], ["val.src", "val.tgt"]])
 def test_a_folder_whose_text_was_changed_is_refused(tmp_path: Path, names: list[str]) -> None:
     prepare(corpus(), config(tmp_path), tmp_path)
     for name in names:
         path = tmp_path / "data" / name
         path.write_bytes(path.read_bytes() + b"one more\n")
-    with pytest.raises(ValueError, match="was changed since it was prepared"):
+    with pytest.raises(ValueError, match=r"data/.* is damaged or was altered.* delete .* and prepare again"):
+        Prepared.load(tmp_path)
+    without_hashes(tmp_path)
+    with pytest.raises(ValueError, match=r"lines.*, not .* each.* delete .* and prepare again"):
         Prepared.load(tmp_path)
 
 
 def test_a_record_without_a_format_number_loads_and_one_of_a_newer_nmt_is_refused(tmp_path: Path) -> None:
     prepared = prepare(corpus(), config(tmp_path), tmp_path)
+    without_hashes(tmp_path)
     file = tmp_path / "data" / "corpus.json"
     record = json.loads(file.read_text())
     assert record["format"] == FORMAT

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from nmt.config import DataConfig
 from nmt.data.corpora.corpus import Corpus, Split, assemble, clean_train, require_german_and_english
-from nmt.data.corpora.files import load_sentences, path_name, read_path
+from nmt.data.corpora.files import find_splits, load_sentences, path_name, read_path
 from nmt.data.corpora.hub import hub_name, local_folder, parse_hub, read_hub, read_multi30k
 
-__all__ = ["Corpus", "clean_train", "corpus_name", "corpus_path", "load_corpus", "load_sentences"]
+__all__ = ["Corpus", "clean_train", "corpus_files", "corpus_name", "corpus_path", "load_corpus", "load_sentences"]
 
 
 def load_corpus(config: DataConfig) -> Corpus:
@@ -77,3 +77,12 @@ def corpus_path(config: DataConfig) -> Path | None:
     if config.corpus in ("auto", "phrasebook", "multi30k"):
         return None
     return local_folder(parse_hub(config)[0]) if config.corpus.startswith("hub:") else Path(config.corpus).expanduser()
+
+
+def corpus_files(config: DataConfig) -> dict[str, list[Path]]:
+    """The user's files, by split, that `load_corpus` reads; empty for a data set of the hub, or if they are gone."""
+    path = None if config.corpus.startswith("hub:") else corpus_path(config)
+    try:
+        return find_splits(path, config) if path else {}
+    except (OSError, ValueError):
+        return {}

@@ -32,9 +32,16 @@ def path_name(path: Path, config: DataConfig) -> str:
 
 def read_path(path: Path, config: DataConfig) -> Corpus:
     """The corpus in a folder, a file, or files with this prefix; ValueError if it is none of them."""
-    name = path_name(path, config)
+    splits = find_splits(path, config)
+    read = {name: read_split(files, config, training=name == "train") for name, files in splits.items()}
+    return assemble(path_name(path, config), read)
+
+
+def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
+    """The files of each split of the corpus in a folder, a file, or files with this prefix; ValueError if there is no
+    training text."""
     if path.is_dir():
-        return assemble(name, read_folder(path, config))
+        return find_in_folder(path, config)
     plain = path.is_file() and not ROWS.search(path.name)
     problem = f"data.corpus is {config.corpus!r}, one plain file: give the prefix of two files"
     usable = not plain or len(config.languages) == 1
@@ -42,10 +49,10 @@ def read_path(path: Path, config: DataConfig) -> Corpus:
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
         raise ValueError(f"data.corpus is {config.corpus!r}: there is no such folder or file; {KINDS}")
-    return assemble(name, {"train": read_split(files, config, training=True)})
+    return {"train": files}
 
 
-def read_folder(folder: Path, config: DataConfig) -> dict[str, Split]:
+def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
     """The splits of a folder: train, the first of VAL_NAMES that is there, as val, and every test*."""
     train = find_split(folder, "train", config)
     if train is None:
@@ -60,7 +67,7 @@ def read_folder(folder: Path, config: DataConfig) -> dict[str, Split]:
     for name in sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))}):
         if files := find_split(folder, name, config):
             splits[name] = files
-    return {name: read_split(files, config, training=name == "train") for name, files in splits.items()}
+    return splits
 
 
 def contents(folder: Path) -> str:

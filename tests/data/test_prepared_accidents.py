@@ -1,0 +1,104 @@
+"""Preparation and accidents: edited text, damaged files, a full disk, two commands at once."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from nmt.config import Config, DataConfig, TokenizerConfig
+from nmt.data import prepared as module
+from nmt.data.prepared import Prepared, prepare
+from nmt.files import locked
+from nmt.prepare import main
+
+PAIRS = [(f"das ist Satz {n} von allen", f"this is sentence {n} of all") for n in range(60)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A corpus, beside the current folder's runs/."""
+    monkeypatch.chdir(tmp_path)
+    for split, pairs in (("train", PAIRS[:40]), ("val", PAIRS[40:50]), ("test", PAIRS[50:])):
+        for side, language in enumerate(("de", "en")):
+            (tmp_path / "mine").mkdir(exist_ok=True)
+            (tmp_path / "mine" / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
+    return tmp_path / "mine"
+
+
+CONFIG = Config(data=DataConfig(corpus="mine", text="pairs"), tokenizer=TokenizerConfig(vocab_size=290))
+COMMAND = ["--data.corpus", "mine", "--tokenizer.vocab_size", "290"]
+RUN = Path("runs/de-en-mine")
+
+
+def test_an_edited_line_or_tokenizer_is_noticed(folder: Path) -> None:
+    prepare(None, CONFIG, RUN)
+    for name in ("data/train.tgt", "tokenizer/joint.model", "data/corpus.json"):
+        whole = (RUN / name).read_bytes()
+        (RUN / name).write_bytes(whole.replace(b"a", b"e", 1))
+        with pytest.raises(ValueError, match=rf"{name} is damaged or was altered.* delete {RUN} and prepare again"):
+            Prepared.load(RUN)
+        (RUN / name).write_bytes(whole)
+    Prepared.load(RUN)
+
+
+@pytest.mark.parametrize("name", ["data/corpus.json", "ledger.json"])
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"train": {}}', "\0", "[" * 99_999])
+def test_a_broken_record_is_one_message_with_its_name(folder: Path, name: str, content: str) -> None:
+    prepare(None, CONFIG, RUN)
+    (RUN / name).write_text(content)
+    with pytest.raises(ValueError, match=rf"{name} is damaged: .* delete {RUN} and prepare again"):
+        prepare(None, CONFIG, RUN)
+
+
+@pytest.mark.parametrize("step", ["load_corpus", "train_tokenizer", "write_sums"])
+def test_a_failed_preparation_leaves_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], step: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module, step, fail)
+    assert main(COMMAND) == 2
+    assert "No space left on device" in (said := capsys.readouterr().err.splitlines()[-1])
+    assert step == "load_corpus" or f"nmt.prepare: {RUN / '.preparing'}" in said
+    assert list(Path("runs").iterdir()) == []
+
+
+def test_two_commands_at_once_do_not_mix(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    move = module.move_into_place
+
+    def while_another_starts(*places: Path) -> None:
+        assert main([*COMMAND[:-1], "300"]) == 2
+        assert f"{RUN} is in use by another process" in capsys.readouterr().err
+        move(*places)
+
+    monkeypatch.setattr(module, "move_into_place", while_another_starts)
+    assert main(COMMAND) == 0
+    assert prepare(None, CONFIG, RUN).train == PAIRS[:40]
+    with locked(RUN):  # as by a training there
+        assert main(COMMAND) == 2
+
+
+def test_an_edited_corpus_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(COMMAND) == 0
+    (folder / "train.de").touch()
+    assert main(COMMAND) == 0, "the time of a file is not its text"
+    (folder / "train.de").write_bytes((folder / "train.de").read_bytes().replace(b"Satz 7", b"Satz 8"))
+    (folder / "test_b.tsv").write_text("eins\tone\n")
+    for language in ("de", "en"):
+        (folder / f"val.{language}").rename(folder / f"valid.{language}")
+    capsys.readouterr()
+    assert main(COMMAND) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    for change in ("mine/train.de was changed;", "mine/test_b.tsv is new;", "mine/valid.en is new;"):
+        assert change in said[0]
+    assert f"mine/val.en is missing. {RUN} keeps the text as it was. To use the new text, give" in said[0]
+    (RUN / "checkpoints" / "step-00000001").mkdir(parents=True)
+    assert main(COMMAND) == 0, "a training goes on with the text that it has"
+    assert "mine/train.de was changed;" in capsys.readouterr().err
+    folder.rename("elsewhere")
+    assert main(COMMAND) == 0
+    assert "changed" not in capsys.readouterr().err
