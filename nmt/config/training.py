@@ -152,6 +152,14 @@ class TrainingConfig:
     validate_every: Annotated[Size, MAY_CHANGE] = 1000
     """Number of steps between two validations (loss, BLEU, chrF), each with a checkpoint."""
 
+    save_every: Annotated[Count, MAY_CHANGE] = 0
+    """Number of steps between two checkpoints besides those of validations; 0 saves none besides. It is for runs that
+    are validated rarely, so that a crash loses less."""
+
+    skip_nonfinite: Annotated[Count, MAY_CHANGE] = 0
+    """Number of times in a row that batches are skipped because their loss or gradient isn't finite. After that many,
+    or with 0, training saves the state before these batches, stops, and names their lines."""
+
     validation_sentences: Annotated[Count, MAY_CHANGE] = 0
     """Number of validation sentences that are translated, by greedy search, for BLEU; 0 takes all. The loss is always
     that of all sentences."""

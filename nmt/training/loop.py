@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import itertools
 import math
 import os
 import signal
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 import torch
 from torch import nn
@@ -31,7 +33,7 @@ from nmt.training.finetuning import freeze, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.memory import find_batch_tokens, is_out_of_memory
 from nmt.training.monitor import Monitor, Window
-from nmt.training.optim import learning_rate, make_optimizer, update_average
+from nmt.training.optim import learning_rate, local_shards, make_optimizer, update_average
 from nmt.training.selection import prune
 from nmt.training.validation import Validator
 
@@ -142,20 +144,27 @@ class Trainer:
         """
         batches, window, started = self.batches(), Window(), time.perf_counter() - self.progress.seconds
         with self.catching_signals():
-            if self.validation_is_due():  # it was not completed before the run was resumed
+            if self.validation_is_due():  # the run was stopped before its next checkpoint
+                if monitor:
+                    monitor.drop_validation(self.progress.step)
                 self.validate(monitor)
+                self.prune()
             while not self.finished():
                 stopping = self.processes.all_reduce_any(lambda: self.interrupted)
                 self.step(batches, window)
                 self.progress.seconds = time.perf_counter() - started
                 if monitor:
                     monitor.expect(self.progress.step)
-                due = self.validation_is_due()
+                due, saving = self.validation_is_due(), self.saving_is_due()
                 # Also before a checkpoint: a run that resumes there starts a new window, and writes the same records.
-                if due or self.progress.step % self.config.log_every == 0:
+                if saving or self.progress.step % self.config.log_every == 0:
                     self.log(window, monitor)
-                    if due:
-                        self.validate_and_save(monitor)
+                    if saving:
+                        self.save()  # before the validation, which may fail or be killed
+                    if due and not stopping():
+                        self.validate(monitor)
+                    if saving:
+                        self.prune()
                     window = Window()  # started after the validation, so that its time doesn't count
                 if stopping():  # in all processes after the same step
                     self.save()
@@ -173,16 +182,10 @@ class Trainer:
         scheduled = step % config.validate_every == 0 or step == config.max_steps
         return step > 0 and scheduled and str(step) not in self.progress.validated
 
-    def validate_and_save(self, monitor: Monitor | None) -> None:
-        """Validate, then save; the steps since the last checkpoint are saved even if validation fails."""
-        try:
-            self.validate(monitor)
-        except Exception:
-            if self.processes.size == 1:  # saving needs all processes, and only this one may have failed
-                with contextlib.suppress(OSError):  # the user must see the error of the validation instead
-                    self.save()
-            raise
-        self.save()
+    def saving_is_due(self) -> bool:
+        """Whether a checkpoint must be saved after this step."""
+        every = self.config.save_every
+        return self.validation_is_due() or (every > 0 and self.progress.step % every == 0)
 
     def batches(self) -> Iterator[PlannedBatch]:
         """Endless batches, from the epoch and batch in `progress`, which are updated for each batch."""
@@ -197,14 +200,23 @@ class Trainer:
             progress.epoch, progress.batch = progress.epoch + 1, 0
 
     def step(self, batches: Iterator[PlannedBatch], window: Window) -> None:
-        """Take an optimizer step, with the gradient of the mean loss per target token of `accumulate` batches."""
+        """Take an optimizer step, with the gradient of the mean loss per target token of `accumulate` batches. Batches
+        whose gradient is not finite are left out, if `training.skip_nonfinite` allows it."""
         self.learner.train()
-        with window.waiting():
-            group = [next(batches) for _ in range(self.config.accumulate)]
-        trained = self.accumulate(group, window)
-        norm = float(full_tensor(nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm or math.inf)))
-        if not math.isfinite(norm):
-            raise FloatingPointError(self.explain_not_finite(group, trained))
+        for skipped in itertools.count():
+            place = self.progress.epoch, self.progress.batch
+            with window.waiting():
+                group = [next(batches) for _ in range(self.config.accumulate)]
+            trained = self.accumulate(group, window)
+            clip = self.config.clip_norm or math.inf
+            norm = float(full_tensor(nn.utils.clip_grad_norm_(self.model.parameters(), clip)))
+            if math.isfinite(norm):  # the norm is the same in all processes
+                break
+            problem = self.explain_not_finite(group, trained)
+            if skipped == self.config.skip_nonfinite:
+                self.stop_before(place, problem)
+            say(f"{problem}. These batches are skipped.")
+            self.optimizer.zero_grad()
         self.progress.step += 1
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
@@ -267,8 +279,23 @@ class Trainer:
         names = [str(planned) for planned, _, loss in trained if not math.isfinite(float(loss.smoothed))]
         not_finite = [name for names in self.processes.all_gather(names) for name in names]
         what, batches = "loss" if not_finite else "gradient", "; ".join(not_finite or map(str, group))
-        advice = "Look at those lines, or resume from the last checkpoint with a lower training.learning_rate"
-        return f"the {what} is not finite at step {self.progress.step + 1}, of {batches}. No step was taken. {advice}"
+        return f"the {what} is not finite at step {self.progress.step + 1}, of {batches}"
+
+    def stop_before(self, place: tuple[int, int], problem: str) -> NoReturn:
+        """Save the state before the batches at this epoch and batch, unless it is spoiled; raise FloatingPointError."""
+        self.progress.epoch, self.progress.batch = place
+        spoiled = self.processes.all_reduce_any(
+            lambda: not all(bool(p.isfinite().all()) for p in local_shards(self.model))
+        )()
+        advice = "Look at those lines, and take a lower training.learning_rate or"
+        if spoiled:
+            advice = "The weights are not finite either: resume from the last checkpoint with a lower learning_rate"
+        elif self.progress.step:
+            self.save()
+            advice = f"The state before it is saved. {advice} training.skip_nonfinite to resume"
+        else:
+            advice = f"{advice} training.skip_nonfinite"
+        raise FloatingPointError(f"{problem}. No step was taken. {advice}")
 
     def log(self, window: Window, monitor: Monitor | None) -> None:
         """Record the figures of the steps since the last record."""
@@ -295,8 +322,10 @@ class Trainer:
         values = ", ".join(f"{tag.split('/')[1]} {value:.3f}" for tag, value in figures.items())
         say(f"step {step}, {self.progress.seconds / 60:,.1f} minutes: validation {values}{best}")
         if translations:
-            self.validator.add_samples(translations, step, monitor)
-            write_lines(self.folder / "translations" / f"step-{step:08d}.txt", translations)
+            with monitor.recording("tensorboard/"):
+                self.validator.add_samples(translations, step, monitor)
+            with monitor.recording("translations/"):
+                write_lines(self.folder / "translations" / f"step-{step:08d}.txt", translations)
 
     def note_best(self, value: float) -> None:
         """Record the value of `training.best_metric`, and whether it is the best so far."""
@@ -307,14 +336,17 @@ class Trainer:
             progress.best_value, progress.best_step, progress.bad_validations = value, progress.step, 0
 
     def save(self) -> None:
-        """Save a checkpoint, then delete those no longer needed."""
+        """Save a checkpoint."""
         is_main = self.processes.is_main
         if is_main or self.sharded:
             save_checkpoint(self.checkpoints, self.model, self.optimizer, self.progress, self.ema, is_main)
-        if is_main:
-            prune(self.checkpoints, self.progress, self.config)
         # If another process exited now, torchrun would kill rank 0, which may still be writing.
         self.processes.barrier()
+
+    def prune(self) -> None:
+        """Delete the checkpoints that are no longer needed."""
+        if self.processes.is_main:
+            prune(self.checkpoints, self.progress, self.config)
 
     @contextlib.contextmanager
     def catching_signals(self) -> Iterator[None]:

@@ -1,8 +1,11 @@
 """Records of a run: figures flow in; metrics.jsonl, TensorBoard files, and a progress bar or lines flow out."""
 
 import contextlib
+import errno
 import json
 import math
+import os
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +18,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from nmt.cli import console, say
 from nmt.data.batches import Batch
-from nmt.files import write_lines
+from nmt.files import naming, write_lines
 from nmt.training.distributed import Processes
 from nmt.training.loss import Loss
 
@@ -78,32 +81,55 @@ class Window:
 
 
 class Monitor:
-    """Writes the same records of a run to metrics.jsonl and to TensorBoard; a context manager."""
+    """Writes the same records of a run to metrics.jsonl and to TensorBoard; a context manager. What can't be written,
+    e.g. on a full disk, is told once, and doesn't end training."""
 
     def __init__(self, folder: Path, step: int, max_steps: int) -> None:
         """`step`: the step that the run resumes after; later records, of an interrupted attempt, are removed."""
         self.file = folder / "metrics.jsonl"
         drop_records_after(self.file, step)
-        self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+        with naming(folder / "tensorboard"):
+            self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+        self.lost: set[str] = set()
+        self.hook = threading.excepthook
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}")
         self.bar = Progress(*columns, TimeRemainingColumn(), console=console(), disable=not console().is_terminal)
         self.first_step, self.max_steps, self.started = step, max_steps, time.perf_counter()
         self.task: TaskID = self.bar.add_task("training", total=max_steps, completed=step, figures="")
 
     def __enter__(self) -> "Monitor":
+        # TensorBoard writes in a thread, and its next call raises the thread's error: no traceback is needed.
+        threading.excepthook = lambda error: None if issubclass(error.exc_type, OSError) else self.hook(error)
         self.bar.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.bar.stop()
-        self.writer.close()
+        with self.recording("tensorboard/"):
+            self.writer.close()
+        threading.excepthook = self.hook
+
+    @contextlib.contextmanager
+    def recording(self, what: str) -> Iterator[None]:
+        """Let training go on if these records can't be written in this context; the user is told once."""
+        try:
+            yield
+        except OSError as error:
+            if what not in self.lost:
+                say(f"{what} can't be written ({error.strerror or error}): training goes on without these records")
+            self.lost.add(what)
 
     def add_scalars(self, step: int, values: Mapping[str, float]) -> None:
         """Record values by their TensorBoard tags."""
-        with self.file.open("a", encoding="utf8") as file:
-            file.write(json.dumps({"step": step, **values}) + "\n")
-        for tag, value in values.items():
-            self.writer.add_scalar(tag, value, step)
+        with self.recording("metrics.jsonl"):
+            append_line(self.file, json.dumps({"step": step, **values}))
+        with self.recording("tensorboard/"):
+            for tag, value in values.items():
+                self.writer.add_scalar(tag, value, step)
+
+    def drop_validation(self, step: int) -> None:
+        """Remove the records of the validation of this step, which will be repeated."""
+        drop_records_after(self.file, step, keep_validation=False)
 
     def expect(self, step: int) -> None:
         """After the first steps, tell how long the others will take."""
@@ -120,16 +146,32 @@ class Monitor:
     def add_hparams(self, settings: Mapping[str, Any], results: Mapping[str, float]) -> None:
         """Record the run's settings and results for TensorBoard's HPARAMS page."""
         plain = {k: v if isinstance(v, int | float | bool | str) else str(v) for k, v in settings.items()}
-        self.writer.add_hparams(plain, dict(results), run_name=".")
+        with self.recording("tensorboard/"):
+            self.writer.add_hparams(plain, dict(results), run_name=".")
 
 
-def drop_records_after(metrics: Path, step: int) -> None:
-    """Remove the records of later steps, and damaged lines."""
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a file: all of it or, if OSError is raised, nothing."""
+    data = f"{line}\n".encode()
+    with path.open("ab", buffering=0) as file:
+        size = file.tell()
+        try:
+            if file.write(data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            file.truncate(size)
+            raise
+
+
+def drop_records_after(metrics: Path, step: int, keep_validation: bool = True) -> None:
+    """Remove the records of later steps, and damaged lines; without `keep_validation`, also this step's validation."""
     if not metrics.exists():
         return
     kept = []
     for line in metrics.read_text(encoding="utf8", errors="replace").splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError):
-            if json.loads(line)["step"] <= step:
+            record = json.loads(line)
+            is_validation = record["step"] == step and any(tag.startswith("validation/") for tag in record)
+            if record["step"] <= step and (keep_validation or not is_validation):
                 kept.append(line)
     write_lines(metrics, kept)

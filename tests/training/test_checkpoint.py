@@ -78,7 +78,8 @@ def test_a_loss_is_stored_negated_and_shown_as_it_is(
     """As in format 1, so that a run which an older version began is resumed with the same best step."""
     trainer = run(new_trainer(data, tmp_path, best_metric="nll", validations=[3.0, 1.5, 2.0]))
     state = json.loads((step_folder(trainer.checkpoints, 12) / "state.json").read_text())
-    assert state["validated"] == {"4": -3.0, "8": -1.5, "12": -2.0}
+    assert trainer.progress.validated == {"4": -3.0, "8": -1.5, "12": -2.0}
+    assert state["validated"] == {"4": -3.0, "8": -1.5}, "a checkpoint is saved before it is validated"
     assert (state["best_step"], state["best_value"]) == (8, -1.5)
     assert "validation nll 1.500 (the best so far)" in capsys.readouterr().err
     assert signed("nll", state["best_value"]) == 1.5

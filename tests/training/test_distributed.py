@@ -285,8 +285,8 @@ OUT_OF_MEMORY = 'raise torch.OutOfMemoryError("CUDA out of memory")'
 NOT_A_NUMBER = "return Loss(forward(self, batch).smoothed * float('nan'), torch.zeros(()), torch.zeros(()))"
 
 
-def sabotage(corpus: Path, rank: int, action: str, name: str) -> "subprocess.Popen[str]":
-    return start_patched(corpus, name, SABOTAGED.replace("== RANK", f"== '{rank}'").replace("ACTION", action))
+def sabotage(corpus: Path, rank: int, action: str, name: str, *more: str) -> "subprocess.Popen[str]":
+    return start_patched(corpus, name, SABOTAGED.replace("== RANK", f"== '{rank}'").replace("ACTION", action), *more)
 
 
 def test_a_process_without_memory_for_its_batch_halves_it_while_the_others_wait(corpus: Path) -> None:
@@ -303,3 +303,11 @@ def test_the_batch_to_blame_is_named_whichever_process_had_it(corpus: Path) -> N
     assert process.returncode != 0
     assert "nmt.train: the loss is not finite at step 1, of batch 2 of epoch 1 (lines " in output
     assert str(ROOT / "nmt") not in output, "no traceback"
+
+
+def test_all_processes_skip_the_same_batches(corpus: Path) -> None:
+    process = sabotage(corpus, 1, NOT_A_NUMBER, "skipped", "--training.skip_nonfinite", "1")
+    output = finish(process)
+    assert process.returncode == 0, output
+    assert output.count("of batch 2 of epoch 1 (lines ") == output.count("These batches are skipped.") == 1
+    assert saved(corpus, "skipped", 2)

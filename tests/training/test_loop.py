@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +17,7 @@ from torch.utils.hooks import RemovableHandle
 from nmt.config import Config
 from nmt.data.batches import Batch, Pairs, PlannedBatch, make_batch
 from nmt.data.tokenizer import Tokenizer
-from nmt.training.checkpoint import Progress, list_checkpoints
+from nmt.training.checkpoint import Progress, list_checkpoints, step_folder, step_of
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.loss import Learner, Loss
@@ -143,9 +144,82 @@ def test_after_a_loss_that_is_not_finite_a_run_goes_on_at_a_lower_rate(data: Tra
     trainer.step = diverge  # type: ignore[method-assign]
     with pytest.raises(FloatingPointError, match=r"step 7.*No step was taken.*resume from the last checkpoint"):
         run(trainer)
+    assert step_of(list_checkpoints(trainer.checkpoints)[-1]) == 4, "weights that are not finite are not saved"
     again = new_trainer(data, tmp_path, learning_rate=1e-3)
     assert again.progress.step == 4
     assert run(again).progress.step == 12
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, *places: tuple[int, int]) -> None:
+    """Let loss and gradient of the batches at these places (epoch and number, from 0) be no numbers."""
+    backward = Trainer.backward
+
+    def spoiled(trainer: Trainer, planned: PlannedBatch, batch: Batch, tokens: int, more_follow: bool) -> Loss | None:
+        loss = backward(trainer, planned, batch, tokens, more_follow)
+        if loss and (planned.epoch, planned.number) in places:
+            for p in trainer.model.parameters():
+                assert p.grad is not None
+                p.grad.fill_(math.nan)
+            loss = loss._replace(smoothed=loss.smoothed * math.nan)
+        return loss
+
+    monkeypatch.setattr(Trainer, "backward", spoiled)
+
+
+def test_batches_that_are_not_finite_can_be_skipped(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil(monkeypatch, (0, 2), (1, 0), (1, 1))
+    skipping = new_trainer(data, tmp_path / "skipping", skip_nonfinite=2)
+    batches = skipping.batches
+    drawn: list[PlannedBatch] = []
+
+    def noted() -> Iterator[PlannedBatch]:
+        for planned in batches():
+            drawn.append(planned)
+            yield planned
+
+    monkeypatch.setattr(skipping, "batches", noted)
+    run(skipping)
+    assert (skipping.progress.step, len(drawn)) == (12, 15)
+    said = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
+    places = ["batch 3 of epoch 1", "batch 1 of epoch 2", "batch 2 of epoch 2"]
+    assert all(place in line for place, line in zip(places, said, strict=True))
+    assert all(bool(p.isfinite().all()) for p in skipping.model.parameters())
+    with pytest.raises(FloatingPointError, match="of batch 2 of epoch 2"):
+        run(new_trainer(data, tmp_path / "strict", skip_nonfinite=1))
+
+
+def test_the_state_before_batches_that_are_not_finite_is_saved(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoil(monkeypatch, (1, 1))
+    whole = run(new_trainer(data, tmp_path / "whole", skip_nonfinite=1))
+    for _ in range(2):
+        with pytest.raises(FloatingPointError, match=r"of batch 2 of epoch 2 .*The state before it is saved\. Look at"):
+            run(new_trainer(data, tmp_path / "parts"))
+        assert step_of(list_checkpoints(tmp_path / "parts" / "checkpoints")[-1]) % 4 > 0
+    resumed = run(new_trainer(data, tmp_path / "parts", skip_nonfinite=1))
+    for a, b in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_checkpoints_can_be_saved_more_often_than_validated(data: TrainingData, tmp_path: Path) -> None:
+    often = new_trainer(data, tmp_path / "whole", save_every=3, validate_every=6, keep_checkpoints=9)
+    run(often)
+    assert list(map(step_of, list_checkpoints(often.checkpoints))) == [3, 6, 9, 12]
+    assert list(often.progress.validated) == ["6", "12"]
+    few = run(new_trainer(data, tmp_path / "few", save_every=1, validate_every=4, keep_checkpoints=1))
+    kept = {few.progress.best_step, 12}
+    assert set(map(step_of, list_checkpoints(few.checkpoints))) == kept
+    shutil.copytree(tmp_path / "whole", tmp_path / "parts")
+    shutil.rmtree(step_folder(tmp_path / "parts" / "checkpoints", 12))  # as if the process had been killed before
+    run(new_trainer(data, tmp_path / "parts", save_every=3, validate_every=6, keep_checkpoints=9))
+    untimed = [
+        [{tag: v for tag, v in record.items() if not tag.startswith("speed/")} for record in records(tmp_path / part)]
+        for part in ("whole", "parts")
+    ]
+    assert untimed[0] == untimed[1]
 
 
 def test_the_first_validation_may_be_no_number(data: TrainingData, tmp_path: Path) -> None:

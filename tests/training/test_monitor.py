@@ -1,14 +1,19 @@
 """The records of a run: every step in one of them, the same figures in both files, and none of an attempt cut off."""
 
+import errno
 import itertools
 import re
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from nmt.data.batches import PlannedBatch
+from nmt.training.checkpoint import list_checkpoints, step_of
 from nmt.training.data import TrainingData
-from nmt.training.monitor import drop_records_after
+from nmt.training.monitor import Window, append_line, drop_records_after
 from tests.training.reversal import new_trainer, records, run
 
 
@@ -55,6 +60,50 @@ def test_event_files_hold_the_same_scalars_as_metrics(data: TrainingData, tmp_pa
         read = [(e.step, e.value) for e in events.Scalars(tag)]
         assert [step for step, _ in read] == [step for step, _ in values]
         assert [v for _, v in read] == pytest.approx([v for _, v in values], rel=1e-5)
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_costs_records_and_not_the_run(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    trainer, hook = new_trainer(data, tmp_path), threading.excepthook
+    step = trainer.step
+
+    def fill_disk(batches: Iterator[PlannedBatch], window: Window) -> None:
+        if trainer.progress.step == 5:
+            monkeypatch.setattr("nmt.training.monitor.append_line", full)
+            monkeypatch.setattr("nmt.training.loop.write_lines", full)
+            monkeypatch.setattr("tensorboard.summary.writer.record_writer.RecordWriter.write", full)
+            monkeypatch.setattr("tensorboard.summary.writer.record_writer.RecordWriter.flush", full)
+        step(batches, window)
+
+    monkeypatch.setattr(trainer, "step", fill_disk)
+    run(trainer)
+    assert [step_of(checkpoint) for checkpoint in list_checkpoints(trainer.checkpoints)] == [4, 8, 12]
+    said = capfd.readouterr().err
+    for what in ("metrics.jsonl", "tensorboard/", "translations/"):
+        assert said.count(f"{what} can't be written (No space left on device): training goes on") == 1, what
+    assert "Traceback" not in said
+    assert [record["step"] for record in records(tmp_path)] == [4, 4]
+    assert threading.excepthook is hook
+
+
+def test_a_line_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    append_line(tmp_path / "file", "ä 1")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, before[1]))
+    try:
+        for _ in range(2):
+            with pytest.raises(OSError, match=r"No space left|too large"):
+                append_line(tmp_path / "file", "ä 2345")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    append_line(tmp_path / "file", "ä 3")
+    assert (tmp_path / "file").read_text(encoding="utf8") == "ä 1\nä 3\n"
 
 
 def test_records_of_later_steps_and_damaged_lines_are_removed(tmp_path: Path) -> None:
