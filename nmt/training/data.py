@@ -17,6 +17,8 @@ class TrainingData:
     train: Pairs
     validation: Pairs
     validation_text: list[Pair]
+    longest_source: int
+    """Pieces of the longest source of `train`; 1 if there are no sources."""
     objective: Objective = field(default_factory=Objective)
     """Makes batches of `train`."""
     validated: Objective = field(default_factory=Objective)
@@ -24,7 +26,9 @@ class TrainingData:
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: list[Pair], validation: list[Pair]) -> "TrainingData":
-        return cls(tokenizer, encode_pairs(tokenizer, train), encode_pairs(tokenizer, validation), validation)
+        encoded = encode_pairs(tokenizer, train)
+        longest = max(1, int(encoded.source.lengths_N.max()))
+        return cls(tokenizer, encoded, encode_pairs(tokenizer, validation), validation, longest)
 
     def as_read(self, config: Config) -> "TrainingData":
         """The data as a model reads them that learns `training.objective`."""

@@ -15,6 +15,7 @@ from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.weights import set_weights
 from nmt.training.data import TrainingData
+from nmt.training.validation import plain
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
 from nmt.translation.translator import Translator
 
@@ -42,9 +43,8 @@ def write_model(
 def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     """The facts of a translator."""
     assert isinstance(model, GenerativeModel)
-    facts = Facts(longest_source=int(data.train.source.lengths_N.max()))
-    plain = replace(config.search, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)
-    translator = Translator(model, data.tokenizer, plain, facts=facts)
+    facts = Facts(longest_source=data.longest_source)
+    translator = Translator(model, data.tokenizer, plain(config.search), facts=facts)
     sources = [source for source, _ in data.validation_text[:CONFIDENCE_SENTENCES]]
     return replace(facts, least_confidence=least_confidence(translator, sources))
 

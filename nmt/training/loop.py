@@ -65,7 +65,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     learner = Learner(model.to(numerics.device), training, numerics)
     if training.batch_tokens == "auto":
         training = replace(training, batch_tokens=choose_batch_tokens(learner, data, checkpoint, processes))
-    trainer = Trainer(learner, data, training, folder, processes)
+    trainer = Trainer(learner, data, replace(config, training=training), folder, processes)
     if checkpoint:
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
@@ -112,10 +112,11 @@ class Trainer:
     """Trains a model in a run folder."""
 
     def __init__(
-        self, learner: Learner, data: TrainingData, config: TrainingConfig, folder: Path, processes: Processes
+        self, learner: Learner, data: TrainingData, settings: Config, folder: Path, processes: Processes
     ) -> None:
         self.model, self.numerics = learner.model, learner.numerics
-        self.data, self.config, self.folder, self.processes = data, config, folder, processes
+        self.data, self.folder, self.processes = data, folder, processes
+        self.config = config = settings.training
         self.ema = copy.deepcopy(self.model).requires_grad_(False) if config.ema else None
         self.sharded = config.shard and processes.size > 1
         self.eval_model = self.ema or self.model
@@ -130,7 +131,7 @@ class Trainer:
                 block.compile(dynamic=True)
         self.learner = learner if self.sharded else processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16)
-        self.validator = Validator(inference, data, config, self.numerics, processes)
+        self.validator = Validator(inference, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
         self.interrupted = False

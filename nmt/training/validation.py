@@ -1,10 +1,11 @@
 """Validation: a model in training flows in; its losses and, of a translator, BLEU, chrF and samples flow out."""
 
 import math
+from dataclasses import replace
 
 import torch
 
-from nmt.config import METRICS, SearchConfig, TrainingConfig
+from nmt.config import METRICS, Config, SearchConfig
 from nmt.data.batches import Pairs, PlannedBatch, plan_batches
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.device import Numerics
@@ -15,6 +16,7 @@ from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Monitor
 from nmt.training.objectives import Objective
 from nmt.translation.alignment import cross_attention
+from nmt.translation.model_folder import Facts
 from nmt.translation.pictures import attention_picture
 from nmt.translation.translator import Translator
 
@@ -28,15 +30,17 @@ class Validator:
     """Measures a model on the validation pairs, which the processes share."""
 
     def __init__(
-        self, model: Model, data: TrainingData, config: TrainingConfig, numerics: Numerics, processes: Processes
+        self, model: Model, data: TrainingData, settings: Config, numerics: Numerics, processes: Processes
     ) -> None:
-        self.model, self.config, self.processes = model, config, processes
-        self.learner = Learner(model, config, numerics)
+        self.model, self.config, self.processes = model, settings.training, processes
+        self.learner = Learner(model, self.config, numerics)
         self.data, self.tokenizer, self.text = data, data.tokenizer, data.validation_text
         self.translator = None
-        if config.objective == "translation":
+        if self.config.objective == "translation":
             assert isinstance(model, GenerativeModel)
-            self.translator = Translator(model, data.tokenizer, SearchConfig(beam_size=1, guard=False))
+            greedy = replace(plain(settings.search), beam_size=1)
+            facts = Facts(longest_source=data.longest_source)
+            self.translator = Translator(model, data.tokenizer, greedy, facts=facts)
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
         """The figures by their TensorBoard tags, and the greedy translations that BLEU and chrF are computed from (none
@@ -72,6 +76,12 @@ class Validator:
                 rows = [*self.tokenizer.target_pieces(target), "</s>"]
                 picture = attention_picture(cross_attention(self.translator.model, source, target), columns, rows)
                 monitor.writer.add_image(f"cross_attention/{number + 1}", picture, step, dataformats="HWC")
+
+
+def plain(search: SearchConfig) -> SearchConfig:
+    """The settings of one search without retries, for a model that has no shortlist yet: what cuts a line, and limits a
+    translation, is as users have it."""
+    return replace(search, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)
 
 
 @torch.inference_mode()

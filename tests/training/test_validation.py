@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from nmt.config import Config, SearchConfig
 from nmt.data.batches import make_batch
 from nmt.scoring.metrics import score
 from nmt.training.data import TrainingData
+from nmt.training.loop import make_trainer
 from nmt.training.loss import Learner
 from nmt.training.validation import Validator
-from tests.training.reversal import new_trainer, records, run
+from tests.training.reversal import SHORT, TINY, new_trainer, records, run
 
 
 def test_losses_are_means_over_all_target_tokens_and_scores_those_of_the_translations(
@@ -30,6 +32,22 @@ def test_losses_are_means_over_all_target_tokens_and_scores_those_of_the_transla
     assert len(translations) == 5
     for metric in score(translations, references):
         assert figures[f"validation/{metric.name.lower()}"] == metric.value
+
+
+def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Path) -> None:
+    """What is validated is what translation gives, but greedily and without the guard."""
+    search = SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, samples=3, n_best=2, shortlist=8, mbr="chrf")
+    trainer = make_trainer(Config(model=TINY, training=SHORT, search=search), data, tmp_path)
+    assert trainer.validator.translator
+    used = trainer.validator.translator.search
+    assert used == SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, beam_size=1, guard=False)
+    assert trainer.validator.translator.facts.longest_source == int(data.train.source.lengths_N.max())
+    longer = make_trainer(Config(model=TINY, training=SHORT, search=SearchConfig(max_length_ratio=5.0)), data, tmp_path)
+    lengths = [
+        [len(data.tokenizer.encode_target([text])[0]) for text in validator.measure()[1]]
+        for validator in (trainer.validator, longer.validator)
+    ]
+    assert max(lengths[0]) <= 12 < max(lengths[1])
 
 
 def test_a_validation_that_fails_costs_no_step_and_is_made_up_for(data: TrainingData, tmp_path: Path) -> None:
