@@ -31,6 +31,8 @@ def command(argv: Sequence[str] | None) -> int:
     given = parse(parser, argv, defaults=False)
 
     from nmt.data.cleaning import ledger_table  # only now: these import PyTorch, and --help should be quick
+    from nmt.data.corpora import corpus_files
+    from nmt.data.losses import describe_losses
     from nmt.data.prepared import prepare, require_own_run_folder
     from nmt.data.resolve import resolve
     from nmt.files import locked
@@ -41,6 +43,8 @@ def command(argv: Sequence[str] | None) -> int:
     with locked(run.folder):
         prepared = prepare(run.corpus, run.config, run.folder, load_scorer)
     console().print(ledger_table(prepared.ledgers))
+    for warning in describe_losses(prepared.ledgers, corpus_files(run.config.data)):
+        say(warning)
     say(f"Ready: {prepared.folder}")
     return 0
 

@@ -13,6 +13,7 @@ from nmt.config.data import ONLY_OF_RUNS
 from nmt.data.cleaning import Ledger, ledger_table
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, load_sentences
 from nmt.data.inputs import describe_edits, fingerprints
+from nmt.data.losses import describe_losses
 from nmt.data.resolve import resolve
 from nmt.data.tokenizer import Tokenizer, train_on_texts, train_tokenizer
 from nmt.fields import require
@@ -90,6 +91,8 @@ def train_on_corpus(corpus: Corpus | None, config: Config, folder: Path) -> Toke
         say(note)
     pairs, ledger = clean_train(corpus, config.data)
     console().print(ledger_table({"train": ledger}))
+    for warning in describe_losses({"train": ledger}, corpus_files(config.data)):
+        say(warning)
     say(f"Training the tokenizer on {len(pairs):,} {ledger.unit}s of {corpus.name}")
     return train_tokenizer(pairs, config.tokenizer, folder, *config.data.languages)
 
@@ -102,6 +105,8 @@ def train_on_files(files: list[str], config: Config, folder: Path) -> Tokenizer:
         sentences, ledgers[file] = load_sentences(Path(file), config.data, held_out=())
         texts += sentences
     console().print(ledger_table(ledgers))
+    for warning in describe_losses(ledgers, {file: [Path(file)] for file in files}):
+        say(warning)
     require(bool(texts), f"there is no usable line in {' and '.join(files)}")
     say(f"Training the tokenizer on {len(texts):,} sentences")
     return train_on_texts(texts, config.tokenizer, folder, " and ".join(files))

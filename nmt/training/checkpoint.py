@@ -155,7 +155,10 @@ def load_checkpoint(
             sharded = {name: distribute_like(tensor, current.get(name)) for name, tensor in tensors.items()}
             set_weights(module, sharded, checkpoint)
     parameters = dict(model.named_parameters())
+    with_momentum = set(map(id, optimizer.param_groups[0]["params"]))
     for name, tensor in read_tensors(checkpoint / "optimizer.safetensors").items():
         parameter, _, key = name.rpartition(":")
+        if key == "momentum" and id(parameters[parameter]) not in with_momentum:
+            continue  # an older nmt gave untied output layers to Muon
         optimizer.state[parameters[parameter]][key] = distribute_like(tensor, parameters[parameter])
     return Progress.load(checkpoint)

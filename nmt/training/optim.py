@@ -34,19 +34,20 @@ def learning_rate(step: int, config: TrainingConfig) -> float:
 def make_optimizer(model: Model, config: TrainingConfig, bf16: bool = False) -> torch.optim.Optimizer:
     """AdamW, or Muon for matrices and AdamW for the rest. Weight decay is for matrices, not embeddings, norms, biases.
 
-    Frozen parameters are left out; without any matrix, Muon is replaced by AdamW. `bf16`: Muon multiplies in bfloat16.
+    Muon leaves the output layer to AdamW (Jordan et al. 2024). Frozen parameters are left out; without any matrix, Muon
+    is replaced by AdamW. `bf16`: Muon multiplies in bfloat16.
     """
     embeddings = set(map(id, model.embeddings()))
+    of_vocabulary = {id(model.get_parameter(name)) for name in model.vocabularies()}
     trainable = [p for p in model.parameters() if p.requires_grad]
     matrices = [p for p in trainable if p.dim() > 1 and id(p) not in embeddings]
     vectors = {"params": [p for p in trainable if p.dim() <= 1 or id(p) in embeddings], "weight_decay": 0.0}
     muon = config.optimizer == "muon"
+    decaying = [p for p in matrices if not muon or id(p) in of_vocabulary]
+    matrices = [p for p in matrices if id(p) not in of_vocabulary]
+    groups = [{"params": decaying, "weight_decay": config.weight_decay}] if decaying else []
     adamw = AdamW(
-        [vectors] if muon else [{"params": matrices, "weight_decay": config.weight_decay}, vectors],
-        lr=config.learning_rate,
-        betas=(config.beta1, config.beta2),
-        eps=config.epsilon,
-        fused=True,
+        [*groups, vectors], lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon, fused=True
     )
     if not (muon and matrices):
         return adamw

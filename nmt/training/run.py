@@ -20,7 +20,8 @@ from nmt.cli import console, describe_changes, dump_config, fixed_settings, flat
 from nmt.config import Config, ModelConfig
 from nmt.config.data import text_of
 from nmt.data.cleaning import ledger_table
-from nmt.data.corpora import Corpus
+from nmt.data.corpora import Corpus, corpus_files
+from nmt.data.losses import describe_losses
 from nmt.data.prepared import Prepared, note_of_edits, prepare, read_record, require_own_run_folder
 from nmt.data.resolve import resolve, settle
 from nmt.fields import require
@@ -103,6 +104,8 @@ class Run:
                         self.folder / "config.yaml", f"# Written by nmt {__version__}.\n{dump_config(self.config)}"
                     )
                     console().print(ledger_table(prepared.ledgers))
+                    for warning in describe_losses(prepared.ledgers, corpus_files(self.config.data)):
+                        say(warning)
                 if not processes.broadcast((self.folder / "model").exists(), group=processes.preparing):
                     with self.timed("train"):
                         self.train(prepared)
@@ -170,6 +173,11 @@ class Run:
             say(
                 "The model has the default sizes, for millions of pairs and a GPU; recipes/multi30k.yaml has small ones"
             )
+        steps, warmup = config.training.max_steps, config.training.warmup_steps
+        if 0 < steps <= warmup:
+            peak = f"training.learning_rate {config.training.learning_rate:g}"
+            problem = f"WARNING: training.max_steps is {steps:,} and training.warmup_steps {warmup:,}"
+            say(f"{problem}: training ends before it reaches {peak}. Set warmup_steps to a tenth of max_steps")
         progress = trainer.progress
         monitored = Monitor(self.folder, progress.step, config.training.max_steps) if processes.is_main else None
         with monitored or contextlib.nullcontext() as monitor:

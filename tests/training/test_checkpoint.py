@@ -1,7 +1,9 @@
 """Checkpoints: complete or absent, checked when they are read, and readable by later versions."""
 
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from safetensors import SafetensorError
 from nmt.training.checkpoint import Progress, list_checkpoints, load_checkpoint, save_checkpoint, signed, step_folder
 from nmt.training.data import TrainingData
 from nmt.upgrade import FORMAT
-from tests.training.reversal import new_trainer, records, run
+from tests.training.reversal import TINY, new_trainer, records, run
 
 
 def save_linear(folder: Path, progress: Progress) -> Path:
@@ -84,6 +86,18 @@ def test_a_loss_is_stored_negated_and_shown_as_it_is(
     assert "validation nll 1.500 (the best so far)" in capsys.readouterr().err
     assert signed("nll", state["best_value"]) == 1.5
     assert signed("bleu", 30.0) == 30.0
+
+
+def test_a_run_whose_output_layer_was_muon_s_goes_on(data: TrainingData, tmp_path: Path) -> None:
+    """As an older nmt had it: the momentum of the output layer is dropped, and AdamW begins anew there."""
+    untied = replace(TINY, tied_embeddings="none")
+    trainer = run(new_trainer(data, tmp_path, untied, optimizer="muon", max_steps=4))
+    output = trainer.model.output.weight
+    trainer.optimizer.state[output] = {"momentum": torch.zeros_like(output)}
+    shutil.rmtree(step_folder(trainer.checkpoints, 4))
+    save_checkpoint(trainer.checkpoints, trainer.model, trainer.optimizer, trainer.progress)
+    resumed = run(new_trainer(data, tmp_path, untied, optimizer="muon", max_steps=6))
+    assert resumed.optimizer.state[resumed.model.output.weight].keys() == {"step", "exp_avg", "exp_avg_sq"}
 
 
 def empty_state(checkpoint: Path) -> None:

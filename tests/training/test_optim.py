@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -92,6 +93,17 @@ def test_every_learned_parameter_moves_once() -> None:
         assert moved == [p.requires_grad for p in model.parameters()]
         optimizer.zero_grad()
         assert all(p.grad is None for p in model.parameters())
+
+
+@pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only", "encoder-only"])
+def test_an_output_layer_of_its_own_is_adamw_s(family: Any) -> None:
+    model = build_model(replace(MODEL, family=family, tied_embeddings="none"), 30, 30)
+    optimizer = make_optimizer(model, TrainingConfig(optimizer="muon", weight_decay=0.3))
+    assert isinstance(optimizer, Muon)
+    output = model.get_parameter("output.weight")
+    assert all(output is not matrix for matrix, _ in optimizer.matrices)
+    [group] = [group for group in optimizer.adamw.param_groups if any(p is output for p in group["params"])]
+    assert group["weight_decay"] == 0.3, "it is a matrix, and decays as with AdamW alone"
 
 
 def test_muon_without_a_matrix_is_adamw() -> None:
