@@ -284,7 +284,7 @@ def test_the_makefile_passes_pair_corpus_and_settings_on() -> None:
         text=True,
         check=True,
     ).stdout
-    assert "pair='en-de'" in made
+    assert "echo 'en-de'" in made
     assert "--data.corpus 'some/folder' --training.max_steps 5" in made
     assert (
         "make train-SOURCE-TARGET"
@@ -293,6 +293,35 @@ def test_the_makefile_passes_pair_corpus_and_settings_on() -> None:
     removed = subprocess.run(["make", "-n", "clean"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "rm -rf" in removed
     assert " runs" not in removed
+
+
+@pytest.mark.parametrize(
+    ("pair", "languages"),
+    [
+        ("de-en", "de en"),
+        ("pt-BR-en", "pt-BR en"),
+        ("en-pt-BR", "en pt-BR"),
+        ("zh-Hant-TW-sr_Latn", "zh-Hant-TW sr_Latn"),
+        ("es-419-es-ES", "es-419 es-ES"),
+        ("pt-br-en", None),
+        ("de", None),
+        ("de-en-fr", None),
+    ],
+)
+def test_make_tells_languages_from_regions(tmp_path: Path, pair: str, languages: str | None) -> None:
+    """With a command in the place of Python that prints its arguments, and an installation that seems to be done."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to("/bin/echo")
+    for name in (".made", ".core-installed"):
+        (tmp_path / name).touch()
+    command = ["make", f"train-{pair}", f"VENV={tmp_path}", "-o", f"{tmp_path}/.core-installed"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if languages is None:
+        assert done.returncode == 2
+        assert f"train-{pair}: write make train-SOURCE-TARGET" in done.stderr
+    else:
+        source, target = languages.split()
+        assert done.stdout.strip() == f"-m nmt.train --resume --data.source {source} --data.target {target}"
 
 
 @pytest.mark.parametrize(
