@@ -1,10 +1,14 @@
 """Files are whole or as they were, lines end at LF, and only what this package made is deleted."""
 
+import errno
 import gzip
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +16,7 @@ from nmt.files import (
     iterate_lines,
     locked,
     mark,
+    naming,
     partial_path,
     read_lines,
     remove_ours,
@@ -153,6 +158,60 @@ def test_a_lock_changes_no_file_that_is_there(tmp_path: Path) -> None:
     with locked(tmp_path), pytest.raises(ValueError, match="in use by another process"), locked(tmp_path):
         pass
     assert (tmp_path / ".lock").read_text() == "mine"
+
+
+def test_a_lock_leaves_no_folder_of_its_own(tmp_path: Path) -> None:
+    with locked(tmp_path / "new" / "run"):
+        pass
+    assert list((tmp_path / "new").iterdir()) == []
+    with locked(tmp_path / "run"):
+        (tmp_path / "run" / "file").touch()
+    assert (tmp_path / "run" / "file").exists()
+    (tmp_path / "empty").mkdir()
+    with locked(tmp_path / "empty"):
+        pass
+    assert (tmp_path / "empty").exists(), "it was there before"
+
+
+def test_windows_locks_with_a_module_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+
+    def locking(descriptor: int, mode: int, size: int) -> None:
+        if held:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        held.append(descriptor)
+
+    monkeypatch.setattr("nmt.files.fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+    with locked(tmp_path), pytest.raises(ValueError, match="in use by another process"), locked(tmp_path):
+        pass
+    assert len(held) == 1
+
+
+WITHOUT = """
+import builtins
+load = builtins.__import__
+def limited(name, values=None, *more):
+    if name in ("fcntl", "resource") and values and values["__name__"].startswith("nmt"):
+        raise ImportError(name)
+    return load(name, values, *more)
+builtins.__import__ = limited
+import nmt.training.run, nmt.data.named, nmt.translation.jobs
+"""
+
+
+@pytest.mark.slow
+def test_nmt_loads_without_the_modules_that_windows_lacks() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT], cwd=Path(__file__).parent.parent, check=True)
+
+
+def test_an_error_of_a_full_disk_gets_the_name_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left") as caught, naming(tmp_path / "file"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.filename == str(tmp_path / "file")
+    with pytest.raises(FileNotFoundError) as missing, naming(tmp_path / "file"):
+        (tmp_path / "other").read_text()
+    assert str(missing.value.filename) == str(tmp_path / "other")
 
 
 # Names

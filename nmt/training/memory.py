@@ -1,6 +1,5 @@
 """Batch size and memory: the search for the fastest batch size that fits, and the detection of out-of-memory errors."""
 
-import resource
 import time
 from pathlib import Path
 
@@ -81,8 +80,11 @@ def may_double(learner: Learner, processes: int) -> bool:
     """Whether to try a batch of twice the size. On a CPU each process must have room for twice the memory used so far,
     since the system kills a process that takes too much; a GPU only raises an error."""
     available = memory_available() if learner.numerics.device.type == "cpu" else None
-    used = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return available is None or 2 * processes * used < available
+    if available is None:
+        return True
+    import resource  # Windows has none, and tells no free memory above
+
+    return 2 * processes * 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < available
 
 
 def memory_available(information: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:

@@ -31,7 +31,7 @@ from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
 from nmt.training.distributed import Processes, process_group
 from nmt.training.finetuning import check_start
-from nmt.training.loop import make_trainer
+from nmt.training.loop import Trainer, make_trainer
 from nmt.training.memory import is_out_of_memory
 from nmt.training.monitor import Monitor
 from nmt.training.report import describe, measure_tests
@@ -84,6 +84,7 @@ class Run:
         self.config, self.corpus, self.processes = config, corpus, processes
         self.folder = Path(config.runs) / config.name
         self.report_file, self.seconds_file = self.folder / "report.json", self.folder / "seconds.json"
+        self.training_file = self.folder / "training.json"
 
     def carry_out(self, resume: bool) -> None:
         """Do the stages that are not finished. Raises ValueError if the settings of a resumed run changed."""
@@ -165,6 +166,24 @@ class Run:
         processes, config = self.processes, self.config
         data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
         trainer = make_trainer(config, data, self.folder, processes)
+        self.announce(trainer, prepared)
+        progress = trainer.progress
+        monitored = Monitor(self.folder, progress.step, config.training.max_steps) if processes.is_main else None
+        with monitored or contextlib.nullcontext() as monitor:
+            trainer.train(monitor)
+            chosen, weights = choose_weights(trainer.checkpoints, progress, trainer.validator)
+            if monitor:
+                best = signed(config.training.metric, progress.best_value or 0.0)
+                monitor.add_hparams(flatten(config), {"best_validation": best})
+        if processes.is_main:
+            steps = {"taken": progress.step, "chosen": chosen}  # several chosen: the weights are their mean
+            device, precision = str(trainer.numerics.device), "bf16" if trainer.numerics.bf16 else "fp32"
+            write_json(self.training_file, {"steps": steps, "device": device, "precision": precision})
+            write_model(self.folder / "model", weights, data, config, prepared.name, trainer.numerics.device)
+
+    def announce(self, trainer: Trainer, prepared: Prepared) -> None:
+        """Tell the size of the model and of the text, and which settings don't fit them."""
+        config, processes = self.config, self.processes
         parameters = sum(p.numel() for p in trainer.model.parameters())
         where = f"{trainer.numerics}{f', {processes.size} processes' if processes.size > 1 else ''}"
         n, unit = len(prepared.train), prepared.ledgers["train"].unit
@@ -175,19 +194,8 @@ class Run:
             )
         steps, warmup = config.training.max_steps, config.training.warmup_steps
         if 0 < steps <= warmup:
-            peak = f"training.learning_rate {config.training.learning_rate:g}"
             problem = f"WARNING: training.max_steps is {steps:,} and training.warmup_steps {warmup:,}"
-            say(f"{problem}: training ends before it reaches {peak}. Set warmup_steps to a tenth of max_steps")
-        progress = trainer.progress
-        monitored = Monitor(self.folder, progress.step, config.training.max_steps) if processes.is_main else None
-        with monitored or contextlib.nullcontext() as monitor:
-            trainer.train(monitor)
-            weights = choose_weights(trainer.checkpoints, progress, trainer.validator)
-            if monitor:
-                best = signed(config.training.metric, progress.best_value or 0.0)
-                monitor.add_hparams(flatten(config), {"best_validation": best})
-        if processes.is_main:
-            write_model(self.folder / "model", weights, data, config, prepared.name, trainer.numerics.device)
+            say(f"{problem}: the learning rate rises until the end. Set warmup_steps to a tenth of max_steps")
 
     def evaluate(self, prepared: Prepared) -> None:
         """Measure the model folder on the test sets, and write report.json."""
@@ -198,6 +206,8 @@ class Run:
             "source": self.config.data.source,
             "target": self.config.data.target,
             **scores,
+            # A run that an older nmt trained has no such file.
+            "training": json.loads(self.training_file.read_text()) if self.training_file.exists() else {},
             "seconds": self.seconds() | {"evaluate": round(time.perf_counter() - started, 1)},
             "pairs": {"train": len(prepared.train), "val": len(prepared.val)},
             "versions": {"nmt": __version__, "python": platform.python_version()}

@@ -52,20 +52,21 @@ def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
     return {name: tensor / len(checkpoints) for name, tensor in total.items()}
 
 
-def choose_weights(folder: Path, progress: Progress, validator: Validator) -> dict[str, Tensor]:
-    """The final weights, from the checkpoints in `folder`, by name. May overwrite the weights of the validator."""
+def choose_weights(folder: Path, progress: Progress, validator: Validator) -> tuple[list[int], dict[str, Tensor]]:
+    """The steps of the final weights (several: their mean), and the weights by name, from the checkpoints in `folder`.
+    May overwrite the weights of the validator."""
     config, processes = validator.config, validator.processes
     undamaged = [str(c) for c in list_checkpoints(folder) if not find_damage(c)] if processes.is_main else []
     kept = list(map(Path, processes.broadcast(undamaged)))
     if not kept:  # nothing was trained
-        return gather(validator.model.named_parameters())
+        return [progress.step], gather(validator.model.named_parameters())
     best = max(kept, key=lambda c: (step_of(c) == progress.best_step, value_at(progress, step_of(c)), c))
     if progress.best_step and step_of(best) != progress.best_step:
         problem = f"The best checkpoint, of step {progress.best_step:,}, is damaged or missing"
         say(f"{problem}: the best of the rest, of step {step_of(best):,}, is used.")
     averaged = choose_average(kept, progress, config)
     if len(averaged) < 2:
-        return validated_weights(best)
+        return [step_of(best)], validated_weights(best)
     average = average_weights(averaged)
     set_weights(validator.model, average, folder)
     value = validator.measure()[0][f"validation/{config.metric}"]
@@ -73,4 +74,4 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator) -> di
     better = best_value is None or signed(config.metric, value) > best_value
     verdict = "kept" if better else f"the best alone is better: {signed(config.metric, best_value or 0.0):.3f}"
     say(f"average of {len(averaged)} checkpoints: validation {config.metric} {value:.3f} ({verdict})")
-    return average if better else validated_weights(best)
+    return (list(map(step_of, averaged)), average) if better else ([step_of(best)], validated_weights(best))

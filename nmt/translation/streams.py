@@ -19,7 +19,8 @@ def open_input(name: str) -> IO[bytes]:
         return open(name, "rb", buffering=0)
     try:
         # A parent may have left it non-blocking: an empty read would then look like the end.
-        os.set_blocking(0, True)
+        if sys.platform != "win32":
+            os.set_blocking(0, True)
         return open(0, "rb", buffering=0, closefd=False)
     except OSError as error:
         raise ValueError(f"standard input can't be read ({error.strerror}): name a FILE, or pipe text in") from error
