@@ -191,10 +191,10 @@ def test_windows_locks_with_a_module_of_its_own(tmp_path: Path, monkeypatch: pyt
 WITHOUT = """
 import builtins
 load = builtins.__import__
-def limited(name, values=None, *more):
+def limited(name, values=None, *more, **named):
     if name in ("fcntl", "resource") and values and values["__name__"].startswith("nmt"):
         raise ImportError(name)
-    return load(name, values, *more)
+    return load(name, values, *more, **named)
 builtins.__import__ = limited
 import nmt.training.run, nmt.data.named, nmt.translation.jobs
 """

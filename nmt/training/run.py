@@ -84,7 +84,7 @@ class Run:
         self.config, self.corpus, self.processes = config, corpus, processes
         self.folder = Path(config.runs) / config.name
         self.report_file, self.seconds_file = self.folder / "report.json", self.folder / "seconds.json"
-        self.training_file = self.folder / "training.json"
+        self.training_file = self.folder / "trained.json"
 
     def carry_out(self, resume: bool) -> None:
         """Do the stages that are not finished. Raises ValueError if the settings of a resumed run changed."""
