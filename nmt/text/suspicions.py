@@ -15,9 +15,20 @@ from numpy.typing import NDArray
 
 from nmt.text.items import breaks_tags, compare_items, find_items
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
+from nmt.text.sentences import count_ends, split_sentences
 
 Flag = Literal[
-    "loop", "too_long", "too_short", "copy", "empty", "invented", "unfinished", "items", "unsure", "constraints"
+    "loop",
+    "too_long",
+    "too_short",
+    "copy",
+    "empty",
+    "invented",
+    "unfinished",
+    "items",
+    "sentences",
+    "unsure",
+    "constraints",
 ]
 
 LOOP_WORDS, LOOP_CHARACTERS = 8, 20  # longest phrases that are searched for repetitions
@@ -28,6 +39,8 @@ LETTERS_OF_WORD = 2  # count as a word in scripts without spaces; a name seldom 
 
 WIDE = re.compile(f"[{EAST_ASIAN}]")
 UNSPACED_LETTER = re.compile(rf"(?=[{ASIAN}])[^\W\d_]")
+UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
+UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
 LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
@@ -43,6 +56,7 @@ def suspicions(source: str, translation: str, *, finished: bool = True, sure: bo
     - invented: letters, though the source has none.
     - unfinished: the search found no end of the translation; unsure: the model was not confident enough.
     - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, or pairs of tags are broken.
+    - sentences: see `loses_sentences`.
     - constraints: not all are met; added by `nmt.translation.repair`.
 
     Takes linear time: milliseconds for 10,000 characters.
@@ -60,6 +74,7 @@ def suspicions(source: str, translation: str, *, finished: bool = True, sure: bo
         "invented": bool(LETTER.search(translation)) and not LETTER.search(source),
         "unfinished": not finished,
         "items": items,
+        "sentences": not empty and loses_sentences(source, translation, length / max(1, source_length)),
         "unsure": not sure,
     }
     return [flag for flag, is_raised in raised.items() if is_raised]
@@ -123,6 +138,17 @@ def encode(units: Sequence[str]) -> NDArray[np.intp]:
     """A number for each unit, the same for equal units."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(unit, len(numbers)) for unit in units], dtype=np.intp)
+
+
+def loses_sentences(source: str, translation: str, ratio: float) -> bool:
+    """Whether the translation has fewer sentences than its source, and a length that fits that; `ratio`: of lengths.
+
+    Translators join sentences, too: only if the translation is also shorter by half of what as many average sentences
+    take, one was probably lost. In Thai and its neighbours no mark ends a sentence.
+    """
+    n_source = len(split_sentences(source))
+    lost = n_source - count_ends(translation) if n_source > 1 and not UNMARKED.search(translation) else 0
+    return lost > 0 and ratio < 1 - lost / (2 * n_source)
 
 
 def width(text: str) -> float:

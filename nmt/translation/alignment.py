@@ -31,7 +31,10 @@ class Aligner:
             return list(translation.links)
         links: list[tuple[int, int]] = []
         n_source = n_target = 0
-        for weights_TS, source, target in self.attention(translation):
+        for part, (weights_TS, source, target) in zip(translation.parts, self.attention(translation), strict=True):
+            # Where no blank separates two parts, the first word of the second part belongs to the word before it.
+            n_source -= bool(n_source) and part.touches[0]
+            n_target -= bool(n_target) and part.touches[1]
             links += [(n_source + i, n_target + j) for i, j in word_links(weights_TS, source, target)]
             n_source, n_target = n_source + n_words(source), n_target + n_words(target)
         return links

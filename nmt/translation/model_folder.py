@@ -37,6 +37,11 @@ class Facts:
     least_confidence: Probability = 0.0
     """Translations with a lower confidence are flagged "unsure": 1 in 200 of the validation sentences."""
 
+    usual_sentences: Size = 1
+    """Lines with more sentences are translated sentence by sentence: at least 1 in 100 training sources has so many.
+    It is 1 for models of older versions, which didn't measure it: most were trained on single sentences, and a lost
+    sentence is worse than a sentence without the context of the others."""
+
     def __post_init__(self) -> None:
         check_bounds("facts", self)
 

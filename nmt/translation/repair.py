@@ -1,9 +1,10 @@
 """The guard: n-best lists flow in; lists flow out, where retries replace translations that look wrong, and flags.
 
-A retry replaces a translation if it looks less wrong. The retries, in order: without items (addresses, tags …) if some
-were lost, and with the items put back afterwards; in lower case, if the line is in capitals; a copy, if the line has no
-letters; beam search without repeated n-grams; the same with shorter spans. What still looks wrong is flagged. The flag
-"unsure" alone doesn't cause the last two retries, because their translations are even less probable.
+A retry replaces a translation if it looks less wrong. The retries, in order: sentence by sentence, if some were lost;
+without items (addresses, tags …) if some were lost, and with the items put back afterwards; in lower case, if the line
+is in capitals; a copy, if the line has no letters; beam search without repeated n-grams; the same with shorter spans.
+What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two retries, because their
+translations are even less probable.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +15,18 @@ from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.text.items import recase
 from nmt.text.normalise import tidy
 from nmt.text.restore import Lifted, lift, relink, restore
+from nmt.text.sentences import split_sentences
 from nmt.text.suspicions import Flag, prose, suspicions
 from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.model_folder import Facts
 from nmt.translation.request import Request, Translation
+from nmt.translation.spans import Cut
 
 # Second attempts have at least this beam size, and don't repeat n-grams of this length.
 BEAM, NGRAM = 5, 3
+
+CUTS: dict[str, Cut] = {"sentences": "sentences", "shorter spans": "halves"}  # of retries that cut lines differently
 
 Recase = Callable[[str], str]
 
@@ -34,7 +39,7 @@ class Translates(Protocol):
     facts: Facts
 
     def attempt(
-        self, requests: Sequence[Request], search: SearchConfig, *, halved: bool = False
+        self, requests: Sequence[Request], search: SearchConfig, *, cut: Cut = "usual"
     ) -> list[list[Translation]]: ...
 
 
@@ -60,11 +65,12 @@ def repair(
     def retry(name: str, chosen: list[Line], options: SearchConfig, before: Recase = str, after: Recase = str) -> None:
         if chosen:
             requests = [replace(line.request, text=recase(line.bare, before)) for line in chosen]
-            retries = translator.attempt(requests, options, halved=name == "shorter spans")
+            retries = translator.attempt(requests, options, cut=CUTS.get(name, "usual"))
             for line, translations in zip(chosen, retries, strict=True):
                 recased = [replace(translation, text=recase(translation.text, after)) for translation in translations]
                 line.consider([line.put_back(translation) for translation in recased], name)
 
+    retry("sentences", [line for line in lines if "sentences" in line.flags and not line.is_cut], search)
     retry("items", [line for line in lines if line.items], search)
     retry("lower case", [line for line in lines if line.flags and line.is_capitals], search, str.lower, str.upper)
     for line in lines:
@@ -91,6 +97,11 @@ class Line:
         flags = suspicions(self.text, best.text, finished=best.finished, sure=best.confidence >= self.least_confidence)
         unmet = self.text and constraints and not self.translator.compiler.are_met(constraints, best.text)
         return [*flags, "constraints"] if unmet else flags
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether each sentence was translated alone."""
+        return len(self.translations[0].parts) >= len(split_sentences(self.text))
 
     @property
     def is_capitals(self) -> bool:

@@ -48,6 +48,8 @@ class Part:
 
     source: tuple[int, ...]
     hypothesis: Hypothesis
+    touches: tuple[bool, bool] = (False, False)
+    """Whether no blank separates it from the part before it: in the source, and in the translation."""
 
 
 @dataclass(frozen=True)

@@ -1,40 +1,52 @@
-"""The pieces of a line flow in; spans of bounded length flow out, and padded batches of spans of similar length.
+"""Lines of text flow in; spans of bounded length flow out, and padded batches of spans of similar length.
 
-A line of more pieces than `split_above` is cut at sentence ends after at least SHORT_SENTENCE pieces; SHORTEST_SENTENCE
-is enough if the end can't be an abbreviation. A sentence longer than `limit` is cut at the last space that
-fits, and text without spaces between characters.
+A line is cut into its sentences (`nmt.text.sentences`) if it has more of them, or more pieces, than was usual in
+training. A sentence that is still too long is cut where a sentence may end, after at least SHORT_SENTENCE pieces. What
+is longer than the model may read is cut at the last space that fits, and text without spaces between characters.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
-from nmt.translation.request import NO_CONSTRAINTS, Constraints, Term
-from nmt.vocabulary import EOS, PAD
+from nmt.text.sentences import possible_ends, split_sentences
+from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term
+from nmt.vocabulary import EOS, PAD, SPACE
 
 # Maximum number of source pieces of a batch, padding included, divided by `batch_size`: it bounds the memory.
 BATCH_PIECES_PER_SENTENCE = 64
 # Fewest pieces of a halved span.
 SHORTEST_SPAN = 8
-# A shorter sentence is joined to the next, since its end may be an abbreviation. An end is certain after a mark other
-# than the full stop, or after a word too long for an abbreviation, unless a small letter follows.
-SHORT_SENTENCE, SHORTEST_SENTENCE = 10, 4
-CERTAIN_END = re.compile(
-    "(?:[!?…]|(?<![^\\W_])[^\\W\\d_A-ZÄÖÜ]{4}[^\\W\\d_]*+[.]|(?<![^\\W\\d_])[^\\W\\d_]{5,}+[.])"
-    "[\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*"
-)
-SENTENCE_END = re.compile("[.!?…][\"'”’»)\\]]*(?=▁)|[。！？][”’」』）]*")
+# A shorter part of a long sentence is joined to the next, where it isn't certain that a sentence ends.
+SHORT_SENTENCE = 10
 CONTINUATION_BYTE = re.compile("<0x[89AB][0-9A-F]>")
 
+Cut = Literal["usual", "sentences", "halves"]
+"""Where lines are cut: as was usual in training, at the end of each sentence, or in spans half as long as usual."""
+
 Sentence = TypeVar("Sentence")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a line is cut."""
+
+    pieces: int
+    """The most pieces of a span."""
+    split_above: int
+    """A line of more pieces is cut between its sentences."""
+    sentences: float = math.inf
+    """A line of more sentences is cut between them."""
 
 
 @dataclass(frozen=True)
@@ -43,56 +55,88 @@ class Span:
 
     ids: tuple[int, ...]
     constraints: Constraints = NO_CONSTRAINTS
+    blank: str = field(default="", compare=False)
+    """The blanks that follow it in the line."""
+    ends_sentence: bool = field(default=True, compare=False)
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-def cut_line(
-    ids: list[int], constraints: Constraints, tokenizer: Tokenizer, *, limit: int, split_above: int, halved: bool
-) -> list[Span]:
-    """Cut the pieces of a line into spans of at most `limit` (no span if the line is blank); `halved`: half as long.
+def cut_lines(
+    requests: Sequence[Request], tokenizer: Tokenizer, limits: Limits, cut: Cut = "usual"
+) -> list[list[Span]]:
+    """Cut each line into spans of at most `limits.pieces`; a blank line has none.
 
     The prefix goes to the first span, and each term to the span with the words that it translates.
     """
-    if not ids:
-        return []
-    ends = [len(ids)]
-    if halved or len(ids) > min(limit, split_above):
-        pieces = tokenizer.source_pieces(ids)
-        ends = cut_points(pieces, limit, split_above)
-        if halved:
-            longest = max(end - start for start, end in zip([0, *ends], ends, strict=False))
-            ends = cut_points(pieces, min(limit, max(SHORTEST_SPAN, longest // 2)), split_above=1)
-    parts = [tuple(ids[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+    texts = [tidy(request.text)[0] for request in requests]
+    ids_of = tokenizer.encode_source(texts)
+    parts_of = [[(text, "")] for text in texts]
+    for n, request in enumerate(requests):
+        sentences = split_sentences(tidy_cells(request.text) if "\t" in request.text else texts[n])
+        if len(sentences) > (limits.sentences if cut == "usual" and len(ids_of[n]) <= limits.split_above else 1):
+            parts_of[n] = sentences
+    several = [n for n, parts in enumerate(parts_of) if len(parts) > 1]
+    encoded = iter(tokenizer.encode_source([part for n in several for part, _ in parts_of[n]]))
+    lines = [[(ids, "")] if ids else [] for ids in ids_of]
+    for n in several:
+        lines[n] = [(ids, blank) for _, blank in parts_of[n] if (ids := next(encoded))]
+    return [
+        constrain(cut_sentences(line, tokenizer, limits, cut), request.constraints, tokenizer)
+        for line, request in zip(lines, requests, strict=True)
+    ]
+
+
+def tidy_cells(text: str) -> str:
+    """The tidied text, where tabs stay: they may separate sentences."""
+    return "\t".join(tidy(cell)[0] for cell in text.split("\t")).strip()
+
+
+def cut_sentences(line: list[tuple[list[int], str]], tokenizer: Tokenizer, limits: Limits, cut: Cut) -> list[Span]:
+    """Spans of sentences, which are given as ids with the blanks after them."""
+    spans = []
+    longest = max((len(ids) for ids, _ in line), default=0)
+    most = min(limits.pieces, max(SHORTEST_SPAN, longest // 2)) if cut == "halves" else limits.pieces
+    split_above = 1 if cut == "halves" else limits.split_above
+    for ids, blank in line:
+        ends = [len(ids)]
+        if len(ids) > min(most, split_above):
+            pieces = tokenizer.source_pieces(ids)
+            ends = cut_points(pieces, most, split_above)
+        for start, end in zip([0, *ends], ends, strict=False):
+            amid = end < len(ids)
+            gap = (" " if pieces[end].startswith(SPACE) else "") if amid else blank
+            spans.append(Span(tuple(ids[start:end]), blank=gap, ends_sentence=not amid))
+    return spans
+
+
+def constrain(spans: list[Span], constraints: Constraints, tokenizer: Tokenizer) -> list[Span]:
+    """The spans of a line with its constraints."""
     if not constraints:
-        return [Span(part) for part in parts]
-    texts = tokenizer.decode_source(parts)
-    must: list[list[Term]] = [[] for _ in parts]
-    for term in constraints.must:
+        return spans
+    texts = tokenizer.decode_source([span.ids for span in spans])
+    must: list[list[Term]] = [[] for _ in spans]
+    for term in constraints.must if spans else ():
         must[place_of(term.source, texts)].append(term)
     return [
-        Span(part, Constraints("" if i else constraints.prefix, tuple(must[i]), constraints.must_not))
-        for i, part in enumerate(parts)
+        replace(span, constraints=Constraints("" if i else constraints.prefix, tuple(must[i]), constraints.must_not))
+        for i, span in enumerate(spans)
     ]
 
 
 def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:
-    """The ends of the spans, each of at most `limit` pieces, that a line is cut into; [len(pieces)] if it isn't cut."""
+    """The ends of the spans, each of at most `limit` pieces, that a sentence is cut into; [len(pieces)] if it isn't."""
     if len(pieces) <= min(limit, split_above):
         return [len(pieces)]
-    text, ends, start = "".join(pieces), [], 0
-    shortest = {match.end(): SHORT_SENTENCE for match in SENTENCE_END.finditer(text)}
-    for match in CERTAIN_END.finditer(text):
-        if not text[match.end() : match.end() + 2].strip("▁").islower():
-            shortest[match.end()] = SHORTEST_SENTENCE
-    position = 0
+    ends, start, position = [], 0, 0
+    possible = possible_ends("".join(pieces).replace(SPACE, " "))
     for i, piece in enumerate(pieces):
         if i - start == limit:
             start = last_break(pieces, start, i)
             ends.append(start)
         position += len(piece)
-        if position in shortest and i + 1 - start >= min(shortest[position], limit):
+        if position in possible and i + 1 - start >= min(SHORT_SENTENCE, limit):
             start = i + 1
             ends.append(start)
     return ends if ends and ends[-1] == len(pieces) else [*ends, len(pieces)]

@@ -1,8 +1,8 @@
 """Lines of text flow in, their translations flow out; used by all commands and by validation.
 
-The stages: tidy a line like training text, encode it as pieces, cut a long line into spans, search the spans in batches
-(`nmt.translation.span_search`), decode and join the hypotheses of the spans of each line, and retry translations that
-look wrong (`nmt.translation.repair`).
+The stages: tidy a line like training text, cut it into spans of pieces, a sentence each (`nmt.translation.spans`),
+search the spans in batches (`nmt.translation.span_search`), decode and join the hypotheses of the spans of each line,
+and retry translations that look wrong (`nmt.translation.repair`).
 """
 
 import heapq
@@ -27,6 +27,7 @@ from nmt.model.contract import Decoder, GenerativeModel, Model
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.precision import with_precision
 from nmt.text.normalise import tidy
+from nmt.text.sentences import joint
 from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.forced import ForcedScorer
@@ -36,7 +37,7 @@ from nmt.translation.model_folder import Facts, ModelInfo, load_model, load_shor
 from nmt.translation.repair import repair
 from nmt.translation.request import Part, Request, Translation
 from nmt.translation.span_search import SpanSearch
-from nmt.translation.spans import Span, cut_line
+from nmt.translation.spans import Cut, Limits, Span, cut_lines
 
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 """Maps a source line and its candidate translations to values, one for each; higher is better."""
@@ -186,16 +187,10 @@ class Translator:
         return repair(self, search, requests, n_best) if search.guard else n_best
 
     def attempt(
-        self, requests: Sequence[Request], search: SearchConfig, rerank: Reranker | None = None, *, halved: bool = False
+        self, requests: Sequence[Request], search: SearchConfig, rerank: Reranker | None = None, *, cut: Cut = "usual"
     ) -> list[list[Translation]]:
-        """As `translate_n_best`, without the guard; `halved`: in spans half as long."""
-        all_ids = self.tokenizer.encode_source([tidy(request.text)[0] for request in requests])
-        limit = min(search.span_pieces, self.decoder.longest_source or search.span_pieces)
-        split_above = search.split_above or self.facts.longest_source
-        spans_of = [
-            cut_line(ids, request.constraints, self.tokenizer, limit=limit, split_above=split_above, halved=halved)
-            for ids, request in zip(all_ids, requests, strict=True)
-        ]
+        """As `translate_n_best`, without the guard."""
+        spans_of = cut_lines(requests, self.tokenizer, self.limits(search), cut)
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         lm = self.lm if search.lm_weight and search.lm_mode == "rerank" else None
         choose_later = search.mbr != "none" or rerank is not None or lm is not None
@@ -209,6 +204,13 @@ class Translator:
             candidates = rerank_with(lm, search.lm_weight, candidates)
         lines = zip(requests, candidates, strict=True)
         return [self.flag_unmet(request, translations)[: search.n_best] for request, translations in lines]
+
+    def limits(self, search: SearchConfig) -> Limits:
+        """When lines are cut: `search.split_above` replaces what was usual in training."""
+        pieces = min(search.span_pieces, self.decoder.longest_source or search.span_pieces)
+        if search.split_above:
+            return Limits(pieces, search.split_above)
+        return Limits(pieces, self.facts.longest_source, self.facts.usual_sentences)
 
     def candidates(self, spans: list[Span], lists: SpanLists, search: SearchConfig) -> list[Translation]:
         """The translations of a line, best first, from the hypotheses of its spans (`lists`)."""
@@ -229,12 +231,16 @@ class Translator:
         return translations
 
     def join(self, spans: list[Span], hypotheses: list[Hypothesis]) -> Translation:
-        texts = self.tokenizer.decode_target([h.ids for h in hypotheses])
-        return Translation(
-            text=" ".join(filter(None, (tidy(text)[0] for text in texts))),
-            score=sum(h.score for h in hypotheses) / len(hypotheses),
-            parts=tuple(Part(span.ids, h) for span, h in zip(spans, hypotheses, strict=True)),
-        )
+        texts = [tidy(text)[0] for text in self.tokenizer.decode_target([h.ids for h in hypotheses])]
+        joined, parts, left, before = list[str](), list[Part](), "", None
+        for span, hypothesis, text in zip(spans, hypotheses, texts, strict=True):
+            gap = joint(left, text, before.blank, amid=not before.ends_sentence) if before and left and text else ""
+            touches = before is not None and not before.blank, bool(left) and not gap
+            parts.append(Part(span.ids, hypothesis, touches))
+            joined += [gap, text]
+            left, before = text or left, span
+        score = sum(h.score for h in hypotheses) / len(hypotheses)
+        return Translation("".join(joined), score, tuple(parts))
 
     def scorer(self, search: SearchConfig | None = None) -> ForcedScorer:
         """A scorer of given translations, with the same models."""
