@@ -33,10 +33,11 @@ class SearchConfig:
     finished hypothesis."""
 
     min_length: Annotated[int, Range(0, 1000)] = 0
-    """Minimum number of pieces in a translation, without EOS."""
+    """Minimum number of pieces in the translation of a sentence, without EOS."""
 
     max_length: Count = 0
-    """Maximum number of pieces in a translation, without EOS; 0 leaves the limit to max_length_ratio."""
+    """Maximum number of pieces in the translation of a sentence, without EOS; 0 leaves the limit to
+    max_length_ratio."""
 
     max_length_ratio: Annotated[float, Range(0.01, 100)] = 2.0
     """Maximum length of a translation in pieces, as a multiple of the source's length; 10 pieces are added."""
@@ -72,8 +73,9 @@ class SearchConfig:
     highest mean chrF against all (minimum Bayes risk). See Kumar and Byrne 2004."""
 
     split_above: Count = 0
-    """Number of pieces above which a line is cut between its sentences, where short ones may stay together; 0 takes
-    the length of the longest training source. Models skip sentences in lines longer than all training sentences."""
+    """Number of pieces above which a line is translated sentence by sentence; 0 does so with lines of more pieces or
+    sentences than training sources had. 1 cuts every line, and 10000 none. Models skip sentences in lines that are
+    unlike all training sources."""
 
     span_pieces: Size = 200
     """Maximum number of source pieces that the model reads at once; a longer sentence is cut at spaces."""

@@ -43,10 +43,9 @@ def write_model(
 def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     """The facts of a translator."""
     assert isinstance(model, GenerativeModel)
-    facts = Facts(longest_source=data.longest_source)
-    translator = Translator(model, data.tokenizer, plain(config.search), facts=facts)
+    translator = Translator(model, data.tokenizer, plain(config.search), facts=data.facts)
     sources = [source for source, _ in data.validation_text[:CONFIDENCE_SENTENCES]]
-    return replace(facts, least_confidence=least_confidence(translator, sources))
+    return replace(data.facts, least_confidence=least_confidence(translator, sources))
 
 
 def card(info: ModelInfo, parameters: int, pairs: int) -> str:

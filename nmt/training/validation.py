@@ -16,7 +16,6 @@ from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Monitor
 from nmt.training.objectives import Objective
 from nmt.translation.alignment import cross_attention
-from nmt.translation.model_folder import Facts
 from nmt.translation.pictures import attention_picture
 from nmt.translation.translator import Translator
 
@@ -39,8 +38,7 @@ class Validator:
         if self.config.objective == "translation":
             assert isinstance(model, GenerativeModel)
             greedy = replace(plain(settings.search), beam_size=1)
-            facts = Facts(longest_source=data.longest_source)
-            self.translator = Translator(model, data.tokenizer, greedy, facts=facts)
+            self.translator = Translator(model, data.tokenizer, greedy, facts=data.facts)
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
         """The figures by their TensorBoard tags, and the greedy translations that BLEU and chrF are computed from (none

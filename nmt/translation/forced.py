@@ -15,8 +15,11 @@ from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import Hypothesis, length_divisor
 from nmt.model.contract import GenerativeModel
 from nmt.text.normalise import tidy
-from nmt.translation.request import Part, Translation
-from nmt.translation.spans import make_batches, pad
+from nmt.text.sentences import split_sentences
+from nmt.translation.request import Part, Request, Translation
+from nmt.translation.spans import Limits, cut_lines, make_batches, pad
+
+IdPair = tuple[Sequence[int], Sequence[int]]  # source and target
 
 # Longest sentence, in pieces, that is scored: the memory of attention grows with its square.
 MAX_SCORED = 4000
@@ -25,11 +28,14 @@ MAX_SCORED = 4000
 class ForcedScorer:
     """Scores pairs of a source and a given translation, by the mean of the models' probabilities.
 
-    Of `search`, only length_penalty, length_norm and batch_size are used.
+    Of `search`, only length_penalty, length_norm and batch_size are used. A pair whose source would be translated
+    sentence by sentence (`limits`) is scored so, if both sides have the same number of sentences.
     """
 
-    def __init__(self, models: Sequence[GenerativeModel], tokenizer: Tokenizer, search: SearchConfig) -> None:
-        self.models, self.tokenizer, self.search = models, tokenizer, search
+    def __init__(
+        self, models: Sequence[GenerativeModel], tokenizer: Tokenizer, search: SearchConfig, limits: Limits
+    ) -> None:
+        self.models, self.tokenizer, self.search, self.cut_at = models, tokenizer, search, limits
         self.limits = Ensemble(models)
 
     def fits(self, source: Sequence[int], target: Sequence[int]) -> bool:
@@ -38,23 +44,45 @@ class ForcedScorer:
         fits = longest_source is None or len(source) <= longest_source
         return fits and (longest_target is None or len(target) <= longest_target)
 
-    @torch.inference_mode()
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Translation | None]:
         """The translation of each pair, with its scores; None if a side is too long."""
-        sources = self.tokenizer.encode_source([tidy(source)[0] for source, _ in pairs])
-        targets = self.tokenizer.encode_target([tidy(target)[0] for _, target in pairs])
-        lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
-        fitting = [i for i, length in enumerate(lengths) if length <= MAX_SCORED and self.fits(sources[i], targets[i])]
-        scored: list[Translation | None] = [None] * len(pairs)
+        parts_of = self.parts(pairs)
+        hypotheses = iter(self.score_ids([part for parts in parts_of for part in parts]))
+        scored: list[Translation | None] = []
+        for (_, target), parts in zip(pairs, parts_of, strict=True):
+            found = [(source, next(hypotheses)) for source, _ in parts]
+            whole = tuple(Part(tuple(source), h) for source, h in found if h)
+            score = sum(part.hypothesis.score for part in whole) / len(found)
+            scored.append(Translation(tidy(target)[0], score, whole) if len(whole) == len(found) else None)
+        return scored
+
+    def parts(self, pairs: Sequence[tuple[str, str]]) -> list[list[IdPair]]:
+        """The ids of the sides of each pair, or of their sentences."""
+        cut = cut_lines([Request(source) for source, _ in pairs], self.tokenizer, self.cut_at)
+        targets = [[text for text, _ in split_sentences(tidy(target)[0])] for _, target in pairs]
+        for n, (spans, sentences) in enumerate(zip(cut, targets, strict=True)):
+            if len(spans) != len(sentences) or not all(span.ends_sentence for span in spans):
+                cut[n], targets[n] = [], [tidy(pairs[n][1])[0]]
+        sources = iter(self.tokenizer.encode_source([tidy(source)[0] for source, _ in pairs]))
+        ids = iter(self.tokenizer.encode_target([text for sentences in targets for text in sentences]))
+        lines = [[span.ids for span in spans] or [tuple(whole)] for spans, whole in zip(cut, sources, strict=True)]
+        return [[(source, next(ids)) for source in line] for line in lines]
+
+    @torch.inference_mode()
+    def score_ids(self, pairs: Sequence[IdPair]) -> list[Hypothesis | None]:
+        """The target of each pair as a hypothesis; None if a side is too long."""
+        lengths = [max(len(source), len(target)) for source, target in pairs]
+        fitting = [i for i, length in enumerate(lengths) if length <= MAX_SCORED and self.fits(*pairs[i])]
+        scored: list[Hypothesis | None] = [None] * len(pairs)
         device = self.models[0].device
         for rows in make_batches(fitting, self.search.batch_size, lengths.__getitem__):
-            batch = (*pad((sources[i] for i in rows), device), *pad((targets[i] for i in rows), device))
+            batch = (*pad((pairs[i][0] for i in rows), device), *pad((pairs[i][1] for i in rows), device))
             log_probs_XBT = torch.stack([force_score(model, *batch) for model in self.models])
             log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))
             for i, row in zip(rows, log_probs_BT.tolist(), strict=True):
-                token_log_probs = row[: len(targets[i]) + 1]
+                target = pairs[i][1]
+                token_log_probs = row[: len(target) + 1]
                 total = math.fsum(token_log_probs)
                 score = total / float(length_divisor(len(token_log_probs), self.search))
-                hypothesis = Hypothesis(targets[i], score, total, token_log_probs, finished=True)
-                scored[i] = Translation(tidy(pairs[i][1])[0], score, (Part(tuple(sources[i]), hypothesis),))
+                scored[i] = Hypothesis(list(target), score, total, token_log_probs, finished=True)
         return scored

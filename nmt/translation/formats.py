@@ -63,11 +63,12 @@ class Text(Format):
         return [self.show(index, translation) for translation in n_best[0]]
 
     def show(self, index: int, translation: Translation) -> str:
+        text = translation.text.replace("\t", " ")  # tabs separate columns
         links = f" ||| {pharaoh(self.translator.aligner.align(translation))}" if self.alignments else ""
         numbers = [decimal(translation.score), *([decimal(translation.quality)] if self.quality else [])]
         if self.n_best:
-            return " ||| ".join([str(index), translation.text, *numbers]) + links
-        return "\t".join([*(numbers if self.scores else []), translation.text]) + links
+            return " ||| ".join([str(index), text, *numbers]) + links
+        return "\t".join([*(numbers if self.scores else []), text]) + links
 
 
 @dataclass

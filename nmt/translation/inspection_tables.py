@@ -129,6 +129,7 @@ def facts(report: Report) -> dict[str, Any]:
         "cache bytes of a source position": cache.get("source") if reads_pairs else None,
         "cache bytes of a target position": cache.get("target"),
         "longest training source": facts.get("longest_source"),
+        "usual sentences of a source": facts.get("usual_sentences"),
         "least confidence": facts.get("least_confidence"),
         "beam size": report.settings["search.beam_size"] if translates else None,
         "length penalty": report.settings["search.length_penalty"] if translates else None,

@@ -13,7 +13,8 @@ class Term:
 
     targets: tuple[str, ...]
     source: str = ""
-    """The words of the line that the term translates. The span with these words (empty: the first) must contain it."""
+    """The words of the line that the term translates. The span with these words must contain it; if they are not given,
+    the span that it makes least improbable."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Translation:
     """One translation of a line."""
 
     text: str
-    """The translation, without line breaks; empty for a blank line."""
+    """The translation, without line breaks; empty for a blank line. Tabs only where they separated sentences."""
 
     score: float
     """Length-normalised log-probability (see `nmt.decode.beam`); for a line cut into spans, their mean; 0 if blank."""

@@ -15,7 +15,7 @@ from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.model.contract import Decoder
 from nmt.translation.constraints import ConstraintCompiler
-from nmt.translation.request import NO_CONSTRAINTS
+from nmt.translation.request import NO_CONSTRAINTS, Term
 from nmt.translation.spans import Span, make_batches, pad
 
 # Constraints widen the beam, in these steps and up to this limit, to keep hypotheses with unfinished phrases.
@@ -63,6 +63,27 @@ class SpanSearch:
             results.update(zip(batch, output, strict=True))
         return results
 
+    def place_terms(self, lines: list[list[Span]], search: SearchConfig) -> list[list[Span]]:
+        """Move each term without a source from the first span of its line to the span that it makes least improbable:
+        there it belongs, probably."""
+        lines, free = list(lines), dict[int, list[Term]]()
+        for n, spans in enumerate(lines):
+            if len(spans) > 1 and (terms := [term for term in spans[0].constraints.must if not term.source]):
+                own = tuple(term for term in spans[0].constraints.must if term.source)
+                lines[n], free[n] = [spans[0].with_terms(own), *spans[1:]], terms
+        bare = [span for n in free for span in lines[n]]
+        tried = [add_term(span, term) for n, terms in free.items() for span in lines[n] for term in terms]
+        found = self.find_once([*bare, *tried], replace(search, n_best=1, mbr="none")) if free else {}
+        log_probs = {span: hypotheses[0].log_prob if hypotheses else -math.inf for span, hypotheses in found.items()}
+        for n, terms in free.items():
+            spans = list(lines[n])
+            for term in terms:
+                gains = [log_probs[add_term(span, term)] - max(log_probs[span], -1e9) for span in lines[n]]
+                place = gains.index(max(gains))
+                spans[place] = add_term(spans[place], term)
+            lines[n] = spans
+        return lines
+
     def find_batch(
         self, compiled: dict[Span, CompiledConstraints], work: tuple[SearchConfig, list[Span]]
     ) -> list[list[Hypothesis]]:
@@ -82,6 +103,10 @@ class SpanSearch:
         n_best = beam_search(small, src_BS, src_mask_BS, search, language_model=small_lm)
         pieces = pieces_L.tolist()
         return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]
+
+
+def add_term(span: Span, term: Term) -> Span:
+    return span.with_terms((*span.constraints.must, term))
 
 
 def constrained_search(search: SearchConfig, constraints: CompiledConstraints) -> SearchConfig:

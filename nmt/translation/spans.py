@@ -62,6 +62,10 @@ class Span:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def with_terms(self, must: tuple[Term, ...]) -> "Span":
+        """The span with these terms in place of its own."""
+        return replace(self, constraints=replace(self.constraints, must=must))
+
 
 def cut_lines(
     requests: Sequence[Request], tokenizer: Tokenizer, limits: Limits, cut: Cut = "usual"

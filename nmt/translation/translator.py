@@ -190,7 +190,7 @@ class Translator:
         self, requests: Sequence[Request], search: SearchConfig, rerank: Reranker | None = None, *, cut: Cut = "usual"
     ) -> list[list[Translation]]:
         """As `translate_n_best`, without the guard."""
-        spans_of = cut_lines(requests, self.tokenizer, self.limits(search), cut)
+        spans_of = self.spans.place_terms(cut_lines(requests, self.tokenizer, self.limits(search), cut), search)
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         lm = self.lm if search.lm_weight and search.lm_mode == "rerank" else None
         choose_later = search.mbr != "none" or rerank is not None or lm is not None
@@ -244,7 +244,8 @@ class Translator:
 
     def scorer(self, search: SearchConfig | None = None) -> ForcedScorer:
         """A scorer of given translations, with the same models."""
-        return ForcedScorer(self.models, self.tokenizer, search or self.search)
+        search = search or self.search
+        return ForcedScorer(self.models, self.tokenizer, search, self.limits(search))
 
 
 USES = {  # of a model that is no translator

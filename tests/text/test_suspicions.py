@@ -76,7 +76,7 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("Warten ---------------- und gehen", "Wait and wait and wait and go", ["loop"]),
         (SOURCE, "公园里的男人公园里的男人公园里的男人公园里的男人", ["loop"]),
         ("Hallo.", "Hello, how are you today, my dear old friend?", ["too_long"]),
-        (f"{SOURCE} {SOURCE} {SOURCE}", "A man with a hat walks in the park.", ["too_short"]),
+        (f"{SOURCE} {SOURCE} {SOURCE}", "A man with a hat walks in the park.", ["too_short", "sentences"]),
         ("公园里的男人" * 2 + "戴着一顶帽子在傍晚散步", "A man.", ["too_short"]),
         (SOURCE, f" {SOURCE.upper()} ", ["copy"]),
         ("EIN MANN GEHT AUS", "EIN MANN GEHT AUS", ["copy"]),

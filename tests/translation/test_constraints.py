@@ -9,7 +9,7 @@ import pytest
 from nmt.config import SearchConfig
 from nmt.decode.beam import search as beam_search
 from nmt.translation.request import Constraints, Request, Term
-from nmt.translation.spans import cut_line
+from nmt.translation.spans import Limits, cut_lines
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT
 
@@ -19,11 +19,24 @@ def test_a_term_is_for_the_span_that_has_its_source_as_a_word(translator: Transl
     request = Request(
         "Die Hundehütte und der Tisch sind grün. Der HUND trinkt Kaffee und sitzt.", Constraints(must=(term,))
     )
-    (ids,) = translator.tokenizer.encode_source([request.text])
-    spans = cut_line(ids, request.constraints, translator.tokenizer, limit=200, split_above=10, halved=False)
+    (spans,) = cut_lines([request], translator.tokenizer, Limits(200, 10))
     assert [span.constraints.must for span in spans] == [(), (term,)]
     (text,) = translator.translate([request], replace(SHORT, split_above=10))
     assert re.search(r"(?<![a-z])dog(?![a-z])", text)
+
+
+def test_a_term_without_source_is_for_the_sentence_that_it_makes_least_improbable(translator: Translator) -> None:
+    line = "Der Hund läuft über die Wiese. Zwei Männer sitzen am Tisch."
+
+    def found(*terms: Term) -> float:
+        ((best,),) = translator.translate_n_best([Request(line, Constraints(must=terms))])
+        assert all(term.targets[0] in best.text for term in terms)
+        return best.log_prob
+
+    words = ("dog", "men", "the", "coffee")
+    placed = [[found(Term((word,), source)) for source in ("Hund", "Männer")] for word in words]
+    assert [found(Term((word,))) for word in words] == [pytest.approx(max(both)) for both in placed]
+    assert found(Term(("dog",)), Term(("coffee",))) < 0
 
 
 def test_forbidden_phrases_go_with_a_prefix(translator: Translator) -> None:

@@ -215,7 +215,7 @@ def test_a_model_for_another_objective_is_refused(model_folder: Path, tokenizer:
 
 
 LINES = [source for source, _ in PAIRS] + [""]
-FUSED = replace(SHORT, beam_size=4, n_best=2, lm_weight=0.8)
+FUSED = replace(SHORT, beam_size=4, n_best=2, lm_weight=0.8, split_above=200)
 
 
 def with_lm(translator: Translator, lm: LanguageModel) -> Translator:
@@ -272,7 +272,7 @@ def test_reranking_orders_all_hypotheses_by_the_sum(translator: Translator, tmp_
     lm = LanguageModel(decoder_only(other), other)
     assisted = with_lm(translator, lm)
     search = replace(FUSED, beam_size=6, lm_mode="rerank", lm_weight=5.0)
-    plain = translator.translate_n_best(LINES, replace(SHORT, beam_size=6, n_best=6))
+    plain = translator.translate_n_best(LINES, replace(FUSED, beam_size=6, n_best=6))
     found = assisted.translate_n_best(LINES, search)
     for expected, n_best in zip(plain[:3], found, strict=False):
         means = [score.mean for score in lm.score([t.text for t in expected]) if score]

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.text.suspicions import Flag
 from nmt.translation.model_folder import Facts
 from nmt.translation.repair import gravity
-from nmt.translation.request import NO_CONSTRAINTS, Part, Request, Translation
-from nmt.translation.spans import cut_line
+from nmt.translation.request import Part, Request, Translation
+from nmt.translation.spans import Cut, Limits, cut_lines
 from nmt.translation.translator import Translator
 from tests.tiny import SHORT
 
@@ -23,11 +24,13 @@ class Scripted(Translator):
     def __init__(self, translator: Translator, *attempts: list[str], facts: Facts | None = None) -> None:
         super().__init__(translator.model, translator.tokenizer, replace(SHORT, guard=True), facts=facts)
         self.attempts, self.asked = list(attempts), list[tuple[list[Request], SearchConfig]]()
+        self.cuts: list[Cut] = []
 
     def attempt(
-        self, requests: Sequence[Request], search: SearchConfig, rerank: Any = None, *, halved: bool = False
+        self, requests: Sequence[Request], search: SearchConfig, rerank: Any = None, *, cut: Cut = "usual"
     ) -> list[list[Translation]]:
         self.asked.append((list(requests), search))
+        self.cuts.append(cut)
         part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
         return [[Translation(text, -1.0, (part,))] for text in self.attempts.pop(0)]
 
@@ -57,14 +60,49 @@ def test_the_second_look_is_at_spans_half_as_long_and_repeats_no_more_than_befor
     scripted = Scripted(translator, [LOOP], [LOOP], [LOOP])
     scripted.translate_n_best(["Ein Hund läuft."], replace(scripted.search, no_repeat_ngram=2))
     assert [search.no_repeat_ngram for _, search in scripted.asked] == [2, 2, 2]
-    (ids,) = translator.tokenizer.encode_source(["ein Hund und noch ein Hund " * 4])
-    whole, halves = (
-        cut_line(ids, NO_CONSTRAINTS, translator.tokenizer, limit=200, split_above=200, halved=halved)
-        for halved in (False, True)
-    )
+    assert scripted.cuts == ["usual", "usual", "halves"]
+    request = Request("ein Hund und noch ein Hund " * 4)
+    (ids,) = translator.tokenizer.encode_source([request.text])
+    (whole,) = cut_lines([request], translator.tokenizer, Limits(200, 200))
+    (halves,) = cut_lines([request], translator.tokenizer, Limits(200, 200), "halves")
     assert [span.ids for span in whole] == [tuple(ids)]
     assert max(map(len, halves)) <= len(ids) // 2
     assert [i for span in halves for i in span.ids] == ids
+
+
+def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translator: Translator) -> None:
+    line, both = (
+        "Das Rathaus öffnet am Freitag. Das Museum schließt.",
+        "The town hall opens on Friday. The museum closes.",
+    )
+    scripted = Scripted(translator, ["The town hall opens.", both], [both])
+    (repaired,), (good,) = scripted.translate_n_best([line, line])
+    assert (repaired.text, repaired.flags, repaired.fallback) == (both, (), "sentences")
+    assert (good.text, good.flags, good.fallback) == (both, (), "")
+    assert ([text.text for text in scripted.asked[1][0]], scripted.cuts) == ([line], ["usual", "sentences"])
+    lost = Scripted(translator, ["The town hall opens."], *[["The town hall opens."]] * 3)
+    assert [best.flags for (best,) in lost.translate_n_best([line])] == [("sentences",)]
+
+
+def test_a_line_that_was_cut_already_is_not_cut_once_more(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["Yes"] * len(ids))
+    cuts: list[Cut] = []
+    attempt = translator.attempt
+
+    def noted(*args: Any, cut: Cut = "usual") -> list[list[Translation]]:
+        cuts.append(cut)
+        return attempt(*args, cut=cut)
+
+    monkeypatch.setattr(translator, "attempt", noted)
+    line = "Das Rathaus öffnet am Freitag. Das Museum schließt am Montag."
+    ((best,),) = translator.translate_n_best([line], replace(SHORT, guard=True))
+    assert "sentences" in best.flags
+    assert cuts == ["usual", "usual", "halves"]
+    cuts.clear()
+    translator.translate([line], replace(SHORT, guard=True, split_above=200))
+    assert cuts == ["usual", "sentences", "usual", "halves"]
 
 
 def test_capitals_are_translated_as_small_letters_and_figures_copied(translator: Translator) -> None:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.translation.request import NO_CONSTRAINTS
-from nmt.translation.spans import Span, cut_line, cut_points, make_batches
+from nmt.translation.request import Request
+from nmt.translation.spans import Cut, Limits, Span, cut_lines, cut_points, make_batches
 from nmt.translation.translator import Translator
 
 pieces_of_text = st.lists(
@@ -24,7 +24,7 @@ def test_a_long_line_without_sentences_or_spaces_is_translated_too(
 ) -> None:
     for line in ("Hund " * 10_000, "Hund" * 3_000, "😀" * 500):
         (ids,) = tokenizer.encode_source([line.strip()])
-        cut = cut_line(ids, NO_CONSTRAINTS, tokenizer, limit=200, split_above=200, halved=False)
+        (cut,) = cut_lines([Request(line)], tokenizer, Limits(200, 200))
         spans = [span.ids for span in cut]
         assert [i for span in spans for i in span] == ids
         assert max(map(len, spans)) <= 200
@@ -51,11 +51,31 @@ def test_cuts_are_made_after_sentences_then_before_words_then_between_characters
     assert spans("a|b|<0xE2>|<0x82>|<0xAC>|c", 4) == ["ab", "<0xE2><0x82><0xAC>c"]
     assert spans("▁z|.|▁B|." + "|▁x" * 14, 16) == ["▁z.▁B." + "▁x" * 12, "▁x" * 2]
     assert spans("|".join("日本語日本語日本語日。日本"), 12) == ["日本語日本語日本語日。", "日本"]
-    assert spans("▁D|as|▁endet|.|▁E|r|▁geht|.|▁E|r|▁kommt|.", 11) == ["▁Das▁endet.", "▁Er▁geht.", "▁Er▁kommt."]
-    assert spans("▁D|as|▁ist|▁Prof|.|▁A|.|▁vgl|.|▁S", 9) == ["▁Das▁ist▁Prof.▁A.▁vgl.", "▁S"]
-    assert spans("▁D|as|▁ist|▁Prof|.|▁A|▁vgl|.|▁S|.", 9) == ["▁Das▁ist▁Prof.▁A▁vgl.", "▁S."]
-    assert spans("▁D|as|▁endet|.|▁oder|▁nicht|?|▁J|a|▁!", 9) == ["▁Das▁endet.▁oder▁nicht?", "▁Ja▁!"]
-    assert spans("▁N|ein|!|▁D|as|▁endet|.", 6) == ["▁Nein!▁Das", "▁endet."]
+    assert spans("▁d|as|▁endet|.|▁e|r|▁geht|.|▁e|r|▁kommt|.|▁j|a", 11) == ["▁das▁endet.▁er▁geht.▁er", "▁kommt.▁ja"]
+    assert spans("▁d|as|▁endet|▁heute|.|▁e|r|▁geht|▁jetzt|.|▁e|r", 11) == ["▁das▁endet▁heute.▁er▁geht▁jetzt.", "▁er"]
+    assert spans("▁D|as|▁ist|▁der|▁neue|▁Herr|▁mit|▁Prof|essor|▁Dr|.|▁A|▁B", 12)[1:] == ["▁B"]
+
+
+def test_a_line_of_more_sentences_or_pieces_than_usual_is_cut_into_sentences(tokenizer: Tokenizer) -> None:
+    sentences = ["Der kleine Hund läuft über die Wiese.", "Wo ist der Tisch?", "Ja!"]
+
+    def texts(limits: Limits, cut: Cut = "usual", gap: str = " ") -> list[str]:
+        (spans,) = cut_lines([Request(gap.join(sentences))], tokenizer, limits, cut)
+        assert [span.blank for span in spans[:-1]] == [gap] * (len(spans) - 1)
+        return tokenizer.decode_source([span.ids for span in spans])
+
+    whole = [" ".join(sentences)]
+    assert texts(Limits(200, 200)) == texts(Limits(200, 200, 3)) == whole
+    assert texts(Limits(200, 200, 2)) == texts(Limits(200, 200, 1)) == texts(Limits(200, 20)) == sentences
+    assert texts(Limits(200, 200), "sentences") == texts(Limits(200, 200, 1), gap="\t") == sentences
+    assert texts(Limits(200, 200, 1), gap="\u00a0") == sentences
+
+
+def test_spans_amid_a_sentence_know_the_blank_after_them(tokenizer: Tokenizer) -> None:
+    (spans,) = cut_lines([Request("Hund Tisch")], tokenizer, Limits(2, 200))
+    assert (spans[0].ends_sentence, spans[-1].ends_sentence) == (False, True)
+    assert {span.blank for span in spans[:-1]} <= {"", " "}
+    assert " " in {span.blank for span in spans}
 
 
 @settings(max_examples=200, derandomize=True)

@@ -74,7 +74,7 @@ def test_any_text_is_answered_line_by_line_without_a_line_break(translator: Tran
     assert len(answers) == len(lines)
     for line, answer in zip(lines, answers, strict=True):
         assert len(answer.splitlines()) <= 1
-        assert "\t" not in answer
+        assert "\t" not in answer or "\t" in line.strip()
         answer.encode("utf-8")
         assert line.strip() or not answer
 
@@ -147,11 +147,44 @@ def test_a_line_of_ten_thousand_words_is_translated_sentence_by_sentence_to_its_
 
 def test_lines_longer_than_training_had_are_translated_sentence_by_sentence(translator: Translator) -> None:
     sentences = [source for source, _ in PAIRS]
-    (whole,) = translator.translate([" ".join(sentences)])
     apart = " ".join(translator.translate([*sentences[:2], "Wo ist der Bahnhof?", "Er ist dort drüben!"]))
-    assert translator.translate([" ".join(sentences)], replace(SHORT, split_above=25)) == [apart] != [whole]
-    learned = Translator(translator.model, translator.tokenizer, SHORT, facts=Facts(longest_source=25))
-    assert learned.translate([" ".join(sentences)]) == [apart]
+    whole = translator.translate([" ".join(sentences)], replace(SHORT, split_above=200))
+    assert translator.translate([" ".join(sentences)], replace(SHORT, split_above=25)) == [apart] != whole
+
+    def learned(longest: int, usual: int) -> list[str]:
+        facts = Facts(longest_source=longest, usual_sentences=usual)
+        return Translator(translator.model, translator.tokenizer, SHORT, facts=facts).translate([" ".join(sentences)])
+
+    assert learned(25, 4) == learned(200, 3) == translator.translate([" ".join(sentences)]) == [apart]
+    assert learned(200, 4) == whole
+
+
+def test_what_belongs_to_a_line_of_several_sentences_is_made_of_its_sentences(translator: Translator) -> None:
+    lines = ["Wo ist der Tisch?", "Der Hund läuft!"]
+    wide = replace(SHORT, beam_size=3, n_best=3)
+    (first,), (second,) = translator.translate_n_best(lines, replace(wide, n_best=1))
+    joined = translator.translate_n_best(["  ".join(lines)], wide)[0]
+    assert joined[0].text == f"{first.text}  {second.text}"
+    assert joined[0].score == pytest.approx((first.score + second.score) / 2)
+    assert joined[0].log_prob == pytest.approx(first.log_prob + second.log_prob)
+    assert min(first.confidence, second.confidence) <= joined[0].confidence <= max(first.confidence, second.confidence)
+    assert len({translation.text for translation in joined}) == 3
+    links = translator.aligner.align(joined[0])
+    of_first, of_second = translator.aligner.align(first), translator.aligner.align(second)
+    assert links[: len(of_first)] == of_first
+    assert links[len(of_first) :] == [(i + 4, j + len(of_first)) for i, j in of_second]  # "Wo ist der Tisch?"
+
+
+def test_sentences_without_a_space_between_them_are_joined_and_aligned_so(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["你好。"] * len(ids))
+    (spaced,), (joined,) = translator.translate_n_best(["Wo ist der Tisch? Ja.", "你是谁？我是。"])
+    assert spaced.text == joined.text == "你好。你好。"
+    assert [part.touches for part in spaced.parts] == [(False, False), (False, True)]
+    assert [part.touches for part in joined.parts] == [(False, False), (True, True)]
+    assert max(i for i, _ in translator.aligner.align(joined)) == 0
+    assert max(i for i, _ in translator.aligner.align(spaced)) <= 4
 
 
 def test_the_best_joins_of_spans_are_those_of_all_combinations() -> None:

@@ -1,0 +1,245 @@
+"""Texts are cut only where a sentence ends, in linear time; translations are joined as their script wants."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.text.sentences import count_ends, joint, possible_ends, split_sentences
+
+# Each | is a right cut. The cut after "fig. 4." is missed, as after any short number: it may be an ordinal.
+RIGHT_CUTS = [
+    # de
+    "Das Rathaus öffnet am Freitag. |Das Museum schließt am Montag.",
+    "Wir treffen uns am 3. Mai im Park. |Komm nicht zu spät!",
+    "Sie wurde am 12. Dezember 1990 in Köln geboren. |Heute lebt sie in Bonn.",
+    "Obst, z. B. Äpfel, ist gesund. |Ich esse es gern.",
+    "Das gilt z.B. Sonntags nicht.",
+    "Dr. Müller und Prof. Dr. Anna Weber kommen um 8 Uhr. |Frau Dr. Klein kommt später.",
+    "Er wohnt in der Goethestr. 5 in St. Pölten.",
+    "Das kostet ca. 3,50 Euro. |Ist das teuer?",
+    "Der 1. FC Köln hat gewonnen. |Alle feiern.",
+    "Kaiser Wilhelm II. regierte lange. |Danach kam die Republik.",
+    "„Komm her!“, rief sie. |Er kam nicht.",
+    "„Guten Tag. |Wie geht es Ihnen?“, fragte der Arzt.",
+    "Er sagte: „Ich gehe. |Du bleibst hier.“ |Dann ging er.",
+    "Er rief „Halt! Stehen bleiben!“ und lief davon.",
+    "Ja. |Ich komme.",
+    "Bist du da? |Ja! |Komm rein.",
+    "Siehe www.beispiel.de. |Dort steht alles.",
+    "Die Seite https://example.org/a.b?c=D ist neu. |Lies sie!",
+    "Der Zug fährt um 12.30 Uhr ab. |Beeil dich",
+    "Das sind 5 km. |Wir gehen zu Fuß.",
+    "Ich weiß nicht... |Vielleicht morgen.",
+    "Das ist ... Wahnsinn!",
+    "J. S. Bach lebte in Leipzig. |Er schrieb viele Kantaten.",
+    "Wie schön! |Wirklich?! |Na klar.",
+    "ich bin zu hause. |wo bist du? |komm doch vorbei.",
+    "Das Buch (Erstausg. 1999. Verlag X) ist vergriffen. |Schade.",
+    "Im Jahr 1990. |Danach kam die Wende.",
+    "Das Glas ist zu 50 % voll. |Es reicht.",
+    "Bitte öffnen Sie Kap. 3 und lesen Sie Abs. 2 genau.",
+    "Die Fa. Meier liefert bzw. Herr Kunz holt es ab. |Danke.",
+    # en
+    "The town hall opens on Friday. |The museum closes on Monday.",
+    "Mr. Smith met Mrs. Jones at St. Mary's. |They talked.",
+    "Dr. J. R. Brown lives in Washington D.C. with his wife.",
+    "He earns 3.5 million dollars a year. |That is a lot.",
+    '"Stop!" he shouted. |Nobody moved.',
+    'She said, "I am tired. |I want to go home." |Then she left.',
+    "The U.S. Army arrived. |We were glad.",
+    "See fig. 3 and p. 5 for details, i.e. Section 2.",
+    "Really? |Yes. |No way!",
+    "I bought apples, pears, etc. |Then I went home.",
+    "Visit example.com. |It is free.",
+    "He arrived at 5 p.m. and left at once. |Nobody saw him.",
+    "Wait... |What did you say?",
+    "I came. |I saw. |I conquered",
+    '"Where are you?" |"I am here," he said.',
+    "George W. Bush and John F. Kennedy were presidents.",
+    "The company (Acme Inc. of Ohio) closed. |Sad!",
+    "No. 5 is alive. |I said no. |He left.",
+    "what time is it? |i have to go.",
+    "It costs $9.99. |Do you want it?",
+    # fr
+    "La mairie ouvre vendredi. |Le musée ferme lundi.",
+    "M. Dupont et Mme Durand sont arrivés. |Ils mangent.",
+    "« Viens ! » cria-t-elle. |Il ne vint pas.",
+    "Où vas-tu ? |Je rentre.",
+    "Quelle chance ! |C'est gratuit !",
+    "Il pèse 3,5 kg. |C'est lourd.",
+    "Voir p. 12, chap. 3 et fig. 4. |Merci.",
+    "Le Dr. Martin habite av. Foch à Paris.",
+    "Je ne sais pas… |Peut-être demain.",
+    "Il est né le 1er mai 1980. |Il vit à Lyon.",
+    "Des fruits (pommes, poires, etc.) sont sur la table. |Servez-vous.",
+    # cs
+    "Radnice otevírá v pátek. |Muzeum zavírá v pondělí.",
+    "Sejdeme se 3. května v parku. |Přijď včas!",
+    "Ing. Novák a Mgr. Dvořáková bydlí v ul. Kpt. Jaroše.",
+    "Kup ovoce, např. Jablka Golden, a chleba. |Děkuji.",
+    "Karel IV. založil univerzitu. |Stojí dodnes.",
+    "Je to tzv. Pražské jaro. |Znáš ho?",
+    "„Pojď sem!“ řekla. |Nepřišel.",
+    "Kde jsi? |Jsem doma.",
+    "Narodil se v 19. století. |Byl to malíř.",
+    # ru
+    "Ратуша открывается в пятницу. |Музей закрывается в понедельник.",
+    "Он живёт на ул. Ленина в г. Москве. |Это далеко.",
+    "А. С. Пушкин родился в 1799 г. в Москве. |Он был поэтом.",
+    "«Иди сюда!» — крикнула она. |Он не пришёл.",
+    "Где ты? |Я дома! |Приходи.",
+    "Проф. Иванов читает лекции по физике и др. наукам. |Приходите.",
+    "Это стоит 3,5 тыс. руб. за штуку. |Дорого.",
+    "Не знаю... |Может быть, завтра.",
+    "В XIX в. Россия росла.",
+    # zh
+    "市政厅星期五开门。|博物馆星期一关门。",
+    "你好！|你是谁？|我是老师。",
+    "“你好！”他说。|她笑了。",
+    "他说：“我累了。|我要睡觉。”",
+    "价格是3.5元。|太贵了！",
+    "我……不知道。|也许明天吧。",
+    "请看www.example.com。|谢谢",
+    "真的？！|我不信。",
+    "你在哪里?|我在家!",
+    "他（小王。我的朋友）来了。|我很高兴。",
+    # ja
+    "市役所は金曜日に開きます。|博物館は月曜日に閉まります。",
+    "「行くよ。」と彼は言った。|彼女は笑った。",
+    "元気ですか？|はい、元気です！|よかった。",
+    "彼は「待って。行かないで。」と言った。",
+    "「はい。」|「どうぞ。」",
+    "えーと……わかりません。",
+    "値段は3.5ドルです。|高いですね。",
+    "本当？　|うそでしょう！",
+    # hi
+    "नगर भवन शुक्रवार को खुलता है। |संग्रहालय सोमवार को बंद रहता है।",
+    "डॉ. शर्मा आज आएँगे। |आप कहाँ हैं?",
+    "तुम कहाँ हो? |मैं घर पर हूँ।",
+    "कीमत 3.5 रुपये है। |बहुत सस्ता!",
+    "रुको! |मत जाओ।",
+    "प्रो. वर्मा और श्री. गुप्ता मिले।",
+    # ar
+    "يفتح مبنى البلدية يوم الجمعة. |يغلق المتحف يوم الاثنين.",
+    "أين أنت؟ |أنا في البيت.",
+    "وصل د. محمد اليوم. |إنه طبيب.",
+    "توقف! |لا تذهب.",
+    "السعر 3.5 دولار. |هذا غال.",
+    'قال: "أنا متعب. |أريد أن أنام."',
+]
+MISSED = "fig. 4. |Merci"
+
+pieces = st.sampled_from(
+    [
+        "Er",
+        "ist",
+        " ",
+        ". ",
+        "! ",
+        "? ",
+        "...",
+        "…",
+        "„",
+        "“",
+        '"',
+        "(",
+        ")",
+        "3",
+        "z. B.",
+        "。",
+        "？",
+        "「",
+        "」",
+        "😀",
+        "\t",
+        "\ud800",
+        "A",
+    ]
+)
+
+
+@pytest.mark.parametrize("marked", RIGHT_CUTS)
+def test_a_text_is_cut_after_its_sentences_only(marked: str) -> None:
+    expected = marked.replace(MISSED, MISSED.replace("|", "")).split("|")
+    assert [sentence + blank for sentence, blank in split_sentences("".join(marked.split("|")))] == expected
+
+
+def test_blanks_between_sentences_are_kept_apart() -> None:
+    text = "Er kam.  Sie ging!\u00a0Wer?\t„Ich.“\u3000Gut。はい"
+    assert split_sentences(text) == [
+        ("Er kam.", "  "),
+        ("Sie ging!", "\u00a0"),
+        ("Wer?", "\t"),
+        ("„Ich.“", "\u3000"),
+        ("Gut。", ""),
+        ("はい", ""),
+    ]
+
+
+@settings(max_examples=200, derandomize=True)
+@given(st.lists(pieces, max_size=40).map("".join) | st.text())
+def test_the_sentences_of_any_text_are_the_text(text: str) -> None:
+    sentences = split_sentences(text)
+    assert "".join(sentence + blank for sentence, blank in sentences) == text
+    assert all(sentence for sentence, _ in sentences) or not text
+    assert not any(blank.strip() for _, blank in sentences)
+    assert all(0 < end <= len(text) for end in possible_ends(text))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [".", "!", '"', "! ", 'a" ', "(", "([ ", "。", "Ja! ", "z. B. ", "»", "! »", "a.b", " ", "「」", "😀 ", ".\t"],
+)
+def test_long_texts_take_linear_time(unit: str) -> None:
+    text = unit * (400_000 // len(unit))
+    begin = time.process_time()
+    split_sentences(text + "A")
+    count_ends(text)
+    possible_ends(text + "A")
+    assert time.process_time() - begin < 10  # 0.1 to 3 s; what is quadratic takes minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("", 0),
+        ("A", 1),
+        ("A.", 1),
+        ("A. b", 2),
+        ("A?! B...", 2),
+        ("你好。你", 2),
+        ('"A!" he said. "B."', 3),
+        ("3.5 a.b", 1),
+    ],
+)
+def test_every_mark_may_end_a_sentence(text: str, most: int) -> None:
+    assert count_ends(text) == most
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "blank", "amid", "expected"),
+    [
+        ("He came.", "She left.", " ", False, " "),
+        ("He came.", "She left.", "", False, " "),
+        ("He came.", "She left.", "  ", False, "  "),
+        ("Il vint.", "Elle part.", "\u00a0", False, "\u00a0"),
+        ("He came.", "She left.", "\t", False, "\t"),
+        ("He came.", "She left.", "\u3000", False, " "),
+        ("long", "word", "", True, " "),
+        ("你好。", "我是老师。", " ", False, ""),
+        ("你好。", "NATO来了。", " ", False, ""),
+        ("“你好！”", "“我来了。”", " ", False, ""),
+        ("他说OK!", "我走了", " ", False, " "),
+        ("本当？", "うそ！", "\u3000", False, "\u3000"),
+        ("本当？", "うそ！", "\t", False, "\t"),
+        ("He was in 東京.", "She left.", " ", False, " "),
+        ("저는 학생입니다.", "당신은요?", " ", False, " "),
+        ("สวัสดีครับ", "คุณเป็นใคร", " ", False, " "),
+        ("สวัสดี", "ครับ", " ", True, ""),
+        ("你好", "吗", "", True, ""),
+    ],
+)
+def test_parts_are_joined_as_the_script_wants(left: str, right: str, blank: str, amid: bool, expected: str) -> None:
+    assert joint(left, right, blank, amid=amid) == expected
