@@ -1,6 +1,7 @@
 """Given translations get the scores that a search would give them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -27,6 +28,23 @@ def test_given_translations_get_the_score_that_they_were_found_with(translator: 
     job = Scoring(translator, SHORT, "tsv")
     assert job.answer([b"", b"Hund", b"Hund\tdog\r"]).decode().count("\n") == 3
     assert any("no tab" in line for line in job.report(verbose=False))
+
+
+def test_sentences_are_scored_one_by_one_where_they_would_be_translated_so(translator: Translator) -> None:
+    pairs = [("Wo ist der Bahnhof?", "Where is it?"), ("Er ist dort.", "It is there.")]
+    source, target = (" ".join(side) for side in zip(*pairs, strict=True))
+    first, second, both, fewer = translator.scorer().score([*pairs, (source, target), (source, "It is there.")])
+    assert first is not None
+    assert second is not None
+    assert both is not None
+    assert fewer is not None
+    assert both.token_log_probs == pytest.approx([*first.token_log_probs, *second.token_log_probs], abs=1e-4)
+    assert (both.score, both.text) == (pytest.approx((first.score + second.score) / 2, abs=1e-4), target)
+    assert len(fewer.parts) == 1, "its sentences can't be paired"
+    (whole,) = translator.scorer(replace(SHORT, split_above=200)).score([(source, target)])
+    assert whole is not None
+    assert len(whole.parts) == 1
+    assert translator.scorer().score([("Hund " * 5000 + ". Wo ist er?", "dog. Where?")])[0] is None
 
 
 def test_an_ensemble_scores_by_its_mean_probability(tokenizer: Tokenizer) -> None:

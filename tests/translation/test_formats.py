@@ -54,6 +54,16 @@ def test_columns_are_kept_and_three_are_added(translator: Translator) -> None:
     assert float(score) < 0
 
 
+def test_a_tab_between_sentences_stays_in_json_only(translator: Translator) -> None:
+    line = "Wo ist der Tisch?\t Er ist dort."
+    first, second = translator.translate(["Wo ist der Tisch?", "Er ist dort."])
+    (answer,) = answers(translator, Json(translator), json.dumps({"text": line}))
+    assert json.loads(answer)["translation"] == f"{first}\t{second}"
+    assert answers(translator, Text(translator), line) == [f"{first} {second}"]
+    (scored,) = answers(translator, Text(translator, scores=True, n_best=True), line)
+    assert scored.split(" ||| ")[1] == f"{first} {second}"
+
+
 def test_json_answers_have_all_that_there_is_to_say(translator: Translator) -> None:
     (line,) = answers(translator, Json(translator, alignments=True), '{"text": "Hund und Wiese", "id": 7}')
     answer = json.loads(line)

@@ -1,0 +1,46 @@
+"""The facts of a translator are measured on its training sources."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nmt.data.batches import Sequences
+from nmt.data.cleaning import Pair
+from nmt.data.tokenizer import Tokenizer
+from nmt.training.data import TrainingData
+from nmt.training.delivery import source_facts
+from nmt.translation.model_folder import Facts
+from tests.tiny import PAIRS, make_tokenizer
+
+ONE, TWO, THREE = ((" ".join(["Der Hund läuft."] * n), "The dog runs.") for n in (1, 2, 3))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    return make_tokenizer(Path(tmp_path_factory.mktemp("tokenizer")))
+
+
+@pytest.mark.parametrize(
+    ("train", "usual"),
+    [
+        ([ONE] * 200, 1),
+        ([ONE] * 199 + [TWO], 1),
+        ([ONE] * 198 + [TWO] * 2, 2),
+        ([ONE] * 98 + [TWO, THREE] * 51, 3),
+        ([ONE, TWO] * 300 + [THREE] * 5, 2),
+        ([THREE], 3),
+    ],
+)
+def test_as_many_sentences_are_usual_as_one_source_in_a_hundred_has(
+    tokenizer: Tokenizer, train: list[Pair], usual: int
+) -> None:
+    data = TrainingData.encode(tokenizer, train, PAIRS)
+    longest = max(len(ids) for ids in tokenizer.encode_source([source for source, _ in train]))
+    assert source_facts(data) == Facts(longest_source=longest, usual_sentences=usual)
+
+
+def test_sources_that_are_read_with_the_targets_tell_nothing(tokenizer: Tokenizer) -> None:
+    data = TrainingData.encode(tokenizer, PAIRS, PAIRS)
+    empty = replace(data.train, source=Sequences.of([[]] * len(PAIRS)))
+    assert source_facts(replace(data, train=empty)) == Facts()
