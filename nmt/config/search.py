@@ -74,7 +74,7 @@ class SearchConfig:
 
     split_above: Count = 0
     """Number of pieces above which a line is translated sentence by sentence; 0 does so with lines of more pieces or
-    sentences than training sources had. 1 cuts every line, and 10000 none. Models skip sentences in lines that are
+    sentences than training sources had. 1 cuts all lines, and 10000 hardly any. Models skip sentences in lines that are
     unlike all training sources."""
 
     span_pieces: Size = 200
