@@ -4,6 +4,7 @@ A folder of `whole_folder` has SHA256SUMS, the hashes of its other files, for `s
 .nmt was made by this package, and may be deleted by it. This package deletes no other folder.
 """
 
+import codecs
 import contextlib
 import errno
 import gzip
@@ -23,6 +24,14 @@ except ImportError:  # Windows has msvcrt instead
 
 SUMS = "SHA256SUMS"
 MARKER = ".nmt"
+MARKS = {  # the longest first: one mark of UTF-32 begins with a mark of UTF-16
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+CONTROL = bytes({*range(32)} - {*b"\t\n\r"})
+LEAST_CONTROLS = 8  # fewer such bytes in the first line may be damage
 
 
 @contextlib.contextmanager
@@ -88,16 +97,32 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def require_utf8(start: bytes, name: str) -> None:
+    """Raise ValueError, which names the text, if its first line shows that it is UTF-16 or UTF-32: by a byte-order
+    mark, or by many control characters, nearly all at even or at odd places: the high bytes of many scripts."""
+    even, odd = (sum(map(start[place::2].count, CONTROL)) for place in (0, 1))
+    encoding = next((encoding for mark, encoding in MARKS.items() if start.startswith(mark)), "")
+    if not encoding and max(even, odd) >= max(LEAST_CONTROLS, len(start) / 4) and max(even, odd) > 3 * min(even, odd):
+        encoding = "UTF-16BE" if even > odd else "UTF-16LE"
+    if encoding:
+        raise ValueError(f"{name} is {encoding}: convert it with iconv -f {encoding} -t UTF-8; only UTF-8 can be read")
+
+
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file, plain or .gz; only LF ends a line, and bytes that aren't UTF-8 become U+FFFD."""
-    return list(iterate_lines(path))
+    """The lines of a text file, plain or .gz, without a byte-order mark; only LF ends a line, and bytes that aren't
+    UTF-8 become U+FFFD. Raises ValueError for UTF-16."""
+    lines = list(iterate_lines(path))
+    return [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
 
 
 def iterate_lines(path: Path, errors: str = "replace") -> Iterator[str]:
-    """The lines of `read_lines`, one at a time; `errors` as for `bytes.decode`. Raises ValueError for a damaged .gz."""
+    """The lines of a text file, with its byte-order mark, one at a time; `errors` as for `bytes.decode`. Raises
+    ValueError for UTF-16, and for a damaged .gz."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for line in file:
+            for number, line in enumerate(file):
+                if number == 0:
+                    require_utf8(line, str(path))
                 yield line.removesuffix(b"\n").decode("utf-8", errors)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is cut short or not a gzip file ({error}): copy it again") from error

@@ -8,7 +8,6 @@ import json
 import sys
 from argparse import SUPPRESS
 from contextlib import ExitStack
-from itertools import chain
 from typing import Any
 
 from nmt.cli import add_device_options, add_options, add_search_options, make_parser, parse, run_command
@@ -95,9 +94,12 @@ def command(options: Any) -> int:
         output = stack.enter_context(open_output(options.get("output"), inputs))
         prompt = options.get("prompt", "")
         line = (json.dumps(prompt) if options.format == "jsonl" else prompt).encode("utf-8", "surrogateescape")
-        prompts = [[line]] if "prompt" in options else []
-        for chunk in chain(prompts, *(read_chunks(file, job.search.batch_size * BYTES_AHEAD) for file in inputs)):
-            for part in job.answer(chunk):
+        size = job.search.batch_size * BYTES_AHEAD
+        texts = [(name, read_chunks(file, size)) for name, file in zip(names, inputs, strict=True)]
+        for name, chunks in texts or [("", iter([[line]]))]:
+            if len(names) > 1:
+                job.remarks.enter(name, job.lines)
+            for part in (part for chunk in chunks for part in job.answer(chunk)):
                 output.write(part)
                 output.flush()
         for line in job.report():

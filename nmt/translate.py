@@ -65,8 +65,9 @@ CONSTRAINTS = {
     "--glossary": ("FILE", "File with lines of source TAB target: translations of the source must contain the target."),
     "--force-decode": (
         "",
-        "Score given translations instead of translating. An input line is source TAB translation. The "
-        "output is the score (text), the line and the score (tsv), or all scores (jsonl).",
+        "Score given translations instead of translating. An input line is source TAB translation, or an object with "
+        '"text" and "translation" (jsonl). The output is the score (text), the line and the score (tsv), or the object '
+        "with all scores (jsonl).",
     ),
 }
 
@@ -102,7 +103,8 @@ def command(options: Any) -> int:
     from nmt.translation.translator import find_model
 
     with ExitStack() as stack:
-        inputs = [stack.enter_context(open_input(name)) for name in [*options.files, *options.input] or ["-"]]
+        names = [*options.files, *options.input] or ["-"]
+        inputs = [stack.enter_context(open_input(name)) for name in names]
         translator, languages = load_translator(options)
         scorer = None
         if "scorer" in options:
@@ -111,7 +113,9 @@ def command(options: Any) -> int:
         require_lm(options, search)
         job = make_job(options, translator, search, scorer)
         output = stack.enter_context(open_output(options.get("output"), inputs))
-        for file in inputs:
+        for name, file in zip(names, inputs, strict=True):
+            if len(names) > 1:
+                job.remarks.enter(name, job.lines)
             for chunk in read_chunks(file, search.batch_size * BYTES_AHEAD):
                 output.write(job.answer(chunk))
                 output.flush()

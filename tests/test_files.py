@@ -21,6 +21,7 @@ from nmt.files import (
     read_lines,
     remove_ours,
     require_plain_name,
+    require_utf8,
     whole_file,
     whole_folder,
     write_lines,
@@ -49,6 +50,26 @@ def test_only_lf_ends_a_line_and_other_bytes_than_utf8_are_replaced(
 ) -> None:
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     assert read_lines(tmp_path / name) == lines
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a\n\ufeffb\n", "utf-8-sig")
+    assert read_lines(tmp_path / "text") == ["a", "\ufeffb"]
+
+
+@pytest.mark.parametrize("text", ["Ein Mann.", "Zwei Männer sitzen dort.", "Über 1 Straße", "Где находится вокзал?"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_utf16_is_refused_with_the_command_that_converts_it(tmp_path: Path, text: str, encoding: str) -> None:
+    (tmp_path / "text").write_text(f"{text}\n", encoding)
+    with pytest.raises(ValueError, match=r"text is UTF-\d\d.*: convert it with iconv -f (UTF-\w+) -t UTF-8") as error:
+        read_lines(tmp_path / "text")
+    named = str(error.value).split("iconv -f ")[1].split()[0]
+    assert (tmp_path / "text").read_bytes().decode(named) == f"{text}\n"
+
+
+@pytest.mark.parametrize("start", [b"", b"Hund", b"\0", b"a\0b\0", b"\0" * 100, b"Hund " * 99 + b"a\0" * 9])
+def test_text_with_a_few_or_with_only_nul_bytes_is_not_taken_for_utf16(start: bytes) -> None:
+    require_utf8(start, "text")
 
 
 def test_invalid_utf8_can_be_kept_or_refused(tmp_path: Path) -> None:

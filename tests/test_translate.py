@@ -74,6 +74,8 @@ any_line = st.one_of(st.binary(max_size=20).map(lambda line: line.replace(b"\n",
 def test_as_many_lines_come_out_as_went_in_whatever_their_bytes(
     translator: Translator, lines: list[bytes], ended: bool, size: int
 ) -> None:
+    if lines and lines[0].startswith((b"\xff\xfe", b"\xfe\xff")):  # refused, as UTF-16
+        lines[0] = lines[0][2:]
     data = b"".join(line + b"\n" for line in lines)
     if not ended and lines and lines[-1]:
         data = data[:-1]
@@ -113,6 +115,34 @@ def test_files_are_translated_one_after_the_other_into_a_file(
     assert main([*names, "--model", str(model_folder), "--batch-size", "1", "--precision", "fp32"]) == 0
     lines = ["Hund", "", "Kaffee", "Männer"]
     assert (tmp_path / "out").read_text("utf-8").split("\n") == [*translator.translate(lines), ""]
+
+
+def test_a_byte_order_mark_is_not_translated_and_utf16_is_refused(
+    model_folder: Path, translator: Translator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("Hund\nKaffee\n", "utf-8-sig")
+    files = [str(tmp_path / "a"), str(tmp_path / "b"), "--model", str(model_folder), "--precision", "fp32"]
+    assert main([*files, "--format", "tsv"]) == 0
+    rows = [line.split("\t")[:2] for line in capfd.readouterr().out.splitlines()]
+    assert rows == [[line, *translator.translate([line])] for line in ("Hund", "Kaffee")] * 2
+    (tmp_path / "b").write_text("Hund\n", "utf-16")
+    assert main(files) == 2
+    assert capfd.readouterr().err == (
+        f"nmt.translate: {tmp_path / 'b'} is UTF-16: convert it with iconv -f UTF-16 -t UTF-8; only UTF-8 can be read\n"
+    )
+
+
+def test_remarks_name_the_file_if_there_are_several(
+    model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").write_bytes(b"Hund\nHund\n")
+    (tmp_path / "b").write_bytes(b"Hund\nStra\xdfe\n")
+    assert main([str(tmp_path / "b"), "--model", str(model_folder), "--precision", "fp32"]) == 0
+    assert capfd.readouterr().err.startswith("line 2: not valid UTF-8")
+    names = [str(tmp_path / name) for name in "ab"]
+    assert main([*names, "--model", str(model_folder), "--precision", "fp32"]) == 0
+    assert capfd.readouterr().err.startswith(f"{tmp_path / 'b'}, line 2: not valid UTF-8")
 
 
 def translate_file(folder: Path, source: Path, output: Path | str) -> int:
@@ -349,7 +379,9 @@ def test_a_real_process_answers_every_line_of_the_worst_bytes(model_folder: Path
     output, errors = start_command(model_folder).communicate(data)
     assert output == translate_bytes(translator, data)
     assert output.count(b"\n") == len(ODD_LINES)
-    assert errors == b""
+    invalid = [n for n, line in enumerate(ODD_LINES, 1) if "\ufffd" in line.decode("utf-8", "replace")]
+    told = [remark.split(b":")[0] for remark in errors.splitlines()]
+    assert told == [b"line %d" % n for n in invalid]
 
 
 @pytest.mark.slow

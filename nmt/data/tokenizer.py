@@ -2,7 +2,8 @@
 
 The ids below 4 are special: unk 0, bos 1, eos 2, pad 3; encoding never adds bos, eos or pad. SentencePiece does not
 normalise, since text is tidied before (see `nmt.text.normalise`). With byte fallback, characters without a piece become
-byte pieces: decoding an encoded text gives the same text, without outer spaces and with runs of spaces made one.
+byte pieces: decoding an encoded target gives the same text, without outer spaces and with runs of spaces made one. In
+sources, in training too, such characters first take the nearest form that has pieces (see `nmt.text.characters`).
 
 SentencePiece marks a space with U+2581 (▁), and would read a ▁ in the text as a space. Here a ▁ in the text becomes its
 three byte pieces, as if it had no piece, and is decoded to ▁ again; without byte fallback it becomes unk.
@@ -11,7 +12,8 @@ three byte pieces, as if it had no piece, and is decoded to ▁ again; without b
 import io
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nmt.config import TokenizerConfig
 from nmt.data.cleaning import Pair
 from nmt.fields import require
+from nmt.text.characters import Characters
 from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
 
@@ -81,9 +84,19 @@ class Tokenizer:
         is_same: bool = self.target.serialized_model_proto() == other.target.serialized_model_proto()
         return is_same
 
+    @cached_property
+    def characters(self) -> tuple[Characters, Characters]:
+        """The characters that the source and the target model have pieces for."""
+        source = characters_of(self.source)
+        return source, source if self.joint else characters_of(self.target)
+
+    def readable(self, text: str) -> str:
+        """The source text as `encode_source` reads it: in characters that have pieces, as far as possible."""
+        return self.characters[0].nearest(join_surrogates(text))
+
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without bos and eos."""
-        return encode(self.source, texts)
+        return encode(self.source, [self.readable(text) for text in texts])
 
     def encode_target(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without bos and eos."""
@@ -134,17 +147,25 @@ def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: 
     """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once."""
     from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
 
-    def encode_side(side: int, model: Any) -> "Sequences":
+    def encode_side(side: int, encode: Callable[[Sequence[str]], list[list[int]]]) -> "Sequences":
         chunks = ([pair[side] for pair in pairs[start : start + chunk]] for start in range(0, len(pairs), chunk))
-        return Sequences.of(ids for texts in chunks for ids in encode(model, texts))
+        return Sequences.of(ids for texts in chunks for ids in encode(texts))
 
-    return Pairs(encode_side(0, tokenizer.source), encode_side(1, tokenizer.target))
+    return Pairs(encode_side(0, tokenizer.encode_source), encode_side(1, tokenizer.encode_target))
+
+
+def characters_of(model: Any) -> Characters:
+    pieces = (str(model.id_to_piece(i)) for i in range(PAD + 1, model.vocab_size()))
+    return Characters(piece for piece in pieces if len(piece) == 1 and piece != SPACE)
+
+
+def join_surrogates(text: str) -> str:
+    """The text with surrogate pairs joined, and U+FFFD for lone surrogates."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if SURROGATE.search(text) else text
 
 
 def encode(model: Any, texts: Sequence[str]) -> list[list[int]]:
-    texts = list(texts)
-    for n in [n for n, text in enumerate(texts) if SURROGATE.search(text)]:  # join surrogate pairs; lone ones: U+FFFD
-        texts[n] = texts[n].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    texts = list(map(join_surrogates, texts))
     marked = [n for n, text in enumerate(texts) if SPACE in text]
     for n in marked:
         texts[n] = texts[n].replace(STAND_IN, "\ufffd").replace(SPACE, STAND_IN)

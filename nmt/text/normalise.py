@@ -1,9 +1,11 @@
 """Normalisation of every line that is read, the same in training and in translation.
 
-The rules of `tidy`, in order:
+These rules don't depend on a vocabulary; `nmt.text.characters` has those that do. The rules of `tidy`, in order:
 
 - a carriage return at the end is removed;
 - a byte that isn't UTF-8, or a lone surrogate (which JSON can contain), becomes U+FFFD;
+- soft hyphens, word joiners, byte-order marks and zero-width spaces are removed; but zero-width spaces beside a letter
+  of a South-East Asian script stay, since they separate words there;
 - control characters (Unicode's Cc, such as NUL) are removed, except those that separate words;
 - these become a space: tab, LF, vertical tab, form feed, CR, U+001C to U+001F, U+0085, U+2028, U+2029;
 - text is composed to Unicode's form NFC;
@@ -16,10 +18,15 @@ from collections.abc import Sequence
 
 INVALID = "invalid UTF-8 made U+FFFD"
 
-ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# Thai, Lao, Tibetan and Burmese; Khmer; Tai Le, New Tai Lue and Khmer symbols; Tai Tham; Balinese; Javanese; more
+# Burmese.
+SOUTH_EAST_ASIAN = r"\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\ua980-\ua9ff\uaa60-\uaa7f"
+INVISIBLE = rf"[\xad\u2060\ufeff]|\u200b(?<![{SOUTH_EAST_ASIAN}]\u200b)(?![{SOUTH_EAST_ASIAN}])"
+ODD = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u2028\u2029\u2060\ud800-\udfff\ufeff]")
 REPLACEMENTS = (
     (re.compile(r"\r\Z"), "", "carriage return at the end removed"),
     (re.compile("[\ud800-\udfff]"), "\ufffd", INVALID),
+    (re.compile(INVISIBLE), "", "soft hyphens and zero-width characters removed"),
     (re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]"), "", "control characters removed"),
     (re.compile("[\t\n\x0b\x0c\r\x1c-\x1f\x85\u2028\u2029]"), " ", "tabs and separators made spaces"),
 )
@@ -27,13 +34,15 @@ REPLACEMENTS = (
 
 def one_line(text: str) -> str:
     """The text without line breaks, tabs and other control characters. Parts of a text can be given one by one."""
-    for pattern, replacement, _ in REPLACEMENTS[2:]:
+    for pattern, replacement, _ in REPLACEMENTS[3:]:
         text = pattern.sub(replacement, text)
     return text
 
 
 def tidy(text: str) -> tuple[str, Sequence[str]]:
     """The normalised text, and the names of the rules that changed it. `text` is decoded with `surrogateescape`."""
+    if not isinstance(text, str):
+        raise TypeError(f"{str(text)[:40]!r} is of type {type(text).__name__}, but a text must be a string (str)")
     if text.isascii() and text.isprintable() and text[:1] != " " != text[-1:]:
         return text, ()
     causes: list[str] = []

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nmt.fields import require
+from nmt.text.normalise import SOUTH_EAST_ASIAN, tidy
 
-# Ranges of a regular expression's character class. Here: Thai, Lao, Tibetan and Burmese; Khmer; Tai Le, New Tai Lue and
-# Khmer symbols; Tai Tham; Balinese; Javanese; more Burmese.
-SOUTH_EAST_ASIAN = r"\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\ua980-\ua9ff\uaa60-\uaa7f"
-# With their punctuation, bopomofo, and half-width kana (U+FF66 to U+FF9F).
+# Ranges of a regular expression's character class, like SOUTH_EAST_ASIAN. Here with their punctuation, bopomofo, and
+# half-width kana (U+FF66 to U+FF9F).
 HAN_AND_KANA = r"\u2e80-\u312f\u3190-\u9fff\uf900-\ufaff\uff66-\uff9f\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 UNSPACED = SOUTH_EAST_ASIAN + HAN_AND_KANA
 # Hangul, Yi, vertical punctuation, and full-width and half-width forms.
@@ -53,7 +52,7 @@ class Phrase:
     written: str
     """As the user wrote it: `house`, `New York`, `hous*` (with any ending), `*haus` (with any beginning)."""
     text: str
-    """What is searched for: in NFC, with single spaces."""
+    """What is searched for: tidied, with single spaces."""
     left: bool
     """Whether no letter may stand before it; `right`: after it."""
     right: bool
@@ -66,7 +65,7 @@ class Phrase:
         text, core = phrase_text(written), written.strip()
         problem = f"the phrase {written!r} is empty: write a character other than blanks and the * at its ends"
         require(text != "", problem)
-        surrogate = any("\ud800" <= character <= "\udfff" for character in text)
+        surrogate = any("\ud800" <= character <= "\udfff" for character in written)
         require(not surrogate, f"the phrase {written!r} has half a surrogate pair, which is no text")
         left = not core.startswith("*") and is_letter(text[0])
         return cls(written, text, left, not core.endswith("*") and is_letter(text[-1]), any_case)
@@ -92,5 +91,5 @@ class Phrase:
 
 
 def phrase_text(written: str) -> str:
-    """What to search for, given a phrase as written: without * at its ends, in NFC, with single spaces."""
-    return " ".join(unicodedata.normalize("NFC", written.strip().strip("*")).split())
+    """What to search for, given a phrase as written: without * at its ends, tidied, with single spaces."""
+    return " ".join(tidy(written.strip().strip("*"))[0].split())

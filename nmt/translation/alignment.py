@@ -66,15 +66,20 @@ def word_links(weights_TS: Tensor, source: Sequence[str], target: Sequence[str])
 
 
 def word_numbers(pieces: Sequence[str]) -> list[int]:
-    """The number of the word that each piece belongs to. Words are separated by spaces, "▁" in pieces."""
+    """The number of the word in which each piece begins. Words are separated by blanks: "▁", a no-break space …"""
     numbers, word, has_letters = [], -1, True
     for piece in pieces:
-        if piece.startswith("▁") and has_letters:
+        text = piece.replace("▁", " ")
+        if text[:1].isspace() and has_letters:
             word, has_letters = word + 1, False
-        has_letters = has_letters or bool(piece.strip("▁"))
-        numbers.append(max(word, 0))
+        word = max(word, 0)
+        numbers.append(word)
+        if parts := text.split():
+            begins_next = text[-1].isspace()
+            word, has_letters = word + len(parts) - 1 + begins_next, not begins_next
     return numbers
 
 
 def n_words(pieces: Sequence[str]) -> int:
-    return word_numbers(pieces)[-1] + 1 if pieces else 0
+    """The number of words; a blank at the end begins another."""
+    return max(word_numbers(pieces)[-1] + 1, len("".join(pieces).replace("▁", " ").split())) if pieces else 0

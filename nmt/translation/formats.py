@@ -1,7 +1,8 @@
 """Formats of input and output lines: plain text, columns, and JSON objects.
 
-Every input line gives one output line (with n-best, up to N). To add a format: a subclass of `Format`, its name in
-`nmt.translation.jobs.make_job` and in the choices of --format in `nmt.translate`.
+Every input line gives one output line (with n-best, up to N). Bytes that aren't UTF-8 are surrogates in the text of a
+line (as by `surrogateescape`), so that columns which aren't translated can be written as they were. To add a format:
+a subclass of `Format`, its name in `nmt.translation.jobs.make_job` and in the choices of --format in `nmt.translate`.
 """
 
 import json
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nmt.fields import require
-from nmt.text.normalise import tidy
+from nmt.text.normalise import one_line, tidy
 from nmt.translation.request import Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 
@@ -60,11 +61,12 @@ class Text(Format):
         return Record([Request(line)])
 
     def write(self, index: int, record: Record, n_best: Sequence[Sequence[Translation]]) -> list[str]:
-        return [self.show(index, translation) for translation in n_best[0]]
+        line = record.requests[0].text
+        return [self.show(index, line, translation) for translation in n_best[0]]
 
-    def show(self, index: int, translation: Translation) -> str:
+    def show(self, index: int, line: str, translation: Translation) -> str:
         text = translation.text.replace("\t", " ")  # tabs separate columns
-        links = f" ||| {pharaoh(self.translator.aligner.align(translation))}" if self.alignments else ""
+        links = f" ||| {pharaoh(self.translator.align(line, translation))}" if self.alignments else ""
         numbers = [decimal(translation.score), *([decimal(translation.quality)] if self.quality else [])]
         if self.n_best:
             return " ||| ".join([str(index), text, *numbers]) + links
@@ -74,7 +76,7 @@ class Text(Format):
 @dataclass
 class Columns(Format):
     """The first column of a line is the source; columns with translation, score, flags and optionally quality are
-    added to the line."""
+    added to the line. The translation has the source's blanks at its ends."""
 
     quality: bool = False
 
@@ -82,11 +84,11 @@ class Columns(Format):
         return Record([Request(line.partition("\t")[0])], {"line": line.rstrip("\r")})
 
     def write(self, index: int, record: Record, n_best: Sequence[Sequence[Translation]]) -> list[str]:
-        line = record.rest["line"].encode("utf-8", "replace").decode()
-        return [self.show(line, translation) for translation in n_best[0]]
+        return [self.show(record.rest["line"], translation) for translation in n_best[0]]
 
     def show(self, line: str, translation: Translation) -> str:
-        added = [translation.text, decimal(translation.score), ",".join(translation.flags)]
+        text = with_blanks(one_line(line.partition("\t")[0]), translation.text)
+        added = [text, decimal(translation.score), ",".join(translation.flags)]
         return "\t".join([line, *added, *([decimal(translation.quality)] if self.quality else [])])
 
 
@@ -94,8 +96,9 @@ class Columns(Format):
 class Json(Format):
     """A line is an object with "text" and optionally "prefix", "must" and "must_not", or a string.
 
-    An item of "must" is a phrase, or a list of alternative phrases. The lines of a text are translated one by one;
-    "prefix" and "must" are for its first line that is not blank. The output is the object with more members.
+    An item of "must" is a phrase, or a list of alternative phrases. The lines of a text are translated one by one, and
+    keep their blanks and carriage returns at both ends; "prefix" and "must" are for its first line that is not blank.
+    The output is the object with more members.
     """
 
     translator: Translator
@@ -127,19 +130,20 @@ class Json(Format):
 
     def write(self, index: int, record: Record, n_best: Sequence[Sequence[Translation]]) -> list[str]:
         if not record.requests:
-            return [json.dumps(record.rest, ensure_ascii=False)]
+            return [as_json(record.rest)]
         # If the lines of a text have different numbers of translations, the last one is repeated.
         length = max(map(len, n_best))
         texts = [[translations[min(k, len(translations) - 1)] for translations in n_best] for k in range(length)]
-        return [json.dumps({**record.rest, **self.answer(text)}, ensure_ascii=False) for text in texts]
+        sources = [request.text for request in record.requests]
+        return [as_json({**record.rest, **self.answer(sources, text)}) for text in texts]
 
-    def answer(self, lines: list[Translation]) -> dict[str, Any]:
-        """The new members of the output: for each line of a text, one translation is given."""
-        pieces = self.translator.tokenizer.target_pieces
+    def answer(self, sources: Sequence[str], lines: Sequence[Translation]) -> dict[str, Any]:
+        """The new members of the output, from the lines of a text and a translation of each."""
+        pieces, pairs = self.translator.tokenizer.target_pieces, list(zip(sources, lines, strict=True))
         parts = [part.hypothesis for line in lines for part in line.parts]
         scores = [line.score for line in lines if line.parts] or [0.0]
         result: dict[str, Any] = {
-            "translation": "\n".join(line.text for line in lines),
+            "translation": "\n".join(with_blanks(source, line.text) for source, line in pairs),
             "score": round(sum(scores) / len(scores), 4),
             "confidence": round(min(line.confidence for line in lines), 4),
             "tokens": [piece for part in parts for piece in (*pieces(part.ids), "</s>")],
@@ -151,7 +155,7 @@ class Json(Format):
             known = [line.quality for line in lines if line.quality is not None]
             result["quality"] = round(min(known), 4) if len(known) == len(lines) else None
         if self.alignments:
-            result["alignment"] = [pharaoh(self.translator.aligner.align(line)) for line in lines]
+            result["alignment"] = [pharaoh(self.translator.align(source, line)) for source, line in pairs]
         return result
 
 
@@ -160,6 +164,7 @@ def read_object(line: str) -> tuple[dict[str, Any], str]:
 
     A JSON string is the text of an object without other members; a blank line is an empty text.
     """
+    line = line.removeprefix("\ufeff")  # where files were joined; at the start of the input it is gone already
     try:
         value = json.loads(line) if line.strip() else {"text": ""}
         value = {"text": value} if isinstance(value, str) else value
@@ -176,9 +181,20 @@ def decimal(number: float | None) -> str:
     return "nan" if number is None else f"{number:.4f}"
 
 
+def with_blanks(source: str, translation: str) -> str:
+    """The translation with the blanks, and carriage returns, at both ends of its source."""
+    start, end = len(source) - len(source.lstrip()), len(source.rstrip())
+    return source[:start] + translation + source[max(start, end) :]
+
+
+def as_json(value: dict[str, Any]) -> str:
+    """A JSON line. Lone surrogates, also those of bytes that aren't UTF-8, are written as escapes."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+
+
 def as_bytes(lines: Sequence[str]) -> bytes:
-    """Lines as UTF-8, each with LF. Lone surrogates (possible in JSON) are written as escapes."""
-    return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+    """Lines as UTF-8, each with LF; bytes that weren't UTF-8 are written as they were."""
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
 
 def phrases(value: dict[str, Any], name: str, *, nested: bool = False) -> list[list[str]]:

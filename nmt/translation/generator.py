@@ -3,7 +3,6 @@
 `make_job` chooses the job by the options: `Generating` continues prompts, `Measuring` tells how probable texts are.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +11,7 @@ from nmt.cli import override_search
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.text.normalise import one_line
-from nmt.translation.formats import as_bytes, read_object
+from nmt.translation.formats import as_bytes, as_json, read_object
 from nmt.translation.jobs import Remarks
 from nmt.translation.language_model import Continuation, LanguageModel, TextScore, bits_per_character, perplexity
 
@@ -58,6 +57,8 @@ class Generating:
     def answer(self, chunk: list[bytes]) -> Iterator[bytes]:
         """The output for a chunk of lines, in parts."""
         lines = [read_line(line, is_json=self.is_json) for line in chunk]
+        for number, line in enumerate(lines, start=self.lines + 1):
+            self.remarks.add_invalid(number, line.text)
         if len(lines) == 1 and self.search.samples <= 1 and not self.is_json and self.lm.fits(lines[0].text):
             self.lines += 1
             for text in self.lm.stream(lines[0].text, self.search, self.stop):
@@ -76,7 +77,7 @@ class Generating:
         if not self.is_json:
             return [one_line(c.text) for c in found]
         answers = [{"error": problem}] if problem else [self.continuation(c) for c in found]
-        return [json.dumps(line.rest | answer, ensure_ascii=False) for answer in answers]
+        return [as_json(line.rest | answer) for answer in answers]
 
     def continuation(self, found: Continuation) -> dict[str, Any]:
         return {"continuation": found.text, "ending": found.ending} | members(self.lm, found.ids, found.token_log_probs)
@@ -105,6 +106,7 @@ class Measuring:
         output = []
         for line, score in zip(lines, self.lm.score([line.text for line in lines], self.search), strict=True):
             self.lines += 1
+            self.remarks.add_invalid(self.lines, line.text)
             problem = line.problem or ("" if score else TOO_LONG)
             if problem:
                 self.remarks.add(self.lines, problem)
@@ -121,7 +123,7 @@ class Measuring:
         if score and not problem:
             values = {name: round(value, 4) for name, value in self.count(score).items()} if score.text else {}
             answer = values and values | members(self.lm, score.ids, score.token_log_probs)
-        return json.dumps(line.rest | answer, ensure_ascii=False)
+        return as_json(line.rest | answer)
 
     def count(self, score: TextScore) -> dict[str, float]:
         """The figures of a text, which is added to the sum."""

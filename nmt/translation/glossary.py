@@ -6,13 +6,13 @@ beginning. A source in lower case matches any case; if entries overlap in a line
 lines that begin with # are comments.
 """
 
-import codecs
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nmt.fields import require
+from nmt.files import read_lines
 from nmt.text.normalise import tidy
 from nmt.text.scripts import UNSPACED, Phrase, phrase_text
 from nmt.translation.request import Term
@@ -47,8 +47,7 @@ class Glossary:
     def load(cls, path: Path | str) -> "Glossary":
         """Read a glossary file. Raises ValueError with the line number if a line is not an entry."""
         entries: dict[str, Entry] = {}
-        for number, raw in enumerate(Path(path).read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
-            line = raw.decode("utf-8", "replace")
+        for number, line in enumerate(read_lines(Path(path)), 1):
             if not line.strip() or line.startswith("#"):
                 continue
             source, tab, target = line.partition("\t")

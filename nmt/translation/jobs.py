@@ -3,7 +3,8 @@
 `make_job` chooses the job by the options: `Translating` lines, or `Scoring` given translations.
 """
 
-import json
+import re
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,34 +15,55 @@ from PIL import Image
 
 from nmt.config import SearchConfig
 from nmt.fields import require
-from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, decimal
+from nmt.text.normalise import tidy
+from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, read_object
 from nmt.translation.glossary import Glossary
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.pictures import attention_picture
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 
-# Maximum number of remarks that are printed; the rest are only counted.
-MAX_REMARKS = 20
+MAX_REMARKS = 1000  # that are printed; further ones are only counted
 TOO_LONG = "too long to be scored"
+NOT_UTF8 = (
+    "not valid UTF-8, so some bytes are read as U+FFFD; if the text has another encoding, convert it, "
+    "for example with iconv -f CP1252 -t UTF-8"
+)
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+Scored = tuple[Translation | None, float | None]
+"""A given translation with its scores, and its quality; None where it is too long, or where it isn't asked for."""
 
 
 @dataclass
 class Remarks:
-    """Remarks on single lines, for the user."""
+    """Remarks on single lines, for the user. They are printed on stderr as they come."""
 
-    first: list[str] = field(default_factory=list)
     total: int = 0
+    file: str = ""
+    """Name of the file whose lines are read, if there are several; `before`: lines that were read before it."""
+    before: int = 0
+
+    def enter(self, file: str, before: int) -> None:
+        """Name a file in the remarks that follow, and count its lines from 1."""
+        self.file, self.before = f"{'standard input' if file == '-' else file}, ", before
 
     def add(self, line: int, remark: str) -> None:
+        """`line`: the number of the line among all lines, from 1."""
         self.total += 1
         if self.total <= MAX_REMARKS:
-            self.first.append(f"line {line}: {remark}")
+            print(f"{self.file}line {line - self.before}: {remark}", file=sys.stderr, flush=True)
+        elif self.total == MAX_REMARKS + 1:
+            print(f"{MAX_REMARKS:,} remarks are printed; further ones are only counted", file=sys.stderr, flush=True)
+
+    def add_invalid(self, line: int, *texts: str) -> None:
+        """Remark on a line if its texts, decoded with `surrogateescape`, aren't valid."""
+        if any(map(SURROGATE.search, texts)):
+            self.add(line, NOT_UTF8)
 
     def report(self) -> Iterator[str]:
-        yield from self.first
         if self.total > MAX_REMARKS:
-            yield f"and {self.total - MAX_REMARKS:,} more lines"
+            yield f"and {self.total - MAX_REMARKS:,} more remarks"
 
 
 @dataclass
@@ -95,7 +117,7 @@ class Translating:
 
     def apply_glossary(self, request: Request) -> tuple[Request, str]:
         """Add the terms of the glossary that can be met; the note says why terms were left out (else empty)."""
-        terms = self.glossary.terms_in(request.text) if self.glossary else ()
+        terms = self.glossary.terms_in(self.read(request.text)) if self.glossary else ()
         constraints = request.constraints
         problem = self.problem(constraints.joined(Constraints(must=terms))) if terms else ""
         for term in terms:
@@ -105,14 +127,19 @@ class Translating:
         note = f"without some terms of the glossary: {problem}" if problem else ""
         return replace(request, constraints=constraints), note
 
+    def read(self, text: str) -> str:
+        """The text as the model reads it, in which the words of a term are looked for."""
+        return self.translator.tokenizer.readable(tidy(text)[0])
+
     def remark(self, record: Record, translations: Sequence[Translation]) -> None:
+        self.remarks.add_invalid(self.lines, *(request.text for request in record.requests))
         if record.note:
             self.remarks.add(self.lines, record.note)
         for request, translation in zip(record.requests, translations, strict=True):
             if translation.flags:
                 self.remarks.add(self.lines, ", ".join(translation.flags))
             if self.glossary:
-                self.glossary.count(request.text, translation.text)
+                self.glossary.count(self.read(request.text), translation.text)
 
     def draw(self, path: Path, translations: Sequence[Translation]) -> None:
         maps = [part for translation in translations for part in self.translator.aligner.attention(translation)]
@@ -129,9 +156,42 @@ class Translating:
             yield f"{self.lines:,} lines in {self.seconds:.1f} s: {self.lines / max(self.seconds, 1e-9):,.1f} a second"
 
 
+@dataclass(frozen=True)
+class Given:
+    """An input line with a given translation."""
+
+    line: str
+    pairs: list[tuple[str, str]]
+    """Source and translation: of each line if both sides of a JSON object have equally many, else of the whole."""
+    rest: dict[str, Any] = field(default_factory=dict)
+    """The object of a JSON line, which the output repeats."""
+    problem: str = ""
+    """Why a JSON line can't be used; then there are no pairs."""
+
+
+def read_columns(line: str) -> Given:
+    line = line.rstrip("\r")
+    source, target = f"{line}\t".split("\t")[:2]
+    return Given(line, [(source, target)])
+
+
+def read_pair(line: str) -> Given:
+    """Read a JSON object with "text" and "translation"; a blank line is an object with two empty strings."""
+    value, problem = read_object(line)
+    value = value if line.strip() else {"text": "", "translation": ""}
+    if problem or not isinstance(value.get("translation"), str):
+        return Given(line, [], value, problem or 'a line must be an object with "text" and "translation"')
+    sources, targets = value["text"].split("\n"), value["translation"].split("\n")
+    alike = len(sources) == len(targets)
+    return Given(
+        line, list(zip(sources, targets, strict=True)) if alike else [(value["text"], value["translation"])], value
+    )
+
+
 @dataclass
 class Scoring:
-    """Scores given translations: lines of source TAB translation. Without a translator, only their quality is told."""
+    """Scores given translations. Without a translator, only their quality is told. A pair that is blank on both sides
+    is not scored: its score is 0 and its quality 1, as where a blank line is translated."""
 
     translator: Translator | None
     search: SearchConfig
@@ -141,33 +201,58 @@ class Scoring:
     remarks: Remarks = field(default_factory=Remarks)
 
     def answer(self, chunk: list[bytes]) -> bytes:
-        lines = [line.decode("utf-8", "replace").rstrip("\r") for line in chunk]
-        pairs = [(source, target) for source, _, target in (line.partition("\t") for line in lines)]
-        scored = self.translator.scorer(self.search).score(pairs) if self.translator else [None] * len(pairs)
-        rated = self.scorer.score(pairs) if self.scorer else [None] * len(pairs)
-        output = []
-        for line, translation, quality in zip(lines, scored, rated, strict=True):
+        """The output for a chunk of lines."""
+        read = read_pair if self.form == "jsonl" else read_columns
+        lines = [read(line.decode("utf-8", "surrogateescape")) for line in chunk]
+        results, output = iter(self.score([pair for given in lines for pair in given.pairs])), list[str]()
+        for given in lines:
             self.lines += 1
-            if "\t" not in line:
-                self.remarks.add(self.lines, "no tab: scored as if its translation were empty")
-            if (self.translator and translation is None) or (self.scorer and quality is None):
-                self.remarks.add(self.lines, TOO_LONG)
-            output.append(self.show(line, translation, quality))
+            scored = [next(results) for _ in given.pairs]
+            self.remark(given, scored)
+            output.append(self.show_json(given, scored) if self.form == "jsonl" else self.show(given.line, *scored[0]))
         return as_bytes(output)
 
+    def score(self, pairs: list[tuple[str, str]]) -> list[Scored]:
+        """The translation of each pair with its scores, and the pair's quality; None where it is too long."""
+        blank: Scored = Translation("", 0.0, (), quality=1.0), 1.0
+        known = [pair for pair in pairs if any(tidy(side)[0] for side in pair)]
+        scored = self.translator.scorer(self.search).score(known) if self.translator else [None] * len(known)
+        rated = self.scorer.score(known) if self.scorer else [None] * len(known)
+        results = iter(zip(scored, rated, strict=True))
+        return [next(results) if any(tidy(side)[0] for side in pair) else blank for pair in pairs]
+
+    def remark(self, given: Given, scored: list[Scored]) -> None:
+        self.remarks.add_invalid(self.lines, *(side for pair in given.pairs for side in pair))
+        if given.problem:
+            self.remarks.add(self.lines, given.problem)
+        if self.form != "jsonl" and given.line.strip() and "\t" not in given.line:
+            self.remarks.add(self.lines, "no tab: scored as if its translation were empty")
+        if self.lacks(scored):
+            self.remarks.add(self.lines, TOO_LONG)
+
+    def lacks(self, scored: list[Scored]) -> bool:
+        """Whether a score that is asked for is missing."""
+        return any((self.translator and one is None) or (self.scorer and quality is None) for one, quality in scored)
+
     def show(self, line: str, scored: Translation | None, quality: float | None) -> str:
-        if self.form == "jsonl":
-            source, _, target = line.partition("\t")
-            answer: dict[str, Any] = {"error": TOO_LONG} if self.translator or quality is None else {}
-            if self.translator and scored:
-                answer = Json(self.translator).answer([scored])
-            answer |= {"quality": quality and round(quality, 4)} if self.scorer else {}
-            return json.dumps({"text": source, **answer, "translation": target}, ensure_ascii=False)
         numbers = [decimal(scored.score if scored else None)] if self.translator else []
         numbers += [decimal(quality)] if self.scorer else []
         return "\t".join([line, *numbers] if self.form == "tsv" else numbers)
 
+    def show_json(self, given: Given, scored: list[Scored]) -> str:
+        if given.problem:
+            return as_json({**given.rest, "error": given.problem})
+        answer: dict[str, Any] = {"error": TOO_LONG} if self.lacks(scored) else {}
+        translations = [translation for translation, _ in scored if translation]
+        if self.translator and len(translations) == len(scored):
+            answer |= Json(self.translator).answer([source for source, _ in given.pairs], translations)
+        qualities = [quality for _, quality in scored if quality is not None]
+        if self.scorer:
+            answer["quality"] = round(min(qualities), 4) if len(qualities) == len(scored) else None
+        return as_json({**given.rest, **answer, "translation": given.rest["translation"]})
+
     def report(self, *, verbose: bool) -> Iterator[str]:
+        """Lines for the user, at the end."""
         yield from self.remarks.report()
 
 

@@ -135,10 +135,15 @@ class LanguageModel:
         """Device, precision and threads, for the user."""
         return describe(self.precision, self.device)
 
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode(self, texts: Sequence[str], *, prompts: bool = False) -> list[list[int]]:
+        """The ids of each text. In prompts, characters without a piece take their nearest form; texts to score keep
+        theirs."""
         if isinstance(texts, str):
             raise TypeError(f"texts is the string {texts[:20]!r}: give a list of strings")
-        return self.tokenizer.encode_target([tidy(text)[0] for text in texts])
+        tidied = [tidy(text)[0] for text in texts]
+        return self.tokenizer.encode_target(
+            [self.tokenizer.characters[1].nearest(text) for text in tidied] if prompts else tidied
+        )
 
     def generate(
         self, prompts: Sequence[str], search: SearchConfig | None = None, stop: Sequence[str] = ()
@@ -152,7 +157,7 @@ class LanguageModel:
             stop: a continuation ends before the first of these strings.
         """
         search = search or self.search
-        ids = self.encode(prompts)
+        ids = self.encode(prompts, prompts=True)
         limits = [self.limit(len(prompt), search) for prompt in ids]
         samples = range(max(1, search.samples))
         results = [[Continuation("", [], [], "no room") for _ in samples] for _ in ids]
@@ -177,7 +182,7 @@ class LanguageModel:
         """
         search = search or self.search
         require(search.samples <= 1, f"search.samples is {search.samples}: only one continuation can be streamed")
-        [ids] = self.encode([prompt])
+        [ids] = self.encode([prompt], prompts=True)
         limit = self.limit(len(ids), search)
         require(limit > 0, f"the prompt has {len(ids)} pieces: the model has only {self.model.max_positions} positions")
         growing = Growing(GrowingText(self.tokenizer, stop, at_start=not ids))
@@ -185,7 +190,7 @@ class LanguageModel:
 
     def fits(self, prompt: str) -> bool:
         """Whether the model has positions for a prompt and a piece after it."""
-        [ids] = self.encode([prompt])
+        [ids] = self.encode([prompt], prompts=True)
         return self.limit(len(ids), self.search) > 0
 
     def limit(self, n_prompt: int, search: SearchConfig) -> int:

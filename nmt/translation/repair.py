@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
+from nmt.data.tokenizer import Tokenizer
 from nmt.text.items import recase
 from nmt.text.normalise import tidy
 from nmt.text.restore import Lifted, lift, relink, restore
@@ -34,6 +35,7 @@ Recase = Callable[[str], str]
 class Translates(Protocol):
     """The part of `nmt.translation.translator.Translator` that is needed here."""
 
+    tokenizer: Tokenizer
     compiler: ConstraintCompiler
     aligner: Aligner
     facts: Facts
@@ -75,7 +77,7 @@ def repair(
     retry("lower case", [line for line in lines if line.flags and line.is_capitals], search, str.lower, str.upper)
     for line in lines:
         if "invented" in line.flags and not line.request.constraints:
-            line.consider([Translation(line.text, 0.0, ())], "copy")
+            line.consider([Translation(tidy(line.request.text)[0], 0.0, ())], "copy")
     for name in ("no repeats", "shorter spans"):
         retry(name, [line for line in lines if set(line.flags) - {"unsure"}], no_repeats)
     return [[replace(t, flags=tuple(line.flags)) for t in line.translations] for line in lines]
@@ -87,7 +89,7 @@ class Line:
     def __init__(self, translator: Translates, confidence: float, request: Request, n_best: list[Translation]) -> None:
         self.translator, self.least_confidence = translator, confidence
         self.request, self.translations = request, n_best
-        self.text = tidy(request.text)[0]
+        self.text = translator.tokenizer.readable(tidy(request.text)[0])
         self.flags = self.suspect(n_best)
         self.bare, self.items = lift(self.text) if "items" in self.flags else (self.text, list[Lifted]())
 

@@ -1,5 +1,6 @@
 """Input and output of a command as bytes: files or standard streams. A finished output file replaces an older one."""
 
+import codecs
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -7,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO
 
-from nmt.files import partial_path, whole_file
+from nmt.files import partial_path, require_utf8, whole_file
 
 # Bytes read at once, per sentence of a batch: enough for about 12 batches, which are sorted by length.
 BYTES_AHEAD = 1024
@@ -64,13 +65,23 @@ def replace_when_done(path: Path) -> Iterator[IO[bytes]]:
 
 
 def read_chunks(file: IO[bytes], size: int) -> Iterator[list[bytes]]:
-    """The lines that each read completes, without their LF; a last line without LF counts as a line."""
-    unfinished: list[bytes] = []
+    """The lines that each read completes, without their LF, the first one without a byte-order mark; a last line
+    without LF counts as a line. Raises ValueError for UTF-16."""
+    unfinished, at_start = list[bytes](), True
     while block := file.read(size):
         first, *further = block.split(b"\n")
         unfinished.append(first)
         if further:
-            yield [b"".join(unfinished), *further[:-1]]
-            unfinished = [further[-1]]
-    if last := b"".join(unfinished):
+            line = b"".join(unfinished)
+            yield [first_line(line, file) if at_start else line, *further[:-1]]
+            unfinished, at_start = [further[-1]], False
+    last = b"".join(unfinished)
+    if last := first_line(last, file) if at_start else last:
         yield [last]
+
+
+def first_line(line: bytes, file: IO[bytes]) -> bytes:
+    """The first line of a file without a byte-order mark; ValueError for UTF-16."""
+    name = getattr(file, "name", 0)
+    require_utf8(line, name if isinstance(name, str) else "standard input")
+    return line.removeprefix(codecs.BOM_UTF8)

@@ -242,6 +242,12 @@ class Translator:
         score = sum(h.score for h in hypotheses) / len(hypotheses)
         return Translation("".join(joined), score, tuple(parts))
 
+    def align(self, line: str, translation: Translation) -> list[tuple[int, int]]:
+        """Pairs (word of the line, word of its translation) of numbers from 0. Words are what stands between blanks,
+        no-break spaces included; a word that disappears in reading, such as a soft hyphen, has no link."""
+        read = [i for i, word in enumerate(line.split()) if self.tokenizer.readable(tidy(word)[0])]
+        return [(read[i], j) for i, j in self.aligner.align(translation) if i < len(read)]
+
     def scorer(self, search: SearchConfig | None = None) -> ForcedScorer:
         """A scorer of given translations, with the same models."""
         search = search or self.search

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from nmt.text.normalise import INVALID, tidy
 
 # What files hold at worst: letters in composed and other forms, blanks, separators, controls, marks, surrogates, emoji.
-odd_characters = "aZé e\u0301\u030a \t\r\n\x00\x0b\x1c\x7f\x85\xa0\u2028\u2029\ufeff\ufffd\ud83d\udc80日😀"
+odd_characters = (
+    "aZé e\u0301\u030a ក\xad\u200b\u2060 \t\r\n\x00\x0b\x1c\x7f\x85\xa0\u2028\u2029\ufeff\ufffd\ud83d\udc80日😀"
+)
 odd_text = st.text(st.sampled_from(odd_characters))
 
+INVISIBLE = "soft hyphens and zero-width characters removed"
 BLANKS, SPACED = "blanks at the ends removed", "tabs and separators made spaces"
 CONTROLS, RETURN, COMPOSED = "control characters removed", "carriage return at the end removed", "composed to NFC"
 
@@ -31,6 +34,13 @@ CONTROLS, RETURN, COMPOSED = "control characters removed", "carriage return at t
         ("u\x00\u0308ber", "über", [CONTROLS, COMPOSED]),
         ("Z\udcfcrich", "Z\ufffdrich", [INVALID]),
         ("\t\r", "", [RETURN, SPACED, BLANKS]),
+        ("\ufeffRat\xadhaus\u200b und\u2060 Park", "Rathaus und Park", [INVISIBLE]),
+        ("e\xad\u0301", "é", [INVISIBLE, COMPOSED]),
+        ("日\u200b本", "日本", [INVISIBLE]),
+        ("ខ្ញុំ\u200bស្រលាញ់ a\u200bb", "ខ្ញុំ\u200bស្រលាញ់ ab", [INVISIBLE]),
+        ("می\u200cخواهم क्\u200dष", "می\u200cخواهم क्\u200dष", []),
+        ("12\xa0Euro", "12\xa0Euro", []),
+        ("Dvořák", "Dvořák", []),
     ],
 )
 def test_text_rules(raw: str, tidied: str, causes: list[str]) -> None:
@@ -56,6 +66,12 @@ def test_a_text_is_changed_if_and_only_if_a_cause_is_named(raw: str) -> None:
     text, causes = tidy(raw)
     assert (text != raw) == bool(causes)
     assert len(set(causes)) == len(causes)
+
+
+@pytest.mark.parametrize("text", [None, 7, b"Hund", ["Hund"]])
+def test_what_is_no_string_is_refused_with_a_sentence(text: object) -> None:
+    with pytest.raises(TypeError, match=r"is of type .*, but a text must be a string"):
+        tidy(text)  # type: ignore[arg-type]
 
 
 def test_invalid_utf8_is_named() -> None:

@@ -2,7 +2,14 @@
 
 import torch
 
-from nmt.translation.alignment import n_words, word_links
+from nmt.translation.alignment import n_words, word_links, word_numbers
+
+
+def test_no_break_spaces_separate_words_too() -> None:
+    assert word_numbers(["▁10", "\u00a0", "km", "▁a\u00a0b", "c\u202f", "d"]) == [0, 1, 1, 2, 3, 4]
+    assert n_words(["▁a\u00a0b"]) == 2
+    weights_TS = torch.tensor([[0.1, 0.9]])
+    assert word_links(weights_TS, ["▁a\u00a0b", "c"], ["▁x"]) == [(1, 0)]
 
 
 def test_words_are_linked_by_the_attention_of_their_pieces() -> None:

@@ -12,7 +12,9 @@ from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT, make_model
 
 
-def test_given_translations_get_the_score_that_they_were_found_with(translator: Translator) -> None:
+def test_given_translations_get_the_score_that_they_were_found_with(
+    translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = [source for source, _ in PAIRS]
     found = [best for best, *_ in translator.translate_n_best(lines)]
     scored = translator.scorer().score([(line, best.text) for line, best in zip(lines, found, strict=True)])
@@ -23,11 +25,56 @@ def test_given_translations_get_the_score_that_they_were_found_with(translator: 
             assert forced.token_log_probs == pytest.approx(best.token_log_probs, abs=1e-4)
     data = "".join(f"{line}\t{best.text}\n" for line, best in zip(lines, found, strict=True)).encode().splitlines()
     assert Scoring(translator, SHORT, "text").answer(data).decode().split() == [f"{s.score:.4f}" for s in scored if s]
-    rows = [json.loads(line) for line in Scoring(translator, SHORT, "jsonl").answer(data).decode().splitlines()]
-    assert [row["translation"] for row in rows] == [best.text for best in found]
+    pairs = zip(lines, found, strict=True)
+    objects = [json.dumps({"text": line, "translation": best.text, "id": 7}).encode() for line, best in pairs]
+    rows = [json.loads(line) for line in Scoring(translator, SHORT, "jsonl").answer(objects).decode().splitlines()]
+    assert [(row["text"], row["translation"], row["id"]) for row in rows] == [
+        (line, best.text, 7) for line, best in zip(lines, found, strict=True)
+    ]
+    assert [row["score"] for row in rows] == [round(s.score, 4) for s in scored if s]
     job = Scoring(translator, SHORT, "tsv")
     assert job.answer([b"", b"Hund", b"Hund\tdog\r"]).decode().count("\n") == 3
-    assert any("no tab" in line for line in job.report(verbose=False))
+    assert capsys.readouterr().err == "line 2: no tab: scored as if its translation were empty\n"
+
+
+def test_a_pair_of_blank_sides_is_not_scored_and_a_lost_translation_is(translator: Translator) -> None:
+    lines = [b"", b" \t\r", b"Hund\t", b"\tdog"]
+    blank, also, lost, invented = Scoring(translator, SHORT, "text").answer(lines).decode().splitlines()
+    assert (blank, also) == ("0.0000", "0.0000")
+    assert float(lost) < 0
+    assert float(invented) < 0
+    assert Scoring(translator, SHORT, "tsv").answer(lines[:1]) == b"\t0.0000\n"
+    (row,) = Scoring(translator, SHORT, "jsonl").answer([b"  "]).decode().splitlines()
+    answer = json.loads(row)
+    assert (answer["text"], answer["translation"], answer["score"], answer["tokens"]) == ("", "", 0, [])
+
+
+def test_lines_of_a_json_text_are_scored_one_by_one(translator: Translator) -> None:
+    first, second = translator.scorer().score([("Hund", "dog"), ("Wiese", "meadow")])
+    whole = translator.scorer().score([("Hund Wiese", "meadow")])
+    assert first
+    assert second
+    assert whole[0]
+    texts = [
+        {"text": "Hund\n\nWiese", "translation": "dog\n\nmeadow"},
+        {"text": "Hund\nWiese", "translation": "meadow"},
+    ]
+    output = Scoring(translator, SHORT, "jsonl").answer([json.dumps(text).encode() for text in texts])
+    alike, unlike = map(json.loads, output.decode().splitlines())
+    assert alike["score"] == pytest.approx((first.score + second.score) / 2, abs=1e-4)
+    assert unlike["score"] == pytest.approx(whole[0].score, abs=1e-4)
+
+
+def test_other_columns_are_repeated_byte_for_byte_and_not_scored(translator: Translator) -> None:
+    job = Scoring(translator, SHORT, "tsv")
+    plain, longer = job.answer([b"Hund\tdog", b"Hund\tdog\tStra\xdfe"]).splitlines()
+    assert longer == plain.replace(b"dog", b"dog\tStra\xdfe")
+
+
+@pytest.mark.parametrize("line", [b"Hund\tdog", b'"Hund"', b'{"text": "Hund"}', b'{"text": "a", "translation": 7}'])
+def test_a_line_that_is_no_pair_of_json_becomes_an_error(translator: Translator, line: bytes) -> None:
+    (row,) = Scoring(translator, SHORT, "jsonl").answer([line]).splitlines()
+    assert "error" in json.loads(row)
 
 
 def test_sentences_are_scored_one_by_one_where_they_would_be_translated_so(translator: Translator) -> None:

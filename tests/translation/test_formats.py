@@ -113,12 +113,50 @@ def test_line_breaks_and_paragraphs_of_a_json_text_are_kept(translator: Translat
         ('{"text": "a", "prefix": "' + "The dog runs " * 400 + '"}', "pieces: at most 500 are possible"),
     ],
 )
-def test_a_line_that_is_no_request_is_answered_by_its_error(translator: Translator, line: str, message: str) -> None:
+def test_a_line_that_is_no_request_is_answered_by_its_error(
+    translator: Translator, line: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     job = Translating(translator, SHORT, Json(translator))
     good, bad, other = job.answer([b'"Hund"', line.encode(), b'"Wiese"']).decode().splitlines()
     assert message in json.loads(bad)["error"]
     assert [json.loads(line)["translation"] for line in (good, other)] == translator.translate(["Hund", "Wiese"])
-    assert any("line 2" in remark for remark in job.report(verbose=False))
+    assert "line 2: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["  Hund: ", "Hund\r\n\r\nWiese\r\n", "\u3000Hund\xa0", " \r\n\t", "\tHund\u2028"])
+def test_outer_blanks_and_carriage_returns_of_a_json_text_come_back(translator: Translator, text: str) -> None:
+    (line,) = answers(translator, Json(translator), json.dumps(text))
+    translation = json.loads(line)["translation"]
+    parts = [part.strip() for part in text.split("\n")]
+    expected = text
+    for part, translated in zip(parts, translator.translate(parts), strict=True):
+        expected = expected.replace(part, translated) if part else expected
+    assert translation == expected
+
+
+def test_a_text_after_a_mark_in_the_middle_of_joined_files_is_read(translator: Translator) -> None:
+    plain, marked = answers(translator, Json(translator), '"Hund"', '\ufeff"Hund"')
+    assert marked == plain
+
+
+cells = st.binary(max_size=6).map(lambda cell: cell.replace(b"\t", b"").replace(b"\n", b"").replace(b"\r", b""))
+
+
+@few
+@given(source=cells | st.just(b" Hund\xff "), others=st.lists(cells, max_size=3))
+def test_columns_are_written_byte_for_byte_as_they_were(
+    translator: Translator, source: bytes, others: list[bytes]
+) -> None:
+    line = b"\t".join([source, *others])
+    output = Translating(translator, SHORT, Columns()).answer([line])
+    assert output.startswith(line + b"\t")
+    assert output[len(line) :].count(b"\t") == 3
+    assert output.count(b"\n") == 1
+
+
+def test_the_translation_of_a_column_has_the_blanks_of_its_source(translator: Translator) -> None:
+    (plain,), (row,) = (answers(translator, Columns(), line) for line in ("Hund\t7", "  Hund\xa0\t7"))
+    assert row.split("\t")[2] == f"  {plain.split(chr(9))[2]}\xa0"
 
 
 def test_a_request_that_is_refused_keeps_its_own_members(translator: Translator) -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.translate import main
-from nmt.translation.formats import Json, Text
+from nmt.translation.formats import Columns, Format, Json, Text
 from nmt.translation.glossary import Entry, Glossary
 from nmt.translation.jobs import Scoring, Translating
 from nmt.translation.pair_scorer import PairScorer
@@ -26,11 +26,35 @@ def answer(job: Translating, line: str) -> str:
     return output
 
 
-def test_remarks_are_counted_beyond_the_first(translator: Translator) -> None:
+def test_remarks_are_printed_as_they_come_and_counted_beyond_a_bound(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("nmt.translation.jobs.MAX_REMARKS", 3)
     job = Scoring(translator, SHORT, "text")
-    job.answer([b"Hund"] * 30)
-    assert len(report := list(job.report(verbose=False))) == 21
-    assert report[-1] == "and 10 more lines"
+    remark = "no tab: scored as if its translation were empty"
+    job.answer([b"Hund"])
+    assert capsys.readouterr().err == f"line 1: {remark}\n"
+    assert list(job.report(verbose=False)) == []
+    job.remarks.enter("more.de", job.lines)
+    job.answer([b"Hund"] * 9)
+    *shown, told = capsys.readouterr().err.splitlines()
+    assert shown == [f"more.de, line 1: {remark}", f"more.de, line 2: {remark}"]
+    assert told == "3 remarks are printed; further ones are only counted"
+    assert list(job.report(verbose=False)) == ["and 7 more remarks"]
+
+
+def test_invalid_utf8_is_told_with_its_line_if_it_is_translated(
+    translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [b"Hund", b"Stra\xdfe", b"Hund\tStra\xdfe", b'{"text": "Hund", "id": "\xdf"}']
+    forms: list[tuple[Format, list[int]]] = [(Text(translator), [2, 3, 4]), (Columns(), [2, 4]), (Json(translator), [])]
+    for form, told in forms:
+        Translating(translator, SHORT, form).answer(lines)
+        remarks = [line for line in capsys.readouterr().err.splitlines() if "not valid UTF-8" in line]
+        assert [int(remark.split()[1].strip(":")) for remark in remarks] == told
+        assert all("iconv -f CP1252 -t UTF-8" in remark for remark in remarks)
+    Translating(translator, SHORT, Json(translator)).answer([b'"Stra\xdfe"'])
+    assert capsys.readouterr().err.startswith("line 1: not valid UTF-8")
 
 
 def test_constraints_of_the_line_of_the_command_and_of_the_glossary_are_met(translator: Translator) -> None:
@@ -46,35 +70,46 @@ def test_constraints_of_the_line_of_the_command_and_of_the_glossary_are_met(tran
     assert glossary.report().startswith("Glossary: 1 of 1 terms met")
 
 
-def test_terms_of_a_glossary_that_can_t_be_met_don_t_cost_the_others(translator: Translator) -> None:
+def test_terms_of_a_glossary_that_can_t_be_met_don_t_cost_the_others(
+    translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
     glossary = Glossary([Entry("Hund", ("dog",)), Entry("Wiese", ("lawn",))])
     job = Translating(translator, SHORT, Text(translator), Constraints(must_not=("dog",)), glossary)
     line = answer(job, "Der Hund auf der Wiese")
     assert re.search(r"(?<![a-z])lawn(?![a-z])", line)
     assert not re.search(r"(?<![a-z])dog(?![a-z])", line)
-    told, report, *_ = job.report(verbose=False)
-    assert told.startswith("line 1: without some terms of the glossary: must has 'dog'")
+    (report,) = job.report(verbose=False)
+    assert capsys.readouterr().err.startswith("line 1: without some terms of the glossary: must has 'dog'")
     assert "1 of 2 terms met" in report
 
 
-def test_pairs_too_long_to_be_scored_are_said_and_the_others_scored(translator: Translator) -> None:
+def test_terms_are_found_in_the_line_as_the_model_reads_it(translator: Translator) -> None:
+    glossary = Glossary([Entry("kleine Hund", ("little cat",))])
+    job = Translating(translator, SHORT, Text(translator), glossary=glossary)
+    assert "little cat" in answer(job, "Der kleine\xa0Hu\xadnd läuft.")
+    assert glossary.report().startswith("Glossary: 1 of 1 terms met")
+
+
+def test_pairs_too_long_to_be_scored_are_said_and_the_others_scored(
+    translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
     job = Scoring(translator, SHORT, "text")
     first, long, last = job.answer([b"Hund\tdog", b"Hund " * 5000 + b"\tdog", b"Hund\tdog"]).decode().split()
     assert first == last
     assert (float(first) < 0, long) == (True, "nan")
-    assert list(job.report(verbose=False)) == ["line 2: too long to be scored"]
+    assert capsys.readouterr().err == "line 2: too long to be scored\n"
     scored = translator.scorer().score([("Hund " * 200, "dog")] * 9 + [("Hund", "dog")])
     assert len(scored) == 10
     assert None not in scored
 
 
-def test_samples_and_constraints_are_not_combined(translator: Translator) -> None:
+def test_samples_and_constraints_are_not_combined(translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
     search = SearchConfig(samples=2, guard=False)
     job = Translating(translator, search, Text(translator), Constraints(prefix="The"))
     assert job.answer([b"Hund"]).count(b"\n") == 1
     with pytest.raises(ValueError, match="they don't go with"):
         translator.translate([Request("Hund", Constraints("The"))], search)
-    assert "they don't go with search.samples" in next(job.report(verbose=False))
+    assert "they don't go with search.samples" in capsys.readouterr().err
 
 
 def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str, *options: str) -> tuple[list[str], str]:
@@ -116,16 +151,19 @@ def test_given_pairs_get_their_quality_with_a_translator_and_without_one(
     shown, told = run(tmp_path, capfd, text, *alone)
     assert shown == numbers
     assert told == "line 5: too long to be scored\n"
+    blank, _ = run(tmp_path, capfd, "\n\t\n", *alone)
+    assert blank == ["1.0000", "1.0000"]
     shown, _ = run(tmp_path, capfd, text, *alone, "--format", "tsv")
     assert shown == [f"{line}\t{number}" for line, number in zip(text.splitlines(), numbers, strict=True)]
-    shown, _ = run(tmp_path, capfd, text, *alone, "--format", "jsonl")
+    objects = "".join(json.dumps({"text": source, "translation": target}) + "\n" for source, target in pairs)
+    shown, _ = run(tmp_path, capfd, objects, *alone, "--format", "jsonl")
     assert json.loads(shown[0]) == {"text": PAIRS[0][0], "quality": float(numbers[0]), "translation": PAIRS[0][1]}
     assert json.loads(shown[-1])["error"] == "too long to be scored"
     shown, _ = run(tmp_path, capfd, text, *alone, "--model", str(model_folder))
     scores, both = zip(*(row.split("\t") for row in shown), strict=True)
     assert [*both] == numbers
     assert all(float(score) < 0 for score in scores[:-1])
-    shown, _ = run(tmp_path, capfd, text, *alone, "--model", str(model_folder), "--format", "jsonl")
+    shown, _ = run(tmp_path, capfd, objects, *alone, "--model", str(model_folder), "--format", "jsonl")
     assert {"score", "quality"} < json.loads(shown[0]).keys()
 
 

@@ -1,15 +1,35 @@
 """Lines are those between LF, however many bytes each read returns."""
 
 import io
+from itertools import chain
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.translation.streams import read_chunks
+from nmt.translation.streams import open_input, read_chunks
+
+
+@pytest.mark.parametrize("data", [b"", b"a", b"\n", b"a\nb\n", b"a\n\xef\xbb\xbfb"])
+@pytest.mark.parametrize("size", [1, 2, 100])
+def test_a_byte_order_mark_at_the_start_is_left_out(data: bytes, size: int) -> None:
+    plain, marked = (list(read_chunks(io.BytesIO(start + data), size)) for start in (b"", b"\xef\xbb\xbf"))
+    assert [*chain.from_iterable(marked)] == [*chain.from_iterable(plain)]
+
+
+def test_utf16_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("Hund\n", "utf-16")
+    with open_input(str(tmp_path / "in")) as file, pytest.raises(ValueError, match=f"{tmp_path / 'in'} is UTF-16"):
+        list(read_chunks(file, 1))
+    with pytest.raises(ValueError, match="standard input is UTF-16LE"):
+        list(read_chunks(io.BytesIO("Ein Mann.".encode("utf-16-le")), 9))
 
 
 @settings(max_examples=200, derandomize=True)
 @given(data=st.binary(max_size=60).map(lambda data: data.replace(b"\x00", b"\n")), size=st.integers(1, 20))
 def test_reading_in_chunks_gives_the_lines(data: bytes, size: int) -> None:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+        return
     lines = [line for chunk in read_chunks(io.BytesIO(data), size) for line in chunk]
     assert lines == (data.removesuffix(b"\n").split(b"\n") if data else [])

@@ -2,7 +2,6 @@
 
 import json
 import re
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import zip_longest
@@ -20,8 +19,6 @@ KINDS = (
 )
 ROWS = re.compile(r"\.(tsv|jsonl)(\.gz)?$")
 COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|(?i:source|target|src|tgt)")  # de, pt-BR, Source
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
-UTF16_MARKS = tuple(mark.decode("utf-8", "surrogateescape") for mark in (BOM_UTF16_LE, BOM_UTF16_BE))
 
 
 def path_name(path: Path, config: DataConfig) -> str:
@@ -180,25 +177,10 @@ def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
 def corpus_lines(path: Path, split: Split) -> Iterator[str]:
     """The lines of a file; bytes that aren't UTF-8 become lone surrogates (see `tidy`)."""
     for number, line in enumerate(iterate_lines(path, "surrogateescape")):
-        if number == 0:
-            require_utf8(path, line)
         if number == 0 and line.startswith("\ufeff"):
             split.ledger.repair("byte-order mark removed", 1)
             line = line.removeprefix("\ufeff")
         yield line
-
-
-def require_utf8(path: Path, line: str) -> None:
-    """Raise ValueError if the first line of a file, whose bytes that aren't UTF-8 are lone surrogates, is UTF-16.
-
-    Without a byte-order mark, the first byte of each character (UTF-16BE), or the second (LE), is a control character
-    in most languages.
-    """
-    name = "UTF-16" if line.startswith(UTF16_MARKS) else ""
-    for first, kind in enumerate(("UTF-16BE", "UTF-16LE")):
-        half = line[first::2]
-        name = name or (kind if len(half) > 1 and 2 * len(CONTROL.findall(half)) > len(half) else "")
-    require(not name, f"{path} is {name}: convert it with iconv -f {name} -t UTF-8")
 
 
 def load_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[list[str], Ledger]:

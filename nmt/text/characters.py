@@ -1,0 +1,123 @@
+"""Characters without a piece: a line flows in; the line in characters that the vocabulary has flows out.
+
+A character without a piece is spelled in bytes, or is unk, and both mostly ruin the translation of its line. A
+character with a piece stays as it is, and so do items (addresses, tags, placeholders, emoji). Any other character is
+replaced by the nearest form of which every character has a piece; without such a form it stays. The rules, in order:
+
+- joiners (U+200C, U+200D) stay after letters of the scripts that need them, such as Arabic or Devanagari; else they are
+  removed. So are INVISIBLE characters: soft hyphens, zero-width blanks, direction marks, tatweel, variation selectors;
+- a combining mark is removed if nothing stands before it, or a character with a piece;
+- blanks of any width, and no-break spaces, become a space;
+- the first of the forms in SIMILAR that has pieces: quotes, dashes, punctuation, letters with a stroke;
+- digits of any script become ASCII digits;
+- ligatures, full-width and half-width forms and other compatibility characters become what Unicode's form NFKC has for
+  them, unless that has a blank. Superscripts, subscripts and fractions stay after a digit: 10² must not become 102;
+- letters of Latin, Greek and Cyrillic lose their accents.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from nmt.text.items import find_items
+
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffc"
+    "\U000e0000-\U000e0fff]"
+)
+JOINERS = "\u200c\u200d"
+# Arabic, Syriac, N'Ko and others; the scripts of India; Burmese; Khmer and Mongolian.
+USES_JOINERS = re.compile("[\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefe]")
+VOICED = "\uff9e\uff9f"  # half-width marks of kana, which join the letter before them
+SIMILAR = {
+    **dict.fromkeys("“”„‟«»″ˮ❝❞〝〞〟《》「」『』", "\"”“„»«'"),
+    **dict.fromkeys("’‘‚‛‹›ʼʻ′`´", "'’‘"),
+    "'": "’‘",
+    '"': "”“„»«'",
+    **dict.fromkeys("‐‑⁃−", "-–"),
+    **dict.fromkeys("–‒", "–-—"),
+    **dict.fromkeys("—―﹘⸺", "—–-"),
+    "-": "‐‑–",
+    **dict.fromkeys("。｡।۔", "."),
+    **dict.fromkeys("、､،", ","),
+    "؟": "?",
+    "؛": ";",
+    **dict.fromkeys("⁄∕", "/"),
+    "×": "x",
+    **dict(zip("łŁøØđĐħĦŧŦıɨ", "lLoOdDhHtTii", strict=True)),
+    **dict(zip("یيکك", "يیكک", strict=True)),
+}
+WORDY = {"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}
+AFTER_DIGIT = ("<super>", "<sub>", "<fraction>")
+
+
+class Characters:
+    """The characters of a vocabulary, and the nearest forms of others."""
+
+    def __init__(self, known: Iterable[str]) -> None:
+        """`known`: the characters that have pieces of their own."""
+        self.known = {" ", *known}
+        self.forms: dict[str, str | None] = {}
+
+    def nearest(self, text: str) -> str:
+        """The tidied text in characters that are known, as far as possible. Takes linear time."""
+        if self.known.issuperset(text):
+            return text
+        result, end = list[str](), 0
+        for item in find_items(text):
+            if item.kind != "number":
+                result += [self.replaced(text[end : item.start]), item.text]
+                end = item.end
+        return "".join([*result, self.replaced(text[end:])])
+
+    def replaced(self, text: str) -> str:
+        visible = INVISIBLE.sub(lambda match: match[0] if match[0] in self.known else "", text)
+        result: list[str] = []
+        before = ""
+        for character in unicodedata.normalize("NFC", visible):
+            form = character if character in self.known else self.in_context(character, before)
+            if character in VOICED and form == character:
+                joined = unicodedata.normalize("NFKC", before + character)
+                form, result[-1:] = ("", [joined]) if joined in self.known else (form, result[-1:])
+            result.append(form)
+            before = form[-1:] or before
+        return "".join(result)
+
+    def in_context(self, character: str, before: str) -> str:
+        """What replaces a character that isn't known, after the character `before` (empty at the start)."""
+        if character in JOINERS:
+            return character if USES_JOINERS.match(before) else ""
+        category = unicodedata.category(character)
+        if category[0] == "M":
+            bare = before in ("", " ") or (category != "Mc" and before in self.known)
+            return "" if bare else character
+        if before.isdigit() and unicodedata.decomposition(character).startswith(AFTER_DIGIT):
+            return character
+        if character not in self.forms:
+            self.forms[character] = self.find_form(character)
+        return self.forms[character] or character
+
+    def find_form(self, character: str) -> str | None:
+        """The nearest form whose characters are known; None if there is none."""
+        if unicodedata.category(character) == "Zs":
+            return " "
+        for similar in (*SIMILAR.get(character, ""), WORDY.get(character, "")):
+            if similar and self.known.issuperset(similar):
+                return similar
+        digit = unicodedata.decimal(character, None)
+        if digit is not None and not character.isascii():
+            return self.spelled(str(digit))
+        compatible = unicodedata.normalize("NFKC", character)
+        if compatible != character:
+            return None if " " in compatible else self.spelled(compatible)
+        parts = unicodedata.normalize("NFD", character)
+        if unicodedata.category(parts[0]) in ("Lu", "Ll") and all(map(unicodedata.combining, parts[1:])):
+            return self.spelled(parts[0]) if parts != character else None
+        return None
+
+    def spelled(self, text: str) -> str | None:
+        """The text in known characters, each replaced if need be; None if one has no form."""
+        if self.known.issuperset(text):
+            return text
+        forms = [c if c in self.known else self.find_form(c) for c in text]
+        return None if None in forms else "".join(filter(None, forms))
