@@ -31,7 +31,7 @@ MARKS = {  # the longest first: one mark of UTF-32 begins with a mark of UTF-16
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 CONTROL = bytes({*range(32)} - {*b"\t\n\r"})
-LEAST_CONTROLS = 8  # fewer such bytes in the first line may be damage
+LEAST_CONTROLS = 4  # fewer such bytes in the first line may be damage
 
 
 @contextlib.contextmanager

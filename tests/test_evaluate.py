@@ -78,6 +78,19 @@ def test_translations_made_elsewhere_are_scored_without_a_model(
     assert "nrefs:2" in found["scores"][0]["signature"]
 
 
+def test_a_byte_order_mark_costs_no_point_and_utf16_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--hypothesis", str(tmp_path / "out.en"), "--reference", write(tmp_path / "ref.en", REFERENCES)]
+    (tmp_path / "out.en").write_text("".join(f"{line}\n" for line in REFERENCES), "utf-8-sig")
+    assert main([*files, "--json", "-"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert [score["value"] for score in found["scores"] if score["name"] == "exact"] == [100]
+    (tmp_path / "out.en").write_text("".join(f"{line}\n" for line in REFERENCES), "utf-16")
+    assert main(files) == 2
+    assert "out.en is UTF-16: convert it with iconv" in capsys.readouterr().err
+
+
 def test_unicode_line_ends_do_not_end_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["a\u2028b", "c\u0085d", "e\rf"]
     files = ["--hypothesis", write(tmp_path / "x", lines), "--reference", write(tmp_path / "y", lines)]

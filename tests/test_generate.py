@@ -114,6 +114,22 @@ def test_jsonl_has_the_object_with_log_probabilities_or_an_error(
     assert json.loads(capfd.readouterr().out)["continuation"] == expected.text
 
 
+def test_a_byte_order_mark_is_no_part_of_a_prompt_and_invalid_utf8_is_told(
+    folder: Path, lm: LanguageModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").write_bytes(b"\xef\xbb\xbfThe\nStra\xdfe\n")
+    assert run(folder, str(tmp_path / "in"), "--greedy") == 0
+    captured = capfd.readouterr()
+    [[expected]] = lm.generate(["The"], replace(lm.search, samples=0))
+    assert lines_of(captured.out)[0] == one_line(expected.text)
+    assert captured.err.startswith("line 2: not valid UTF-8")
+    assert run(folder, str(tmp_path / "in"), str(tmp_path / "in"), "--score") == 0
+    assert f"{tmp_path / 'in'}, line 2: not valid UTF-8" in capfd.readouterr().err
+    (tmp_path / "in").write_text("The dog\n", "utf-16-le")
+    assert run(folder, str(tmp_path / "in")) == 2
+    assert "is UTF-16LE: convert it with iconv" in capfd.readouterr().err
+
+
 def test_the_output_can_be_a_file(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "--prompt", "The") == 0
     assert run(folder, "--prompt", "The", "--output", str(tmp_path / "out"), "--verbose") == 0

@@ -74,6 +74,16 @@ def test_lines_in_are_lines_out_and_give_the_tidied_text_back(ids: list[str]) ->
     assert run("decode", "./tokenizers/mine", *ids, text=encoded.replace(b"\n", b" \r\n")) == TIDIED
 
 
+def test_a_byte_order_mark_is_no_piece_and_utf16_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("marked").write_bytes(b"\xef\xbb\xbf" + INPUT)
+    for name in ("input", "marked"):
+        assert main(["encode", "mine", name, "--output", f"{name}.pieces"]) == 0
+    assert Path("marked.pieces").read_bytes() == Path("input.pieces").read_bytes()
+    Path("wide").write_text("Hund\n", "utf-16")
+    assert main(["encode", "mine", "wide"]) == 2
+    assert "wide is UTF-16: convert it with iconv -f UTF-16 -t UTF-8" in capfd.readouterr().err
+
+
 def test_several_files_are_read_in_turn_and_the_output_is_written_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["encode", "mine", "input", "text.de", "--ids", "--output", "out.ids"]) == 0
     assert main(["decode", "mine", "--ids", "--output", "out", "out.ids"]) == 0

@@ -29,6 +29,7 @@ NOT_UTF8 = (
     "not valid UTF-8, so some bytes are read as U+FFFD; if the text has another encoding, convert it, "
     "for example with iconv -f CP1252 -t UTF-8"
 )
+HAS_NUL = "NUL characters are left out; if the text is UTF-16, convert it, for example with iconv -f UTF-16LE -t UTF-8"
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 Scored = tuple[Translation | None, float | None]
@@ -57,9 +58,11 @@ class Remarks:
             print(f"{MAX_REMARKS:,} remarks are printed; further ones are only counted", file=sys.stderr, flush=True)
 
     def add_invalid(self, line: int, *texts: str) -> None:
-        """Remark on a line if its texts, decoded with `surrogateescape`, aren't valid."""
+        """Remark on a line if its texts, decoded with `surrogateescape`, may have another encoding than UTF-8."""
         if any(map(SURROGATE.search, texts)):
             self.add(line, NOT_UTF8)
+        elif any("\0" in text for text in texts):
+            self.add(line, HAS_NUL)
 
     def report(self) -> Iterator[str]:
         if self.total > MAX_REMARKS:

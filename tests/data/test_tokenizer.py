@@ -10,7 +10,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from nmt.config import TokenizerConfig
 from nmt.data import tokenizer as module
-from nmt.data.tokenizer import LineCodec, Tokenizer, train_tokenizer
+from nmt.data.tokenizer import LineCodec, Tokenizer, encode_pairs, train_tokenizer
 from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
 
@@ -98,6 +98,25 @@ def test_decoding_gives_back_what_was_encoded(tokenizer: Tokenizer, text: str) -
     ids = tokenizer.encode_target([text])
     assert tokenizer.decode_target(ids) == [normal(text)]
     assert not {UNK, BOS, EOS, PAD} & set(ids[0])
+
+
+ODD_SOURCE = "Der\xa0kleine »Hund« läuft… durch {name}\u202f, ﬁnden ▁ 日 \ud800"
+
+
+def test_sources_take_the_nearest_characters_with_a_piece_in_training_and_translation(tokenizer: Tokenizer) -> None:
+    read = tokenizer.readable(ODD_SOURCE)
+    assert read == "Der kleine »Hund« läuft... durch {name} , finden ▁ 日 \ufffd"
+    expected = tokenizer.encode_target([read])
+    assert tokenizer.encode_source([ODD_SOURCE]) == tokenizer.encode_source([read]) == expected
+    pairs = encode_pairs(tokenizer, [(ODD_SOURCE, ODD_SOURCE)])
+    assert pairs.source.flat[:-1].tolist() == expected[0]
+    assert pairs.target.flat[:-1].tolist() == tokenizer.encode_target([ODD_SOURCE])[0] != expected[0]
+
+
+def test_each_language_has_its_own_characters(train: Train) -> None:
+    separate = train(joint=False, vocab_size=60, byte_fallback=False)
+    assert [side.nearest("müde") for side in separate.characters] == ["müde", "mude"]
+    assert UNK not in separate.encode_source(["mù\xa0de"])[0]
 
 
 def test_a_noncharacter_beside_the_mark_becomes_the_replacement_character(tokenizer: Tokenizer) -> None:

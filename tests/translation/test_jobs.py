@@ -55,6 +55,8 @@ def test_invalid_utf8_is_told_with_its_line_if_it_is_translated(
         assert all("iconv -f CP1252 -t UTF-8" in remark for remark in remarks)
     Translating(translator, SHORT, Json(translator)).answer([b'"Stra\xdfe"'])
     assert capsys.readouterr().err.startswith("line 1: not valid UTF-8")
+    Translating(translator, SHORT, Text(translator)).answer([b"Hund", b"H\0u\0n\0d\0"])
+    assert capsys.readouterr().err.startswith("line 2: NUL characters are left out; if the text is UTF-16")
 
 
 def test_constraints_of_the_line_of_the_command_and_of_the_glossary_are_met(translator: Translator) -> None:

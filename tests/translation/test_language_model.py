@@ -325,3 +325,13 @@ def test_a_translator_loads_its_language_model(tokenizer: Tokenizer, model_folde
     assert loaded.lm is not None
     assert loaded.lm.precision == "fp32"
     assert loaded.translate(LINES) != loaded.translate(LINES, replace(FUSED, lm_weight=0.0))
+
+
+def test_prompts_take_the_nearest_characters_with_a_piece_and_texts_to_score_do_not(lm: LanguageModel) -> None:
+    assert lm.generate(["The\xa0little"], ONE) == lm.generate(["The little"], ONE)
+    (odd,), (plain,) = lm.score(["The\xa0little"]), lm.score(["The little"])
+    assert odd
+    assert plain
+    assert len(odd.ids) > len(plain.ids)
+    with pytest.raises(TypeError, match="but a text must be a string"):
+        lm.generate([None])  # type: ignore[list-item]

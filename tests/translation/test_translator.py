@@ -290,3 +290,36 @@ def test_any_reranker_can_order_the_hypotheses(translator: Translator) -> None:
         rerank=lambda source, translations: [-abs(t.score - found[2].score) for t in translations],
     )
     assert best.text == found[2].text
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Zwei\xa0Männer sitzen am\u202fTisch.", "Zwei Männer sitzen am Tisch."),
+        ("\ufeffZwei Män\xadner sitzen\u200b am Tisch\u2060.", "Zwei Männer sitzen am Tisch."),
+        ("Ｚwei Mãnner sitzen\u200e am Tisch．", "Zwei Manner sitzen am Tisch."),
+    ],
+)
+def test_characters_without_a_piece_are_read_in_their_nearest_form(
+    translator: Translator, written: str, read: str
+) -> None:
+    guarded = replace(SHORT, guard=True)
+    for search in (SHORT, guarded):
+        ((one,),), ((other,),) = (translator.translate_n_best([line], search) for line in (written, read))
+        assert (one.text, one.score, one.flags) == (other.text, other.score, other.flags)
+
+
+def test_word_numbers_of_an_alignment_are_those_of_the_line_as_written(translator: Translator) -> None:
+    read, written = "Zwei Männer am Tisch", "Zwei\xa0Männer \xad \u200b am\u202fTisch"
+    ((best,),), ((same,),) = (translator.translate_n_best([line]) for line in (read, written))
+    places = [0, 1, 4, 5]
+    assert translator.align(written, same) == [(places[i], j) for i, j in translator.align(read, best)]
+    assert translator.align(read, best) == translator.aligner.align(best)
+
+
+@pytest.mark.parametrize("line", [None, 7, b"Hund"])
+def test_a_line_that_is_no_string_is_a_type_error_with_a_sentence(translator: Translator, line: Any) -> None:
+    with pytest.raises(TypeError, match="but a text must be a string"):
+        translator.translate(["Hund", line])
+    with pytest.raises(TypeError, match="but a text must be a string"):
+        translator.scorer().score([("Hund", line)])
