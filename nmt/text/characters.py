@@ -60,7 +60,7 @@ class Characters:
         self.forms: dict[str, str | None] = {}
 
     def nearest(self, text: str) -> str:
-        """The tidied text in characters that are known, as far as possible. Takes linear time."""
+        """The tidied text in characters that are known, as far as possible, and still tidied. Takes linear time."""
         if self.known.issuperset(text):
             return text
         result, end = list[str](), 0
@@ -68,7 +68,7 @@ class Characters:
             if item.kind != "number":
                 result += [self.replaced(text[end : item.start]), item.text]
                 end = item.end
-        return "".join([*result, self.replaced(text[end:])])
+        return "".join([*result, self.replaced(text[end:])]).strip()
 
     def replaced(self, text: str) -> str:
         visible = INVISIBLE.sub(lambda match: match[0] if match[0] in self.known else "", text)
