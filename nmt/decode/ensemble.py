@@ -51,8 +51,11 @@ class Ensemble:
     def restricted(self, pieces_L: Tensor) -> "Ensemble":
         return Ensemble([model.restricted(pieces_L) for model in self.models])
 
-    def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> EnsembleCache:
-        return EnsembleCache([model.start(src_BS, src_mask_BS, max_length, width) for model in self.models])
+    def start(
+        self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
+    ) -> EnsembleCache:
+        caches = (model.start(src_BS, src_mask_BS, max_length, width, separate=separate) for model in self.models)
+        return EnsembleCache([*caches])
 
     def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
         """The logarithm (N, W, V) of the mean probability."""

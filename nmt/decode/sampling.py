@@ -26,14 +26,14 @@ def sample(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchC
     """Return `options.samples` translations of each sentence, in the order sampled; a translation may occur twice.
 
     Log-probabilities are the model's own, whatever temperature, top_k, top_p and min_p are. Sources as in
-    `Decoder.start`. Raises ValueError if logits are not numbers.
+    `Decoder.start`. Time and memory grow with the number of samples. Raises ValueError if logits are not numbers.
     """
     n_sentences, width, device = src_BS.size(0), options.samples, src_BS.device
     sources = [ids[real].tolist() for ids, real in zip(src_BS, src_mask_BS, strict=True)]
     lengths = [len(ids) - 1 for ids in sources]
     limits = [longest_output(length, options, model.longest_target(length)) for length in lengths]
     random_TBW = random_numbers(sources, limits, options).to(device)
-    cache = model.start(src_BS, src_mask_BS, random_TBW.size(0), width)
+    cache = model.start(src_BS, src_mask_BS, random_TBW.size(0), width, separate=True)
     sentences_N, limits_N = torch.arange(n_sentences, device=device), torch.tensor(limits, device=device)
     tokens_NW = torch.full((n_sentences, width), BOS, device=device)
     ended_NW = torch.zeros(n_sentences, width, dtype=torch.bool, device=device)
@@ -86,9 +86,9 @@ def sample_pieces(logits_NWV: Tensor, random_NW: Tensor, options: SearchConfig) 
         probs_NWV = probs_NWV.masked_fill(probs_NWV < options.min_p * probs_NWV.amax(2, keepdim=True), 0.0)
     cumulative_NWV = probs_NWV.cumsum(2)
     # A place with probability 0 is never the first beyond a number, except at the very end by rounding.
-    target_NW1 = (random_NW[:, :, None] * cumulative_NWV[:, :, -1:]).contiguous()
-    last_NW1 = (probs_NWV > 0).long().cumsum(2).argmax(2, keepdim=True)
-    place_NW1 = torch.minimum(torch.searchsorted(cumulative_NWV, target_NW1, right=True), last_NW1)
+    total_NW1 = cumulative_NWV[:, :, -1:].contiguous()
+    place_NW1 = torch.searchsorted(cumulative_NWV, random_NW[:, :, None] * total_NW1, right=True)
+    place_NW1 = torch.minimum(place_NW1, torch.searchsorted(cumulative_NWV, total_NW1))
     return (place_NW1 if pieces_NWV is None else pieces_NWV.gather(2, place_NW1))[:, :, 0]
 
 

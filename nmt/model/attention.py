@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
-from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, SourceWeights
+from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, PrefixCache, SourceWeights
 from nmt.model.dropout import dropout
 from nmt.model.linear import apply
 from nmt.model.positions import RotaryPositions
@@ -128,22 +128,54 @@ class Attention(nn.Module):
     ) -> Tensor:
         """The attended values (R, H × width of a value); `mask` is (N or 1, H or 1, W or 1, L). The rows of a sentence,
         and the heads that share keys, are query positions of one product."""
-        rows, (H, K, D) = cache.rows, self.sizes
+        scores = self.scores(q_RQ, kv[0], mask, cache)
+        probabilities = torch.softmax(scores, -1)
+        if weights is not None:
+            weights.append(probabilities.view(-1, self.sizes[0], self.rows(q_RQ, kv[0]), scores.size(2)))
+        return self.mix(probabilities, kv[1])
+
+    def attend_past(
+        self, q_RQ: Tensor, kv: KeysValues, cache: DecoderCache, layer: int, weights: SourceWeights
+    ) -> Tensor:
+        """As `attend_rows`, to the past of each row, with these keys and values, and to its prefix if that is apart."""
+        if not isinstance(cache, PrefixCache):
+            return self.attend_rows(q_RQ, kv, cache.past_NHWL, cache, weights)
+        assert weights is None, "samples need no weights"
+        keys, values = cache.source[layer]
+        scores_X = self.scores(q_RQ, keys, cache.prefix_mask_NH1P, cache)
+        past_X = self.scores(q_RQ, kv[0], cache.past_NHWL, cache)
+        H, W, P = self.sizes[0], cache.n_separate, keys.size(2)
+        prefix_RHP = scores_X.view(-1, H, W, P).transpose(1, 2).reshape(-1, H, P)
+        probabilities_RHL = torch.softmax(torch.cat([prefix_RHP, past_X.view(-1, H, past_X.size(2))], dim=2), -1)
+        prefix_RHP, past_RHL = probabilities_RHL.split([P, past_X.size(2)], dim=2)
+        y_RQ = self.mix(past_RHL.reshape(past_X.shape), kv[1])
+        prefix_X = prefix_RHP.unflatten(0, (-1, W)).transpose(1, 2).reshape(scores_X.shape)
+        return y_RQ + self.mix(prefix_X, values[..., : kv[1].size(2)])  # of latent attention, values are parts of keys
+
+    def scores(self, q_RQ: Tensor, keys_XDL: Tensor, mask: Tensor | None, cache: DecoderCache) -> Tensor:
+        """The scores (X, H / K × rows, L), where each sentence of the keys has as many rows, one after another."""
+        rows, (H, K, D) = self.rows(q_RQ, keys_XDL), self.sizes
         if rows == 1:
             q = q_RQ.reshape(-1, H // K, D)
         else:
             q = q_RQ.reshape(-1, rows, K, H // K, D).permute(0, 2, 3, 1, 4).reshape(-1, H // K * rows, D)
-        scores = torch.baddbmm(cache.empty_111, q, kv[0], beta=0, alpha=self.scale)
+        scores = torch.baddbmm(cache.empty_111, q, keys_XDL, beta=0, alpha=self.scale)
         if mask is not None:
             by_head = scores.view(-1, H, rows, scores.size(2))
             by_head += mask  # in place: bfloat16 scores keep their dtype, in which MASKED hides a key just as well
-        probabilities = torch.softmax(scores, -1)
-        if weights is not None:
-            weights.append(probabilities.view(-1, H, rows, scores.size(2)))
-        y = torch.bmm(probabilities, kv[1])
+        return scores
+
+    def mix(self, probabilities: Tensor, values_XLD: Tensor) -> Tensor:
+        """The means (R, H × D) of values, weighted by probabilities of the shape of `scores`."""
+        y, (H, K, _) = torch.bmm(probabilities, values_XLD), self.sizes
+        rows = y.size(1) * K // H
         if rows == 1:
             return y.view(-1, H * y.size(2))
         return y.view(-1, K, H // K, rows, y.size(2)).permute(0, 3, 1, 2, 4).reshape(-1, H * y.size(2))
+
+    def rows(self, q_RQ: Tensor, keys_XDL: Tensor) -> int:
+        """The rows of each sentence of the keys."""
+        return q_RQ.size(0) * self.sizes[1] // keys_XDL.size(0)
 
 
 class SelfAttention(Attention):
@@ -190,7 +222,7 @@ class SelfAttention(Attention):
             qkv_RX = torch.cat([qk_RHD.flatten(1), v_RX], dim=1)
         q_RQ, kv_RX = qkv_RX.split_with_sizes([H * D, 2 * K * D], 1)
         kv = cache.append(layer, kv_RX.view(-1, cache.rows, 2, K, D).permute(2, 0, 3, 1, 4))
-        return apply(modules["out"], self.attend_rows(q_RQ, kv, cache.past_NHWL, cache, weights))
+        return apply(modules["out"], self.attend_past(q_RQ, kv, cache, layer, weights))
 
 
 class CrossAttention(Attention):

@@ -11,6 +11,9 @@ all rows. In an encoder–decoder there is no prefix, and `CrossCache` keeps the
 A row never moves. All rows of a sentence look at all of its slots, through a mask that shows each row the slots of its
 own past. When a hypothesis continues another one, its row takes over the other's line of the mask: keys and values are
 not copied.
+
+Samples never continue one another: their rows are separate. For the target, a cache then has N × W sentences of one
+row: time and memory grow with the rows, not with their square. The source, or the prefix, is still stored once.
 """
 
 from collections.abc import Sequence
@@ -94,9 +97,7 @@ class DecoderCache:
         rows_1H1L = bias_HX[:, -self.length :].repeat_interleave(self.width, 1)[None, :, None]
         if self.real_NP is None:
             return rows_1H1L
-        place_P = torch.arange(self.n_prefix, device=bias_HX.device)
-        distance_NP = place_P - (self.real_NP.sum(1, keepdim=True) + self.length - 1)
-        prefix_NH1P = bias_HX[:, distance_NP.clamp(max=0) - 1].transpose(0, 1)[:, :, None]  # padding is hidden anyway
+        prefix_NH1P = prefix_bias(bias_HX, self.real_NP.sum(1) + self.length - 1, self.n_prefix)
         return torch.cat([prefix_NH1P, rows_1H1L.expand(prefix_NH1P.size(0), -1, -1, -1)], dim=3)
 
     def append(self, layer: int, kv_2NKWD: Tensor) -> KeysValues:
@@ -126,6 +127,12 @@ class DecoderCache:
         self.target = [view(target) for target in self.target_2NKLD]
 
 
+def prefix_bias(bias_HX: Tensor, newest_N: Tensor, n_prefix: int) -> Tensor:
+    """The biases (N, H, 1, P) of the positions of a prefix, for queries at the positions `newest_N`."""
+    distance_NP = torch.arange(n_prefix, device=bias_HX.device) - newest_N[:, None]
+    return bias_HX[:, distance_NP.clamp(max=0) - 1].transpose(0, 1)[:, :, None]  # padding is hidden anyway
+
+
 class CrossCache(DecoderCache):
     """The cache of a decoder with cross-attention: also the keys and values of the source."""
 
@@ -139,16 +146,51 @@ class CrossCache(DecoderCache):
         bias_HX: Tensor | None,
     ) -> None:
         """Given are each layer's keys and values of the source, the additive mask of the source's padding (None: there
-        is no padding), and each layer's keys and values of no target position (P = 0)."""
+        is no padding), and each layer's keys and values of no target position (P = 0). For separate rows these have
+        N × W sentences, and `width` is 1."""
         super().__init__(target_2NKPD, max_length, width, bias_HX=bias_HX)
         self.source_2NKSD, self.source_mask_N11S = source_2NKSD, mask_N11S
         self.source = [view(source) for source in source_2NKSD]
+        self.n_separate = target_2NKPD[0].size(1) // source_2NKSD[0].size(1)
+        """Separate rows of each sentence; 1: the rows are not separate."""
+
+    def grow(self, rows: int) -> None:
+        super().grow(rows // self.n_separate)
 
     def keep(self, sentences: Tensor) -> None:
-        super().keep(sentences)
+        rows_W = torch.arange(self.n_separate, device=sentences.device)
+        super().keep((sentences[:, None] * self.n_separate + rows_W).flatten())
         distinct = {id(source): source for source in self.source_2NKSD}  # layers of one block share theirs
         kept = {i: source.index_select(1, sentences) for i, source in distinct.items()}
         self.source_2NKSD = [kept[id(source)] for source in self.source_2NKSD]
         if self.source_mask_N11S is not None:
             self.source_mask_N11S = self.source_mask_N11S[sentences]
         self.source = [view(source) for source in self.source_2NKSD]
+
+
+class PrefixCache(CrossCache):
+    """The cache of a decoder-only model with separate rows: the prefix is the source, to which self-attention attends
+    beside a row's own past."""
+
+    def __init__(
+        self, prefix_2NKPD: list[Tensor], max_length: int, width: int, real_NP: Tensor, bias_HX: Tensor | None
+    ) -> None:
+        """Arguments as for `DecoderCache`."""
+        none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix_2NKPD]
+        mask_N11P = torch.zeros(real_NP.shape, device=real_NP.device).masked_fill_(~real_NP, MASKED)[:, None, None]
+        super().__init__(prefix_2NKPD, mask_N11P, none_2RK0D, max_length, 1, bias_HX)
+        self.lengths_N = real_NP.sum(1)
+        self.prefix_mask_NH1P = mask_N11P
+
+    def grow(self, rows: int) -> None:
+        super().grow(rows)
+        newest_N = self.lengths_N + self.length - 1
+        self.place = newest_N.repeat_interleave(self.n_separate)
+        if self.bias_HX is not None and self.source_mask_N11S is not None:
+            biases_NH1P = prefix_bias(self.bias_HX, newest_N, self.source_mask_N11S.size(3))
+            self.prefix_mask_NH1P = self.source_mask_N11S + biases_NH1P
+
+    def keep(self, sentences: Tensor) -> None:
+        super().keep(sentences)
+        self.lengths_N = self.lengths_N[sentences]
+        self.prefix_mask_NH1P = self.prefix_mask_NH1P[sentences]

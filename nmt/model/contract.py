@@ -43,14 +43,18 @@ class Decoder(Protocol):
         """This decoder with a smaller vocabulary: its piece i is piece `pieces_L[i]` (int64) of the present one."""
 
     @abstractmethod
-    def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache:
+    def start(
+        self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
+    ) -> DecoderCache:
         """Read the sources; return an empty cache for `max_length` target positions of `width` rows of each sentence.
-        Source ids are int64, each sentence with its EOS; the mask is True at real positions, which come first."""
+        Source ids are int64, each sentence with its EOS; the mask is True at real positions, which come first.
+        `separate`: no row will continue another (`reorder` is not called), so none needs to see the others' slots."""
 
     def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
         """Logits (N, W, V), float32, of the pieces after `tokens_NW` (int64), which are added to the cache.
 
-        If all rows of a sentence are equal, as at first, `tokens_NW` may have one row (W = 1) for all of them.
+        If all rows of a sentence are equal, as at first, `tokens_NW` may have one row (W = 1) for all of them, unless
+        the rows are separate.
         """
 
 
@@ -220,11 +224,9 @@ class PromptedModel(GenerativeModel):
     """A model that writes, and can also continue a prompt, without a source."""
 
     @abstractmethod
-    def start_after(
-        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1, *, bidirectional: bool = False
-    ) -> DecoderCache:
-        """As `start`, after any ids, which are read as they are. P may be 0. Each id sees the ids before it or, if
-        `bidirectional`, all of the prefix. `real_BP`: True at real positions, which come first."""
+    def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
+        """As `start`, after any ids, which are read as they are, for separate rows. P may be 0. Each id sees the ids
+        before it. `real_BP`: True at real positions, which come first."""
 
 
 class Restricted:

@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block, make_norm
-from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.cache import DecoderCache, PrefixCache, SourceWeights
 from nmt.model.contract import PromptedModel
 from nmt.model.linear import apply
 from nmt.model.positions import AddedPositions, RotaryPositions
@@ -111,16 +111,26 @@ class DecoderOnly(PromptedModel):
         mask = self.tgt_positions.self_mask(x_BLM, mask)
         return self.decoder_norm(self.decoder(x_BLM, mask, seen))
 
-    def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> DecoderCache:
+    def start(
+        self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
+    ) -> DecoderCache:
         prefix_BP, real_BP = src_BS, src_mask_BS
         if src_BS.size(1):
             prefix_BP, real_BP = pad(src_BS, (1, 0), value=BOS), pad(src_mask_BS, (1, 0), value=True)
         bidirectional = self.config.source_attention == "bidirectional"
-        return self.start_after(prefix_BP, real_BP, max_length, width, bidirectional=bidirectional)
+        keys_values, bias_HX = self.read_prefix(prefix_BP, real_BP, max_length, bidirectional=bidirectional)
+        kind = PrefixCache if separate and width > 1 else DecoderCache
+        return kind(keys_values, max_length, width, real_BP, bias_HX)
 
-    def start_after(
-        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1, *, bidirectional: bool = False
-    ) -> DecoderCache:
+    def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
+        keys_values, bias_HX = self.read_prefix(prefix_BP, real_BP, max_length, bidirectional=False)
+        kind = PrefixCache if width > 1 else DecoderCache
+        return kind(keys_values, max_length, width, real_BP, bias_HX)
+
+    def read_prefix(
+        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, *, bidirectional: bool
+    ) -> tuple[list[Tensor], Tensor | None]:
+        """What a cache needs of a prefix: the keys and values of each layer, and the biases of positions."""
         assert not self.training, "dropout would make the search random: call model.eval() first"
         n_positions = prefix_BP.size(1) + max_length
         for module in self.modules():
@@ -131,8 +141,7 @@ class DecoderOnly(PromptedModel):
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
         mask = self.tgt_positions.self_mask(x_BPM, padding_mask(real_BP) if bidirectional else None)
         self.decoder(x_BPM, mask, seen)
-        bias_HX = self.tgt_positions.past_bias(n_positions, x_BPM.device)
-        return DecoderCache(seen.keys_values, max_length, width, real_BP, bias_HX)
+        return seen.keys_values, self.tgt_positions.past_bias(n_positions, x_BPM.device)
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
         layers = [block.self_attention for block in self.decoder.layers()]

@@ -72,14 +72,17 @@ class EncoderDecoder(GenerativeModel):
         self_mask = self.tgt_positions.self_mask(x_BTM, None)
         return self.decoder_norm(self.decoder(x_BTM, memory_BSM, mask_B11S, weights, self_mask))
 
-    def start(self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1) -> CrossCache:
+    def start(
+        self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
+    ) -> CrossCache:
         assert not self.training, "dropout would make the search random: call model.eval() first"
         memory_BSM, mask_B11S = self.encode(src_BS, src_mask_BS)
         blocks: list[Any] = list(self.decoder)
         by_block = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
         source_2NKSD = [by_block[number] for number in self.decoder.order]
         shapes = [layer.cache_shape for layer in self.cached()[0]]
-        target_2NKPD = [source_2NKSD[0].new_empty(two, src_BS.size(0), K, 0, D) for two, K, D in shapes]
+        n_sentences, width = (src_BS.size(0) * width, 1) if separate else (src_BS.size(0), width)
+        target_2NKPD = [source_2NKSD[0].new_empty(two, n_sentences, K, 0, D) for two, K, D in shapes]
         bias_HX = self.tgt_positions.past_bias(max_length, self.device)
         mask = None if bool(src_mask_BS.all()) else mask_B11S
         return CrossCache(source_2NKSD, mask, target_2NKPD, max_length, width, bias_HX)

@@ -100,6 +100,6 @@ class LatentAttention(Attention):
         q_RQ = torch.cat([q_RHC, q_RHE], dim=2).flatten(1)
         keys = torch.cat([c_RC, k_RE], dim=1).view(-1, cache.rows, 1, 1, C + E).permute(2, 0, 3, 1, 4)
         keys_XDL, values_XLD = cache.append(layer, keys)
-        y_RQ = self.attend_rows(q_RQ, (keys_XDL, values_XLD[..., :C]), cache.past_NHWL, cache, weights)
+        y_RQ = self.attend_past(q_RQ, (keys_XDL, values_XLD[..., :C]), cache, layer, weights)
         y_HRD = torch.bmm(y_RQ.view(-1, H, C).transpose(0, 1), w_v.mT)
         return apply(modules["out"], y_HRD.transpose(0, 1).flatten(1))

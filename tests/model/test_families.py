@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from nmt.config import ModelConfig
 from nmt.model.contract import GenerativeModel
@@ -55,20 +56,60 @@ def test_logits_do_not_depend_on_the_batch(config: ModelConfig, seed: int, lengt
         torch.testing.assert_close(together[i : i + 1, :t], alone, atol=1e-5, rtol=1e-4)
 
 
-def assert_steps_give_the_logits_of_the_whole_prefix(model: GenerativeModel, seed: int, width: int) -> None:
+def assert_steps_give_the_logits_of_the_whole_prefix(
+    model: GenerativeModel, seed: int, width: int, *, separate: bool = False
+) -> None:
     src, src_mask = sentences(seed, [6, 3])
     tgt, _ = sentences(seed + 1, [5] * 2 * width)
     with torch.inference_mode():
-        cache = model.start(src, src_mask, 5, width)
+        cache = model.start(src, src_mask, 5, width, separate=separate)
         steps = [model.step(tgt[:, t].view(2, width), cache).flatten(0, 1) for t in range(5)]
         rows = torch.arange(2).repeat_interleave(width)
         whole = model(src[rows], src_mask[rows], tgt)
     torch.testing.assert_close(torch.stack(steps, dim=1), whole, atol=1e-5, rtol=1e-4)
 
 
-@given(combinations(), seeds, st.integers(1, 3))
-def test_decoding_step_by_step_gives_the_logits_of_the_whole_prefix(config: ModelConfig, seed: int, width: int) -> None:
-    assert_steps_give_the_logits_of_the_whole_prefix(make(config, seed), seed, width)
+@given(combinations(), seeds, st.integers(1, 3), st.booleans())
+def test_decoding_step_by_step_gives_the_logits_of_the_whole_prefix(
+    config: ModelConfig, seed: int, width: int, separate: bool
+) -> None:
+    assert_steps_give_the_logits_of_the_whole_prefix(make(config, seed), seed, width, separate=separate)
+
+
+@given(combinations(), seeds, st.lists(st.sets(st.integers(0, 3)), max_size=3))
+def test_separate_rows_stay_as_they_are_while_other_sentences_leave(
+    config: ModelConfig, seed: int, leaving: list[set[int]]
+) -> None:
+    model, width, left = make(config, seed), 2, [0, 1, 2, 3]
+    src, src_mask = sentences(seed, [6, 3, 4, 1])
+    tgt, _ = sentences(seed + 1, [4] * 4 * width)
+    tgt_NWT = tgt.view(4, width, 4)
+    with torch.inference_mode():
+        whole_NWTV = model(*(x.repeat_interleave(width, 0) for x in (src, src_mask)), tgt).unflatten(0, (4, width))
+        cache = model.start(src, src_mask, 4, width, separate=True)
+        for t, gone in enumerate([*leaving, set()]):
+            logits_NWV = model.step(tgt_NWT[left, :, t], cache)
+            torch.testing.assert_close(logits_NWV, whole_NWTV[left, :, t], atol=1e-5, rtol=1e-4)
+            staying = [i for i, n in enumerate(left) if n not in gone]
+            cache.keep(torch.tensor(staying, dtype=torch.int64))
+            left = [left[i] for i in staying]
+            if not left:
+                return
+
+
+@pytest.mark.parametrize("config", some_combinations(20))
+def test_separate_rows_cost_time_and_memory_in_proportion_to_their_number(config: ModelConfig) -> None:
+    model, flops, sizes = make(config, 1), [], []
+    for width in (2, 4, 6):
+        with torch.inference_mode():
+            cache = model.start(*sentences(1, [5, 3]), 3, width, separate=True)
+            with FlopCounterMode(display=False) as counter:
+                for _ in range(3):
+                    model.step(torch.full((2, width), 7), cache)
+        flops.append(counter.get_total_flops())
+        sizes.append(sum(target.numel() for target in cache.target_2NKLD))
+    assert flops[2] - flops[1] == flops[1] - flops[0]
+    assert sizes == [sizes[0], 2 * sizes[0], 3 * sizes[0]]
 
 
 @given(combinations(), seeds, st.integers(1, 3))
