@@ -5,10 +5,14 @@ without items (addresses, tags …) if some were lost, and with the items put ba
 is in capitals; a copy, if the line has no letters; beam search without repeated n-grams; the same with shorter spans.
 What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two retries, because their
 translations are even less probable.
+
+A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
+was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
+best one comes before it, and the others stay.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
@@ -21,7 +25,7 @@ from nmt.text.suspicions import Flag, prose, suspicions
 from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.model_folder import Facts
-from nmt.translation.request import Request, Translation
+from nmt.translation.request import Constraints, Request, Translation
 from nmt.translation.spans import Cut
 
 # Second attempts have at least this beam size, and don't repeat n-grams of this length.
@@ -51,14 +55,12 @@ def repair(
     """Return an n-best list for each line, with flags. The list of a line depends only on that line."""
     # Samples are less probable than what beam search finds: nearly all would be unsure.
     confidence = 0.0 if search.samples else translator.facts.least_confidence
-    lines = [Line(translator, confidence, *line) for line in zip(requests, n_best, strict=True)]
-    beam_size = min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best))
+    ranked = not search.samples or search.mbr != "none"
+    judge = Judge(translator, confidence, ranked)
+    lines = [Line(judge, *line) for line in zip(requests, n_best, strict=True)]
     no_repeats = replace(
         search,
-        beam_size=beam_size,
-        n_best=min(search.n_best, beam_size),
-        samples=0,
-        mbr="none",
+        beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
         no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
         min_length=max(1, search.min_length),
         shortlist=0,
@@ -77,28 +79,44 @@ def repair(
     retry("lower case", [line for line in lines if line.flags and line.is_capitals], search, str.lower, str.upper)
     for line in lines:
         if "invented" in line.flags and not line.request.constraints:
-            line.consider([Translation(tidy(line.request.text)[0], 0.0, ())], "copy")
-    for name in ("no repeats", "shorter spans"):
-        retry(name, [line for line in lines if set(line.flags) - {"unsure"}], no_repeats)
-    return [[replace(t, flags=tuple(line.flags)) for t in line.translations] for line in lines]
+            line.consider([Translation(tidy(line.request.text)[0], 0.0, ())] * len(line.translations), "copy")
+    for name in ("shorter spans",) if search.samples else ("no repeats", "shorter spans"):
+        options = search if search.samples else no_repeats
+        retry(name, [line for line in lines if line.flags - {"unsure"}], options)
+    return [line.translations for line in lines]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What is needed to judge translations."""
+
+    translator: Translates
+    least_confidence: float
+    ranked: bool
+    """Whether the first translation of a list is the best; if not, all are samples of equal rank."""
+
+    def flagged(self, translation: Translation, text: str, constraints: Constraints) -> Translation:
+        """A translation of a text, with its flags."""
+        sure = translation.confidence >= self.least_confidence
+        flags = suspicions(text, translation.text, finished=translation.finished, sure=sure)
+        if text and constraints and not self.translator.compiler.are_met(constraints, translation.text):
+            flags.append("constraints")
+        return replace(translation, flags=tuple(flags))
 
 
 class Line:
-    """A line, its best translations so far, and the flags of the first translation."""
+    """A line and its translations so far, with their flags."""
 
-    def __init__(self, translator: Translates, confidence: float, request: Request, n_best: list[Translation]) -> None:
-        self.translator, self.least_confidence = translator, confidence
-        self.request, self.translations = request, n_best
-        self.text = translator.tokenizer.readable(tidy(request.text)[0])
-        self.flags = self.suspect(n_best)
+    def __init__(self, judge: Judge, request: Request, n_best: list[Translation]) -> None:
+        self.judge, self.request = judge, request
+        self.text = judge.translator.tokenizer.readable(tidy(request.text)[0])
+        self.translations = [judge.flagged(t, self.text, request.constraints) for t in n_best]
         self.bare, self.items = lift(self.text) if "items" in self.flags else (self.text, list[Lifted]())
 
-    def suspect(self, translations: list[Translation]) -> list[Flag]:
-        """The flags of the first translation."""
-        best, constraints = translations[0], self.request.constraints
-        flags = suspicions(self.text, best.text, finished=best.finished, sure=best.confidence >= self.least_confidence)
-        unmet = self.text and constraints and not self.translator.compiler.are_met(constraints, best.text)
-        return [*flags, "constraints"] if unmet else flags
+    @property
+    def flags(self) -> set[Flag]:
+        """The flags of the first translation, or of all samples: what retries are for."""
+        return {flag for t in self.translations[: 1 if self.judge.ranked else None] for flag in t.flags}
 
     @property
     def is_cut(self) -> bool:
@@ -115,19 +133,24 @@ class Line:
         """A translation of the line without its items, with the items put back."""
         if not self.items:
             return translation
-        links = self.translator.aligner.align(translation)
+        links = self.judge.translator.aligner.align(translation)
         text = restore(translation.text, self.items, links, len(self.bare.split()))
         links = relink(links, (self.text, self.bare), (text, translation.text))
         return replace(translation, text=text, links=tuple(links))
 
     def consider(self, translations: list[Translation], name: str) -> None:
-        """Replace the translations by these if they look less wrong; `name`: the retry that made them."""
-        flags = self.suspect(translations)
-        if gravity(flags) < gravity(self.flags):
-            self.flags = flags
-            self.translations = [replace(translation, fallback=name) for translation in translations]
+        """Take those of these translations that look less wrong; `name`: the retry that made them."""
+        retried = translations[:1] if self.judge.ranked else translations
+        flagged = [self.judge.flagged(t, self.text, self.request.constraints) for t in retried]
+        new = [replace(translation, fallback=name) for translation in flagged]
+        if not self.judge.ranked:
+            pairs = zip(self.translations, new, strict=True)
+            self.translations = [min(pair, key=lambda t: gravity(t.flags)) for pair in pairs]
+        elif gravity(new[0].flags) < gravity(self.translations[0].flags):
+            others = [translation for translation in self.translations if translation.text != new[0].text]
+            self.translations = [new[0], *others][: len(self.translations)]
 
 
-def gravity(flags: list[Flag]) -> tuple[int, bool]:
+def gravity(flags: Sequence[Flag]) -> tuple[int, bool]:
     """Severity of flags, for comparison: their number without "unsure", then whether "unsure" is among them."""
     return len(flags) - ("unsure" in flags), "unsure" in flags

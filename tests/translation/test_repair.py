@@ -114,6 +114,58 @@ def test_capitals_are_translated_as_small_letters_and_figures_copied(translator:
     assert (good[0].text, good[0].fallback) == ("Good.", "")
 
 
+class Listed(Scripted):
+    """Finds lists of translations; the answers of each attempt are those of its only line."""
+
+    def attempt(
+        self, requests: Sequence[Request], search: SearchConfig, rerank: Any = None, *, halved: bool = False
+    ) -> list[list[Translation]]:
+        self.asked.append((list(requests), search))
+        part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
+        return [[Translation(text, -1.0, (part,)) for text in self.attempts.pop(0)]]
+
+
+def test_samples_are_judged_and_replaced_one_by_one_and_never_by_beam_search(translator: Translator) -> None:
+    sampling = replace(SHORT, guard=True, samples=3, n_best=3)
+    listed = Listed(translator, ["A {x}.", "A dog.", LOOP], ["One.", "Two.", LOOP], ["Half.", "Half.", "Half."])
+    (found,) = listed.translate_n_best(["Ein {x}."], sampling)
+    assert [(t.text, t.flags, t.fallback) for t in found] == [
+        ("A {x}.", (), ""),
+        ("Two {x}.", (), "items"),
+        ("Half {x}.", (), "shorter spans"),
+    ]
+    assert [search for _, search in listed.asked] == [sampling] * 3
+
+
+def test_samples_without_letters_are_all_copied(translator: Translator) -> None:
+    listed = Listed(translator, ["Noon.", "12", "Ten."])
+    (found,) = listed.translate_n_best(["12"], replace(SHORT, guard=True, samples=3, n_best=3))
+    assert [(t.text, t.fallback) for t in found] == [("12", "copy"), ("12", ""), ("12", "copy")]
+
+
+@pytest.mark.parametrize("samples", [0, 4])
+def test_retries_choose_by_minimum_bayes_risk_if_the_first_attempt_did(translator: Translator, samples: int) -> None:
+    listed = Listed(translator, [LOOP], ["A dog."], ["A dog."])
+    search = replace(SHORT, guard=True, samples=samples, mbr="chrf")
+    ((best,),) = listed.translate_n_best(["Ein Hund."], search)
+    assert best.fallback == ("shorter spans" if samples else "no repeats")
+    assert {(asked.samples, asked.mbr) for _, asked in listed.asked} == {(samples, "chrf")}
+
+
+def test_a_retry_comes_first_in_an_n_best_list_and_the_others_stay(translator: Translator) -> None:
+    n_best = replace(SHORT, guard=True, beam_size=3, n_best=3)
+    listed = Listed(translator, [LOOP, "A dog.", "x " + LOOP], ["A dog runs.", "Never shown."])
+    (found,) = listed.translate_n_best(["Ein Hund läuft."], n_best)
+    assert [(t.text, t.flags, t.fallback) for t in found] == [
+        ("A dog runs.", (), "no repeats"),
+        (LOOP, ("loop", "too_long"), ""),
+        ("A dog.", (), ""),
+    ]
+    listed = Listed(translator, [LOOP, "A dog.", "Dogs."], ["A dog.", "Never shown."])
+    (found,) = listed.translate_n_best(["Ein Hund läuft."], n_best)
+    assert [t.text for t in found] == ["A dog.", LOOP, "Dogs."], "no translation is listed twice"
+
+
 def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator: Translator) -> None:
     scripted = Scripted(translator, [LOOP, "Fine."], ["A dog runs."], facts=Facts(least_confidence=0.7))
     (looped,), (fine,) = scripted.translate_n_best(["Ein Hund läuft.", "Schön."])
