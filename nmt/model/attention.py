@@ -144,9 +144,9 @@ class Attention(nn.Module):
         keys, values = cache.source[layer]
         scores_X = self.scores(q_RQ, keys, cache.prefix_mask_NH1P, cache)
         past_X = self.scores(q_RQ, kv[0], cache.past_NHWL, cache)
-        H, W, P = self.sizes[0], cache.n_separate, keys.size(2)
-        prefix_RHP = scores_X.view(-1, H, W, P).transpose(1, 2).reshape(-1, H, P)
-        probabilities_RHL = torch.softmax(torch.cat([prefix_RHP, past_X.view(-1, H, past_X.size(2))], dim=2), -1)
+        R, H, W, P = q_RQ.size(0), self.sizes[0], cache.n_separate, keys.size(2)
+        prefix_RHP = scores_X.view(R // W, H, W, P).transpose(1, 2).reshape(R, H, P)
+        probabilities_RHL = torch.softmax(torch.cat([prefix_RHP, past_X.view(R, H, -1)], dim=2), -1)
         prefix_RHP, past_RHL = probabilities_RHL.split([P, past_X.size(2)], dim=2)
         y_RQ = self.mix(past_RHL.reshape(past_X.shape), kv[1])
         prefix_X = prefix_RHP.unflatten(0, (-1, W)).transpose(1, 2).reshape(scores_X.shape)
@@ -161,7 +161,7 @@ class Attention(nn.Module):
             q = q_RQ.reshape(-1, rows, K, H // K, D).permute(0, 2, 3, 1, 4).reshape(-1, H // K * rows, D)
         scores = torch.baddbmm(cache.empty_111, q, keys_XDL, beta=0, alpha=self.scale)
         if mask is not None:
-            by_head = scores.view(-1, H, rows, scores.size(2))
+            by_head = scores.view(keys_XDL.size(0) // K, H, rows, scores.size(2))
             by_head += mask  # in place: bfloat16 scores keep their dtype, in which MASKED hides a key just as well
         return scores
 

@@ -70,3 +70,10 @@ def keep_freed_memory() -> bool:
         set_option = ctypes.CDLL("libc.so.6").mallopt
         return bool(set_option(M_MMAP_THRESHOLD, 1 << 25) and set_option(M_TRIM_THRESHOLD, (1 << 31) - 1))
     return False
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that the memory of a GPU, or of the CPU, ran out."""
+    message = str(error) if isinstance(error, RuntimeError) else ""
+    known = "can't allocate memory" in message or "CUDA error: out of memory" in message
+    return known or isinstance(error, MemoryError | torch.OutOfMemoryError)

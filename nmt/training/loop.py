@@ -23,7 +23,7 @@ from nmt.fields import require
 from nmt.files import write_lines
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.device import choose_numerics, keep_freed_memory
+from nmt.model.device import choose_numerics, is_out_of_memory, keep_freed_memory
 from nmt.model.weights import set_weights
 from nmt.training.balance import load_figures, move_biases
 from nmt.training.checkpoint import Progress, gather, load_checkpoint, newest_checkpoint, save_checkpoint, signed
@@ -31,7 +31,7 @@ from nmt.training.data import TrainingData
 from nmt.training.distributed import Processes, full_tensor, no_sync, shard
 from nmt.training.finetuning import freeze, start_from
 from nmt.training.loss import Learner, Loss
-from nmt.training.memory import find_batch_tokens, is_out_of_memory
+from nmt.training.memory import find_batch_tokens
 from nmt.training.monitor import Monitor, Window
 from nmt.training.optim import learning_rate, local_shards, make_optimizer, update_average
 from nmt.training.selection import prune

@@ -1,4 +1,4 @@
-"""Batch size and memory: the search for the fastest batch size that fits, and the detection of out-of-memory errors."""
+"""Batch size and memory: the search for the fastest batch size that fits."""
 
 import time
 from pathlib import Path
@@ -7,6 +7,7 @@ import torch
 
 from nmt.data.batches import Pairs, Plan, plan_batches
 from nmt.fields import require
+from nmt.model.device import is_out_of_memory
 from nmt.training.loss import Learner
 from nmt.training.objectives import Objective
 
@@ -14,11 +15,6 @@ MIN_BATCH_TOKENS = 1024  # the first size tried
 MIN_SPEEDUP = 1.05  # in tokens per second, for a size to be taken instead of half of it
 MIN_BATCHES = 100  # in an epoch: fewer steps learn less from the same text, however fast they are
 TRIALS = 3  # batches timed for each size
-
-
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether an error of PyTorch means that the memory of a GPU, or of the CPU, ran out."""
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
 def find_batch_tokens(learner: Learner, objective: Objective, pairs: Pairs, processes: int = 1) -> int:

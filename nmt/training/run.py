@@ -26,13 +26,13 @@ from nmt.data.prepared import Prepared, note_of_edits, prepare, read_record, req
 from nmt.data.resolve import resolve, settle
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
+from nmt.model.device import is_out_of_memory
 from nmt.training.checkpoint import signed
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
 from nmt.training.distributed import Processes, process_group
 from nmt.training.finetuning import check_start
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.memory import is_out_of_memory
 from nmt.training.monitor import Monitor
 from nmt.training.report import describe, measure_tests
 from nmt.training.selection import choose_weights

@@ -13,6 +13,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import Hypothesis, length_divisor
+from nmt.decode.parallel import halve_if_too_large
 from nmt.model.contract import GenerativeModel
 from nmt.text.normalise import tidy
 from nmt.text.sentences import split_sentences
@@ -75,11 +76,15 @@ class ForcedScorer:
         fitting = [i for i, length in enumerate(lengths) if length <= MAX_SCORED and self.fits(*pairs[i])]
         scored: list[Hypothesis | None] = [None] * len(pairs)
         device = self.models[0].device
-        for rows in make_batches(fitting, self.search.batch_size, lengths.__getitem__):
+
+        def run(rows: list[int]) -> list[list[float]]:
             batch = (*pad((pairs[i][0] for i in rows), device), *pad((pairs[i][1] for i in rows), device))
             log_probs_XBT = torch.stack([force_score(model, *batch) for model in self.models])
-            log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))
-            for i, row in zip(rows, log_probs_BT.tolist(), strict=True):
+            log_probs: list[list[float]] = (log_probs_XBT.logsumexp(0) - math.log(len(self.models))).tolist()
+            return log_probs
+
+        for rows in make_batches(fitting, self.search.batch_size, lengths.__getitem__):
+            for i, row in zip(rows, halve_if_too_large(run, rows), strict=True):
                 target = pairs[i][1]
                 token_log_probs = row[: len(target) + 1]
                 total = math.fsum(token_log_probs)

@@ -7,6 +7,7 @@ begins with a blank if a new word begins.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,7 @@ from nmt.decode.beam import force_score
 from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import BAD_LOGITS
-from nmt.decode.parallel import map_batches
+from nmt.decode.parallel import halve_if_too_large, map_batches
 from nmt.fields import require
 from nmt.model.contract import Model, PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
@@ -27,7 +28,7 @@ from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
 from nmt.translation.growing_text import GrowingText
 from nmt.translation.model_folder import ModelInfo, load_model
-from nmt.translation.span_search import batch_size
+from nmt.translation.span_search import bounded
 from nmt.translation.spans import make_batches, pad
 from nmt.vocabulary import EOS
 
@@ -162,7 +163,11 @@ class LanguageModel:
         samples = range(max(1, search.samples))
         results = [[Continuation("", [], [], "no room") for _ in samples] for _ in ids]
         fitting = [i for i, limit in enumerate(limits) if limit > 0]
-        batches = list(make_batches(fitting, batch_size(search), lambda i: len(ids[i]) + limits[i]))
+        batches = [
+            part
+            for batch in make_batches(fitting, search.batch_size, lambda i: len(ids[i]) + limits[i])
+            for part in bounded(batch, replace(search, samples=len(samples)), max(limits[i] for i in batch))
+        ]
 
         def run(batch: list[int]) -> list[Growing]:
             growing = [Growing(GrowingText(self.tokenizer, stop, at_start=not ids[i])) for i in batch for _ in samples]
@@ -170,7 +175,9 @@ class LanguageModel:
                 pass
             return growing
 
-        for batch, growing in zip(batches, map_batches(run, batches, self.device), strict=True):
+        for batch, growing in zip(
+            batches, map_batches(partial(halve_if_too_large, run), batches, self.device), strict=True
+        ):
             for n, i in enumerate(batch):
                 results[i] = [one.continuation() for one in growing[n * len(samples) : (n + 1) * len(samples)]]
         return results
@@ -229,7 +236,9 @@ class LanguageModel:
             return rows
 
         scores: list[TextScore | None] = [None] * len(ids)
-        for batch, log_probs_BT in zip(batches, map_batches(run, batches, self.device), strict=True):
+        for batch, log_probs_BT in zip(
+            batches, map_batches(partial(halve_if_too_large, run), batches, self.device), strict=True
+        ):
             for i, log_probs in zip(batch, log_probs_BT, strict=True):
                 scores[i] = TextScore(tidy(texts[i])[0], ids[i], log_probs[: len(ids[i]) + 1])
         return scores

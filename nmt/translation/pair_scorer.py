@@ -17,6 +17,7 @@ from nmt.config import Config, DecodingPrecision
 from nmt.data.cleaning import Pair
 from nmt.data.false_pairs import FALSE, TRUE, as_read
 from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.decode.parallel import halve_if_too_large
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import choose_device
@@ -66,12 +67,17 @@ class PairScorer:
         lengths = (whole.lengths_N + 1).tolist()
         fitting = [i for i, length in enumerate(lengths) if length <= self.longest]
         scores: list[float | None] = [None] * len(pairs)
-        for rows in make_batches(fitting, BATCH_SIZE, lengths.__getitem__):
+
+        def run(rows: list[int]) -> list[float]:
             ids_BS, mask_BS = whole.padded(torch.tensor(rows), eos=True)
             first_BS = torch.zeros_like(mask_BS)
             first_BS[:, 0] = True
             states_BM = self.model.target_states(ids_BS, mask_BS, ids_BS, first_BS)
-            for i, quality in zip(rows, self.labels(states_BM).float().softmax(1)[:, 0].tolist(), strict=True):
+            qualities: list[float] = self.labels(states_BM).float().softmax(1)[:, 0].tolist()
+            return qualities
+
+        for rows in make_batches(fitting, BATCH_SIZE, lengths.__getitem__):
+            for i, quality in zip(rows, halve_if_too_large(run, rows), strict=True):
                 scores[i] = quality
         return scores
 

@@ -1,16 +1,18 @@
 """Spans flow in, hypotheses of each span flow out: by beam search or sampling, in batches, in parallel on a CPU."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import torch
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.decode.beam import search as beam_search
-from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
-from nmt.decode.parallel import map_batches
+from nmt.decode.hypothesis import NO_CONSTRAINTS as FREE
+from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_output
+from nmt.decode.parallel import halve_if_too_large, map_batches
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.model.contract import Decoder
@@ -20,8 +22,11 @@ from nmt.translation.spans import Span, make_batches, pad
 
 # Constraints widen the beam, in these steps and up to this limit, to keep hypotheses with unfinished phrases.
 WIDENING_STEP, MAX_WIDENING = 4, 40
-# Maximum number of hypotheses or samples in a batch: it bounds the memory.
-MAX_ROWS = 4096
+# What bounds the memory of a batch, besides its source pieces. Rows (hypotheses or samples): their logits. Slots, rows
+# times length: their keys and values. Scores: in beam search, a row attends to the slots of all rows of its sentence.
+MAX_ROWS, MAX_SLOTS, MAX_SCORES = 2**12, 2**19, 2**24
+
+Item = TypeVar("Item")
 
 
 class SpanSearch:
@@ -56,7 +61,14 @@ class SpanSearch:
         for span in distinct:
             settings = constrained_search(search, compiled[span]) if span in compiled else search
             groups.setdefault(settings, []).append(span)
-        work = [(s, batch) for s, group in groups.items() for batch in make_batches(group, batch_size(s), len)]
+        work: list[tuple[SearchConfig, list[Span]]] = []
+        for settings, group in groups.items():
+            for batch in make_batches(group, settings.batch_size, len):
+                limits = [
+                    longest_output(len(s), settings, self.decoder.longest_target(len(s)), compiled.get(s, FREE))
+                    for s in batch
+                ]
+                work += [(settings, part) for part in bounded(batch, settings, max(limits) + 1)]
         outputs = map_batches(partial(self.find_batch, compiled), work, self.device)
         results: dict[Span, list[Hypothesis]] = {}
         for (_, batch), output in zip(work, outputs, strict=True):
@@ -88,12 +100,17 @@ class SpanSearch:
         self, compiled: dict[Span, CompiledConstraints], work: tuple[SearchConfig, list[Span]]
     ) -> list[list[Hypothesis]]:
         search, batch = work
+        return halve_if_too_large(partial(self.find_part, compiled, search), batch)
+
+    def find_part(
+        self, compiled: dict[Span, CompiledConstraints], search: SearchConfig, batch: list[Span]
+    ) -> list[list[Hypothesis]]:
         src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
         if search.samples:
             return sample(self.decoder, src_BS, src_mask_BS, search)
         lm = self.language_model if search.lm_mode == "fusion" else None
         if not search.shortlist:
-            constraints = [compiled.get(span, CompiledConstraints()) for span in batch]
+            constraints = [compiled.get(span, FREE) for span in batch]
             return beam_search(self.decoder, src_BS, src_mask_BS, search, constraints, lm)
         if self.shortlist is None:
             raise ValueError(f"search.shortlist is {search.shortlist}, but this model has no shortlist.safetensors")
@@ -120,6 +137,10 @@ def constrained_search(search: SearchConfig, constraints: CompiledConstraints) -
     return replace(search, beam_size=width, batch_size=max(1, search.batch_size * search.beam_size // width))
 
 
-def batch_size(search: SearchConfig) -> int:
-    """Sentences of a batch: fewer if each has many hypotheses or samples."""
-    return min(search.batch_size, max(1, MAX_ROWS // (search.samples or search.beam_size)))
+def bounded(batch: list[Item], search: SearchConfig, n_steps: int) -> Iterator[list[Item]]:
+    """The batch, in parts of similar size if it would need too much memory. `n_steps`: the longest output, with EOS."""
+    rows = search.samples or search.beam_size
+    scores = n_steps * rows * (1 if search.samples else rows)
+    most = min(MAX_ROWS // rows, MAX_SLOTS // (n_steps * rows), MAX_SCORES // scores)
+    size = math.ceil(len(batch) / math.ceil(len(batch) / max(1, most)))
+    return (batch[start : start + size] for start in range(0, len(batch), size))

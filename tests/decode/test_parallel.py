@@ -7,7 +7,7 @@ from threading import Barrier, get_ident
 import pytest
 import torch
 
-from nmt.decode.parallel import map_batches
+from nmt.decode.parallel import halve_if_too_large, map_batches
 
 CPU = torch.device("cpu")
 
@@ -63,3 +63,28 @@ def test_one_thread_or_a_gpu_runs_them_one_after_the_other() -> None:
     assert set(map_batches(lambda _: get_ident(), [1, 2, 3], CPU)) == {get_ident()}
     torch.set_num_threads(4)
     assert set(map_batches(lambda _: get_ident(), [1, 2], torch.device("cuda"))) == {get_ident()}
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+def test_a_batch_is_halved_until_it_fits_in_memory(error: Exception) -> None:
+    def work(batch: list[int]) -> list[int]:
+        if sum(batch) > 8:
+            raise error
+        return [n * n for n in batch]
+
+    assert halve_if_too_large(work, [1, 2, 3, 4, 5, 6, 7, 8]) == [1, 4, 9, 16, 25, 36, 49, 64]
+    assert halve_if_too_large(work, []) == []
+    with pytest.raises(ValueError, match="memory ran out over a single sentence"):
+        halve_if_too_large(work, [1, 9])
+
+
+def test_other_errors_do_not_halve_a_batch() -> None:
+    batches = []
+
+    def work(batch: list[int]) -> list[int]:
+        batches.append(batch)
+        raise RuntimeError("shapes differ")
+
+    with pytest.raises(RuntimeError, match="shapes differ"):
+        halve_if_too_large(work, [1, 2])
+    assert batches == [[1, 2]]

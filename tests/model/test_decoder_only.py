@@ -40,15 +40,17 @@ def test_a_source_piece_sees_later_source_pieces_only_if_attention_is_bidirectio
         assert not torch.allclose(one[6], two[6])
 
 
-@given(combinations(), st.integers(1, 3))
-def test_a_text_without_a_source_and_a_prompt_are_read_as_they_are(settings: ModelConfig, width: int) -> None:
+@given(combinations(), st.integers(1, 3), st.booleans())
+def test_a_text_without_a_source_and_a_prompt_are_read_as_they_are(
+    settings: ModelConfig, width: int, separate: bool
+) -> None:
     model = one_stack(settings, 1)
     nothing = torch.zeros(2, 0, dtype=torch.int64), torch.zeros(2, 0, dtype=torch.bool)
     ids, _ = sentences(1, [7, 7])
     ids[:, 0] = BOS
     with torch.inference_mode():
         whole = model(*nothing, ids)
-        cache = model.start(*nothing, 7, width)
+        cache = model.start(*nothing, 7, width, separate=separate)
         steps = [model.step(ids[:, t : t + 1].expand(-1, width), cache)[:, 0] for t in range(7)]
         real = torch.arange(4) < torch.tensor([4, 2])[:, None]
         after = model.start_after(ids[:, :4], real, 3, width)

@@ -9,9 +9,9 @@ import torch
 from nmt.config import ModelConfig, TrainingConfig
 from nmt.data.batches import Pairs, Plan, Sequences
 from nmt.model.build import build_model
-from nmt.model.device import choose_numerics
+from nmt.model.device import choose_numerics, is_out_of_memory
 from nmt.training.loss import Learner
-from nmt.training.memory import find_batch_tokens, is_out_of_memory, memory_available, tokens_per_second
+from nmt.training.memory import find_batch_tokens, memory_available, tokens_per_second
 from nmt.training.objectives import Objective
 
 Speed = Callable[[int], float | None]

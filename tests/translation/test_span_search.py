@@ -1,0 +1,68 @@
+"""A batch needs bounded memory; if memory runs out nevertheless, smaller batches give the same translations."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode import beam, sampling
+from nmt.translation import span_search
+from nmt.translation.span_search import MAX_ROWS, MAX_SCORES, MAX_SLOTS, bounded
+from nmt.translation.translator import Translator
+from tests.tiny import PAIRS, SHORT, make_model
+
+LINES = [source for source, _ in PAIRS] + ["Ein Hund.", "Wo?"]
+
+
+@given(
+    st.integers(1, 300),
+    st.integers(1, 200),
+    st.sampled_from([0, 0, 1, 100, 1000]),
+    st.sampled_from([2, 74, 410, 20_000]),
+)
+def test_rows_and_slots_and_scores_of_a_batch_are_bounded(size: int, beam_size: int, samples: int, steps: int) -> None:
+    search = SearchConfig(beam_size=beam_size, samples=samples)
+    parts = list(bounded(list(range(size)), search, steps))
+    assert [item for part in parts for item in part] == list(range(size))
+    rows = samples or beam_size
+    for n in map(len, parts):
+        assert n * rows <= MAX_ROWS or n == 1
+        assert n * rows * steps <= MAX_SLOTS or n == 1
+        assert n * rows * steps * (1 if samples else rows) <= MAX_SCORES or n == 1
+    usual = SearchConfig()
+    assert len(list(bounded([0] * usual.batch_size, usual, 2 * 64 + 11))) == 1, "usual batches stay whole"
+
+
+@pytest.mark.parametrize("search", [SHORT, replace(SHORT, samples=3, n_best=3)])
+def test_if_memory_runs_out_smaller_batches_give_the_same_translations(
+    tokenizer: Tokenizer, search: SearchConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = Translator(make_model(tokenizer), tokenizer, replace(search, batch_size=5))
+    expected = translator.translate_n_best(LINES)
+    sizes = []
+
+    def limited(largest: int) -> None:
+        def run(name: str, function: Any) -> None:
+            def fail_or_search(decoder: Any, src_BS: torch.Tensor, *arguments: Any) -> Any:
+                sizes.append(len(src_BS))
+                if len(src_BS) > largest:
+                    raise torch.OutOfMemoryError("CUDA out of memory")
+                return function(decoder, src_BS, *arguments)
+
+            monkeypatch.setattr(span_search, name, fail_or_search)
+
+        run("beam_search", beam.search)
+        run("sample", sampling.sample)
+
+    limited(2)
+    found = translator.translate_n_best(LINES)
+    assert [[t.text for t in n_best] for n_best in found] == [[t.text for t in n_best] for n_best in expected]
+    assert sizes == [5, 2, 3, 1, 2]
+    limited(0)
+    with pytest.raises(ValueError, match="memory ran out over a single sentence or text: lower beam_size"):
+        translator.translate(LINES)
