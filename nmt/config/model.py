@@ -8,6 +8,7 @@ from nmt.fields import Count, Probability, Range, Size, check_bounds, check_use,
 # Settings that are used only with a value of another one.
 LATENT = ("latent_width", "rotary_width", "query_latent_width")
 EXPERTS = ("experts_per_token", "shared_experts", "expert_balance")
+MAX_LAYERS = 1000  # of a stack; a model folder that asks for more would take minutes to refuse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +57,10 @@ class ModelConfig:
     """Whether queries and keys of each head are normalised (RMSNorm) before their product. This keeps attention scores
     small (Henry et al. 2020), so that training is stable with higher learning rates."""
 
-    encoder_layers: Count = 6
+    encoder_layers: Annotated[int, Range(0, MAX_LAYERS)] = 6
     """Number of layers of the encoder. A decoder-only model has encoder_layers + decoder_layers layers."""
 
-    decoder_layers: Size = 6
+    decoder_layers: Annotated[int, Range(1, MAX_LAYERS)] = 6
     """Number of layers of the decoder. An encoder-only model has none."""
 
     share_layers: Size = 1

@@ -13,6 +13,7 @@ from nmt.config import ModelConfig
 from nmt.fields import require
 from nmt.model.bias import ScoreBias
 
+LENGTH = 256  # of a new table; a longer sequence makes it longer
 Place = slice | Tensor
 """Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was
 made long enough by `reserve`."""
@@ -37,8 +38,13 @@ class AddedPositions(nn.Module):
         if self.kind == "learned":
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
         elif self.kind == "sinusoidal":
-            self.register_buffer("table", sinusoids(256, config.d_model), persistent=False)
+            self.register_buffer("table", sinusoids(LENGTH, config.d_model), persistent=False)
         self.bias = ScoreBias(config, causal) if self.kind in ("alibi", "relative") else None
+
+    def make_table(self) -> None:
+        """Compute a sinusoidal table, for a model that was made on the device "meta"."""
+        if self.kind == "sinusoidal":
+            self.table = sinusoids(LENGTH, self.table.size(1))
 
     def reserve(self, end: int) -> None:
         """Make a sinusoidal table long enough for positions below `end`."""
@@ -83,7 +89,11 @@ class RotaryPositions(nn.Module):
         super().__init__()
         self.d_head = d_head
         self.table: Tensor
-        self.register_buffer("table", self.angles(256), persistent=False)
+        self.register_buffer("table", self.angles(LENGTH), persistent=False)
+
+    def make_table(self) -> None:
+        """As `AddedPositions.make_table`."""
+        self.table = self.angles(LENGTH)
 
     def angles(self, length: int) -> Tensor:
         """Cosines and sines, shape (2, length, D / 2)."""

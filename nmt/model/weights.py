@@ -8,17 +8,39 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from nmt.model.positions import AddedPositions, RotaryPositions
+
 
 def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
     """Copy weights by name. Raises ValueError if a name or a shape differs from the model's own."""
+    require_fitting(model, tensors, origin)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[name])
+
+
+def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
+    """Give a model that was made on the device "meta" copies of these weights, and its tables of positions. Nothing is
+    allocated before names and shapes are found to fit: ValueError if one differs."""
+    require_fitting(model, tensors, origin)
+    # By identity: a matrix that modules share has one name, and stays shared.
+    weights = {
+        id(parameter): nn.Parameter(tensors[name].to(parameter.dtype, copy=True), requires_grad=parameter.requires_grad)
+        for name, parameter in model.named_parameters()
+    }
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False, remove_duplicate=False):
+            setattr(module, name, weights[id(parameter)])
+        if isinstance(module, AddedPositions | RotaryPositions):
+            module.make_table()
+
+
+def require_fitting(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
     own = dict(model.named_parameters())
     wrong = sorted(own.keys() ^ tensors.keys())
     wrong = wrong or [n for n, p in own.items() if p.shape != tensors[n].shape or not tensors[n].is_floating_point()]
     if wrong:
         raise ValueError(f"the weights in {origin} don't fit the model's settings: {wrong[0]} is missing or different")
-    with torch.no_grad():
-        for name, parameter in own.items():
-            parameter.copy_(tensors[name])
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

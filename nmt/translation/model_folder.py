@@ -21,7 +21,7 @@ from nmt.fields import Probability, Size, check_bounds, from_json, require
 from nmt.files import SUMS, check_sums, model_in, whole_folder
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.weights import read_tensors, set_weights, write_tensors
+from nmt.model.weights import fill, read_tensors, write_tensors
 from nmt.upgrade import FORMAT, take_format, upgrade_model_info
 
 SHORTLIST = "shortlist.safetensors"
@@ -92,9 +92,10 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model,
     for name, saved in saved_sizes.items():
         size = getattr(tokenizer, name)
         require(saved == size, f"{folder / 'config.json'}: {name} is {saved!r}, but the tokenizer has {size} pieces")
-    model = build_model(info.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    set_weights(model, read_tensors(folder / "model.safetensors"), folder)
-    finite = all(bool(weight.isfinite().all()) for weight in model.parameters())
+    with torch.device("meta"):
+        model = build_model(info.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    fill(model, read_tensors(folder / "model.safetensors"), folder)
+    finite = all(bool(torch.stack(weight.aminmax()).isfinite().all()) for weight in model.parameters())
     require(finite, f"the weights in {folder} are not all numbers: they are damaged, or training diverged")
     return model.to(device).eval(), tokenizer, info
 

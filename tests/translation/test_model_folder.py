@@ -2,6 +2,7 @@
 
 import json
 import math
+import resource
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch import Tensor
 
 from nmt.files import check_sums, sha256, whole_folder
@@ -144,6 +146,33 @@ def test_settings_that_can_t_be_are_named(folder: Path, section: str, name: str,
     with pytest.raises(ValueError, match=name if value is not None else "None is not an object") as error:
         load_model(with_sums(folder))
     assert str(folder / "config.json") in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("d_model", 4_000_000, "weights .* don't fit"),
+        ("d_ff", 10**13, "weights .* don't fit"),
+        ("decoder_layers", 1000, "weights .* don't fit"),
+        ("decoder_layers", 10**9, "model.decoder_layers is 1000000000"),
+    ],
+)
+def test_a_model_of_another_size_is_refused_before_memory_is_taken(
+    folder: Path, name: str, value: int, problem: str
+) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config["model"][name] = value
+    (folder / "config.json").write_text(json.dumps(config))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ValueError, match=problem):
+        load_model(with_sums(folder))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+
+
+def test_loading_leaves_the_random_numbers_as_they_are(folder: Path) -> None:
+    before = torch.get_rng_state()
+    load_model(folder)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'"model"', b"[" * 100_000])
