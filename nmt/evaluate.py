@@ -1,7 +1,7 @@
 """Command: a model and a test set in; BLEU, chrF, exact matches and TER out, with signatures, as table and as JSON."""
 
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,9 @@ from nmt.cli import (
     require_lm,
     run_command,
 )
+from nmt.config import SearchConfig
 from nmt.fields import require
-from nmt.files import read_lines
+from nmt.files import read_lines, write_lines
 
 if TYPE_CHECKING:
     from nmt.scoring.evaluation import Evaluation
@@ -33,6 +34,7 @@ TEXTS = {
     "--reference": ("FILE...", "Reference translations, a line for each source. Several files are several references."),
     "--hypothesis": ("FILE", "Translations to score, a line for each reference. With them, no model is needed."),
     "--ter": ("", "Compute TER too, which is slow for long lines."),
+    "--save": ("DIR", "Folder to write the translations of each test set to, as a new file TEST.out."),
     "--json": ("FILE", "File to write the scores to, as JSON. For -, standard output has them instead of the table."),
 }
 
@@ -45,9 +47,8 @@ def make_evaluate_parser() -> Any:
     text = "Model or run folder. Without it, the newest finished run that translates."
     group.add_argument("--model", action="append", default=[], metavar="DIR", help=text)
     add_options(group, LM)
-    # fp32, so that scores hardly differ between machines.
-    add_device_options(group, precision="fp32")
-    add_search_options(parser, "beam_size", "length_penalty", "max_length_ratio", "lm_weight", "lm_mode", "batch_size")
+    add_device_options(group, precision="auto")  # as for translating: what is scored is what users get
+    add_search_options(parser, *(f.name for f in fields(SearchConfig) if f.name != "n_best"))
     return parser
 
 
@@ -76,8 +77,8 @@ def evaluate_file(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluatio
     from nmt.scoring.evaluation import Evaluation
     from nmt.scoring.metrics import score
 
-    fits = bool(options.reference) and "source" not in options
-    require(fits, "--hypothesis is scored against --reference, without --source")
+    fits = bool(options.reference) and "source" not in options and "save" not in options
+    require(fits, "--hypothesis is scored against --reference, without --source and --save")
     translations = read_lines(Path(options.hypothesis))
     references = [read_lines(Path(name)) for name in options.reference]
     result = Evaluation(score(translations, *references, metrics=metrics), translations, 0.0)
@@ -92,11 +93,17 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     require(len(options.model) <= 1, "--model is given twice, but one model is scored at a time")
     folder = find_model(options.model[0] if options.model else None)
     tests = read_test_sets(folder, options.get("source"), options.reference)
+    files = {name: Path(options.save) / f"{name}.out" for name in tests} if "save" in options else {}
+    existing = next((file for file in files.values() if file.exists()), None)
+    require(existing is None, f"{existing} exists already: name another folder for --save, or delete the file")
     lm = find_model(options.lm) if "lm" in options else None
     translator = Translator.load(folder, options.device, precision=options.precision, lm=lm)
     search = override_search(replace(translator.search, n_best=1), options)
     require_lm(options, search)
-    return {name: evaluate(translator, *lines, metrics=metrics, search=search) for name, lines in tests.items()}
+    results = {name: evaluate(translator, *lines, metrics=metrics, search=search) for name, lines in tests.items()}
+    for name, file in files.items():
+        write_lines(file, results[name].translations)
+    return results
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The command prints what sacreBLEU gives for the one Translator's translations, or tells a mistake in one line."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -32,23 +32,22 @@ def run(model_folder: Path, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.usefixtures("auto")  # which changes nothing: scores are of fp32
-def test_a_run_is_evaluated_on_its_own_test_sets(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_evaluated_on_its_own_test_sets(run: Path, auto: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", str(run), "--json", "-", "--device", "cpu"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(test["test"], test["sentences"]) for test in found] == [("test", 3), ("test_2", 1)]
-    translations = Translator.load(run / "model", "cpu", precision="fp32").translate(SOURCES)
+    assert found[0]["settings"]["precision"] == auto, "as in nmt.translate"
+    translations = Translator.load(run / "model", "cpu").translate(SOURCES)
     for shown, expected in zip(found[0]["scores"], score(translations, REFERENCES), strict=True):
         assert shown == {"name": expected.name, "value": expected.value, "signature": expected.signature}
 
 
-@pytest.mark.usefixtures("auto")
-def test_files_are_scored_as_a_table_with_signatures_and_as_json(
+def test_files_are_scored_as_a_table_with_settings_and_signatures_and_as_json(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = ["--source", write(tmp_path / "in.de", SOURCES), "--reference", write(tmp_path / "in.en", REFERENCES)]
     options = ["--model", str(run / "model"), "--beam-size", "1", "--ter", "--json", str(tmp_path / "j")]
-    assert main([*files, *options]) == 0
+    assert main([*files, *options, "--precision", "fp32"]) == 0
     table = capsys.readouterr().out
     (found,) = json.loads((tmp_path / "j").read_text())
     assert [s["name"] for s in found["scores"]] == ["BLEU", "chrF", "exact", "TER"]
@@ -57,6 +56,23 @@ def test_files_are_scored_as_a_table_with_signatures_and_as_json(
         assert shown["signature"] in table
     greedy = Translator.load(run / "model", "cpu", replace(SHORT, beam_size=1), precision="fp32")
     assert found["scores"][1]["value"] == score(greedy.translate(SOURCES), REFERENCES)[1].value
+    assert "\nfp32 on cpu, beam_size 1, max_length_ratio 0.3, guard false, batch_size 4\n" in table
+
+
+def test_all_search_settings_can_be_given_and_the_translations_kept(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--model", str(run), "--json", "-", "--device", "cpu", "--save", str(tmp_path / "kept")]
+    search = ["--samples", "4", "--mbr", "chrf", "--seed", "5", "--guard", "true", "--split-above", "9"]
+    assert main([*options, *search]) == 0
+    found, _ = json.loads(capsys.readouterr().out)
+    changed = replace(SHORT, samples=4, mbr="chrf", seed=5, guard=True, split_above=9)
+    assert found["settings"]["search"] == asdict(changed)
+    translations = Translator.load(run / "model", "cpu").translate(SOURCES, changed)
+    assert (tmp_path / "kept" / "test.out").read_text("utf-8").splitlines() == translations
+    assert len((tmp_path / "kept" / "test_2.out").read_text("utf-8").splitlines()) == 1
+    assert main([*options, *search]) == 2
+    assert "test.out exists already: name another folder for --save" in capsys.readouterr().err
 
 
 def test_translations_made_elsewhere_are_scored_without_a_model(
@@ -111,6 +127,7 @@ def test_unicode_line_ends_do_not_end_lines(tmp_path: Path, capsys: pytest.Captu
         (["--source", "missing", "--reference", "one"], "missing"),
         (["--model", "model"], "no run folder"),
         (["--beam-size", "-1"], "beam_size"),
+        (["--hypothesis", "two", "--reference", "two", "--save", "kept"], "without --source and --save"),
         (["--lm-mode", "rerank"], "--lm-mode needs a language model: give --lm DIR"),
         (["--lm", "model", "--lm-weight", "1"], "the model in model is no language model"),
     ],
@@ -145,7 +162,7 @@ def test_scores_with_a_language_model_say_so(
     options = ["--model", str(run), "--json", "-", "--device", "cpu"]
     assert main([*options, "--lm", str(tmp_path / "lm"), "--lm-weight", "0.8"]) == 0
     found, _ = json.loads(capsys.readouterr().out)
-    translator = Translator.load(run / "model", "cpu", precision="fp32", lm=tmp_path / "lm")
+    translator = Translator.load(run / "model", "cpu", lm=tmp_path / "lm")
     translations = translator.translate(SOURCES, replace(SHORT, lm_weight=0.8))
     assert found["scores"][1]["value"] == score(translations, REFERENCES)[1].value
     assert translations != translator.translate(SOURCES, SHORT)

@@ -74,9 +74,23 @@ def as_json(results: dict[str, Evaluation]) -> str:
     return json.dumps(rows, indent=2)
 
 
+def describe(settings: dict[str, Any]) -> str:
+    """Precision, device, and the search settings that matter most or differ from the defaults."""
+    usual = asdict(SearchConfig())
+    shown = {
+        name: value
+        for name, value in settings["search"].items()
+        if name in ("beam_size", "guard") or value != usual[name]
+    }
+    lm = ["with a language model"] if settings["lm"] else []
+    values = [f"{name} {str(value).lower()}" for name, value in shown.items()]
+    return ", ".join([f"{settings['precision']} on {settings['device']}", *lm, *values])
+
+
 def print_table(results: dict[str, Evaluation]) -> None:
-    """Print a row for each test set, and below, the signatures of the scores."""
-    scores = next(iter(results.values())).scores
+    """Print a row for each test set, and below, the settings of the translator and the signatures of the scores."""
+    first = next(iter(results.values()))
+    scores = first.scores
     table = Table("test", "sentences", *(s.name for s in scores), "sentences/s")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -85,5 +99,5 @@ def print_table(results: dict[str, Evaluation]) -> None:
         table.add_row(name, f"{len(result.translations):,}", *(f"{s.value:.2f}" for s in result.scores), speed)
     console = Console()
     console.print(table)
-    for s in scores:
-        console.print(s.signature, markup=False, highlight=False, soft_wrap=True)
+    for line in [*([describe(first.settings)] if first.settings else []), *(s.signature for s in scores)]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

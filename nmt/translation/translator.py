@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -55,22 +56,26 @@ def find_model(folder: str | None, objective: str | None = "translation") -> Pat
     if folder is not None:
         return model_in(Path(folder))
     reports = Path("runs").glob("*/report.json")
-    found = {report: report.parent / "model" / "config.json" for report in reports}
-    finished = [r for r, file in found.items() if file.is_file() and objective in (None, objective_of(file))]
+    files = {report: report.parent / "model" / "config.json" for report in reports}
+    configs = {report: read_config(file) for report, file in files.items() if file.is_file()}
+    # A file that can't be read counts as a translator's, so that loading tells what is wrong with it.
+    finished = [r for r, c in configs.items() if objective in (None, c.get("objective", "translation"))]
     hint = "give one with --model DIR, or train one with python -m nmt.train"
     kind = f" with training.objective {objective}" if objective else ""
     require(bool(finished), f"no model is given and runs/ has no finished run{kind}: {hint}")
-    model = max(finished, key=lambda report: report.stat().st_mtime).parent / "model"
-    print(f"Model: {model}", file=sys.stderr)
-    return model
+    newest = max(finished, key=lambda report: report.stat().st_mtime)
+    languages = dict.fromkeys(str(configs[newest].get(side, "?")) for side in ("source", "target"))
+    print(f"Model: {newest.parent / 'model'} ({' to '.join(languages)})", file=sys.stderr)
+    return newest.parent / "model"
 
 
-def objective_of(file: Path) -> str:
-    """The objective in a model folder's config.json; translation if it can't be read, so that loading tells why."""
+def read_config(file: Path) -> dict[str, Any]:
+    """A model folder's config.json; empty if it can't be read."""
     try:
-        return str(json.loads(file.read_text(encoding="utf8"))["objective"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return "translation"
+        config = json.loads(file.read_text(encoding="utf8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return config if isinstance(config, dict) else {}
 
 
 class Translator:

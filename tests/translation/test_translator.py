@@ -225,12 +225,15 @@ def test_without_a_folder_the_newest_finished_run_is_meant(
     os.utime("runs/new/report.json", (newest, newest))
     os.utime("runs/empty/report.json", (newest + 10, newest + 10))
     assert find_model(None) == Path("runs/new/model")
-    assert capsys.readouterr().err == "Model: runs/new/model\n"
+    assert capsys.readouterr().err == "Model: runs/new/model (?)\n"
     assert find_model("runs/old") == find_model("runs/old/model") == Path("runs/old/model")
     assert capsys.readouterr().err == ""
-    Path("runs/new/model/config.json").write_text('{"objective": "lm"}')
+    Path("runs/new/model/config.json").write_text('{"objective": "lm", "source": "en", "target": "en"}')
+    Path("runs/old/model/config.json").write_text('{"source": "de", "target": "en"}')
     assert find_model(None) == Path("runs/old/model")
+    assert capsys.readouterr().err == "Model: runs/old/model (de to en)\n"
     assert find_model(None, "lm") == find_model(None, None) == Path("runs/new/model")
+    assert capsys.readouterr().err == "Model: runs/new/model (en)\n" * 2
     with pytest.raises(ValueError, match=r"no finished run with training\.objective pair"):
         find_model(None, "pair")
 
