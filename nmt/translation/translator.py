@@ -9,7 +9,7 @@ import heapq
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -276,12 +276,23 @@ def require_translator(model: Model, info: ModelInfo, folder: Path) -> Generativ
 
 
 def best_joins(lists: SpanLists, n_best: int) -> list[list[Hypothesis]]:
-    """The n_best ways, best mean score first, to choose a hypothesis for each span."""
-    best: list[tuple[float, list[Hypothesis]]] = [(0.0, [])]
+    """The n_best ways, best mean score first, to choose a hypothesis for each span. Takes linear time."""
+    totals, steps = [0.0], list[list[tuple[int, int]]]()
     for hypotheses in lists:
-        longer = ((total + h.score, [*chosen, h]) for total, chosen in best for h in hypotheses)
+        # Both lists fall, so way i with hypothesis j has (i + 1) * (j + 1) - 1 others before it that are as good.
+        pairs = ((i, j) for i in range(len(totals)) for j in range(min(len(hypotheses), n_best // (i + 1))))
+        longer = ((totals[i] + hypotheses[j].score, (i, j)) for i, j in pairs)
         best = heapq.nlargest(n_best, longer, key=lambda item: item[0])
-    return [chosen for _, chosen in best]
+        totals = [total for total, _ in best]
+        steps.append([pair for _, pair in best])
+
+    def chosen(way: int) -> Iterator[Hypothesis]:
+        """The hypotheses of a way, from the last span to the first."""
+        for hypotheses, pairs in zip(reversed(lists), reversed(steps), strict=True):
+            way, place = pairs[way]
+            yield hypotheses[place]
+
+    return [[*chosen(way)][::-1] for way in range(len(totals))]
 
 
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:

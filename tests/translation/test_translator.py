@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -187,12 +188,14 @@ def test_sentences_without_a_space_between_them_are_joined_and_aligned_so(
     assert max(i for i, _ in translator.aligner.align(spaced)) <= 4
 
 
-def test_the_best_joins_of_spans_are_those_of_all_combinations() -> None:
-    def hypotheses(*scores: float) -> list[Hypothesis]:
-        return [Hypothesis([], score, score, [], finished=True) for score in scores]
-
-    joins = best_joins([hypotheses(-1, -2), hypotheses(-1, -1.5), hypotheses(-3, -5)], 3)
-    assert [sum(h.score for h in join) for join in joins] == [-5, -5.5, -6]
+@given(st.lists(st.lists(st.integers(-4, 0), min_size=1, max_size=4), max_size=4), st.integers(1, 9))
+def test_the_best_joins_of_spans_are_those_of_all_combinations(scores: list[list[int]], n_best: int) -> None:
+    lists = [
+        [Hypothesis([i, k], score, score, [], finished=True) for k, score in enumerate(sorted(row, reverse=True))]
+        for i, row in enumerate(scores)
+    ]
+    combinations = sorted(map(list, product(*lists)), key=lambda chosen: -sum(h.score for h in chosen))
+    assert best_joins(lists, n_best) == combinations[:n_best]
 
 
 def test_a_model_folder_translates_as_the_model_did_with_the_settings_stored_in_it(
