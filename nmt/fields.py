@@ -69,8 +69,8 @@ def check_bounds(section: str, settings: Any) -> None:
         value = getattr(settings, name)
         for bounds in extras:
             if isinstance(bounds, Range) and not isinstance(value, str) and value is not None:
-                finite = "" if math.isfinite(value) else "finite, and "
-                require(value in bounds, f"{section}.{name} is {value}: it must be {finite}{bounds}")
+                finite = "" if math.isfinite(value) else ", and finite"
+                require(value in bounds, f"{section}.{name} is {value}: it must be {bounds}{finite}")
 
 
 def check_use(section: str, settings: Any, is_used: bool, needed: str, names: Sequence[str]) -> None:

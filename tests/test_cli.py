@@ -81,7 +81,7 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--search.length_penalty", "1000"], "search.length_penalty is 1000"),
         (["--search.temperature", "1e-39"], "search.temperature is 1e-39"),
         (["--search.repetition_penalty", ".nan"], "search.repetition_penalty is nan"),
-        (["--training.learning_rate", ".inf"], "training.learning_rate is inf: it must be above 0"),
+        (["--training.learning_rate", ".inf"], "training.learning_rate is inf: it must be above 0, and finite"),
         (["--training.batch_tokens", "many"], "training.batch_tokens is many: it must be a whole number or auto"),
         (["--training.batch_tokens", "0"], "training.batch_tokens is 0: it must be at least 1"),
         (["--model.n_kv_heads", "0"], "model.n_kv_heads is 0: it must be at least 1"),
