@@ -1,0 +1,169 @@
+"""How real text comes through: for each kind of line that people paste, how many translations are right, flagged, or
+wrong without a flag.
+
+    python -m benchmarks.real_text --model runs/de-en-phrasebook
+
+The lines are test sentences whose plain translation equals the reference, changed as `benchmarks.text_kinds` says: what
+goes wrong is due to the change. They go through `nmt.translate --format jsonl`; an error counts as a flag.
+"""
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from random import Random
+
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, last_run, run_script
+from benchmarks.text_kinds import Case, Kind, Sentence, lexicon, make_kinds, sentence_of
+from nmt.config import DataConfig
+from nmt.data.cleaning import Pair
+from nmt.data.corpora import load_corpus
+from nmt.fields import require
+from nmt.translation.model_folder import read_info, require_model
+
+LEAST = 50  # sentences with a right plain translation
+AT_ONCE = 20  # sentences that a kind may use
+EXAMPLES = 2  # kept in a row
+FIGURES = ("right", "right_flagged", "flagged", "silent")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A translation with its flags."""
+
+    text: str
+    flags: tuple[str, ...]
+
+
+Translate = Callable[[Sequence[str]], list[Answer]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, default=Path("runs/de-en-phrasebook"), help="run or model folder")
+    parser.add_argument(
+        "--corpus", default="phrasebook", help="as nmt.train's --data.corpus: its first test set is used"
+    )
+    parser.add_argument("--source", metavar="LANGUAGE", help="default: the model's")
+    parser.add_argument("--target", metavar="LANGUAGE", help="default: the model's")
+    parser.add_argument("--lines", type=int, default=100, help="of each kind")
+    parser.add_argument("--kind", action="append", metavar="KIND", help="only this; repeatable")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and places")
+    parser.add_argument("--options", default="", help="more options of nmt.translate, as one string")
+    parser.add_argument(
+        "--before", type=Path, metavar="FILE", help="rows of an earlier run, to be shown beside this one"
+    )
+    parser.add_argument("--note", default="", help="remark for the rows")
+    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "real_text.jsonl", help="gets the rows")
+    parser.add_argument("--answers", type=Path, metavar="FILE", help="write every line with its translation there")
+    args = parser.parse_args()
+    folder = require_model(args.model)
+    info, _ = read_info(folder / "config.json")
+    source, target = args.source or info.source, args.target or info.target
+    kinds = make_kinds(source, target)
+    unknown = set(args.kind or ()) - set(kinds)
+    require(not unknown, f"--kind {' '.join(sorted(unknown))}: the kinds are {', '.join(kinds)}")
+
+    def translate(lines: Sequence[str]) -> list[Answer]:
+        return run_translate(folder, shlex.split(args.options), lines)
+
+    corpus = load_corpus(DataConfig(corpus=args.corpus, source=source, target=target))
+    sentences = right_sentences(translate, next(iter(corpus.tests.values())), lexicon(corpus.train))
+    cases = {name: make_cases(name, kinds[name], sentences, args) for name in args.kind or kinds}
+    answers = measure(translate, cases)
+    by_kind = {kind: list(found) for kind, found in groupby(answers, lambda answer: answer["kind"])}
+    run = describe_run() | ({"note": args.note} if args.note else {})
+    rows = [row_of(kind, found) | run for kind, found in by_kind.items()]
+    if args.before:
+        before = {row["kind"]: {name: row[name] / row["lines"] for name in FIGURES} for row in last_run(args.before)}
+        rows = [row | ({"before": before[row["kind"]]} if row["kind"] in before else {}) for row in rows]
+    print(report(rows))
+    add_rows(args.json, rows)
+    if args.answers:
+        args.answers.write_text("".join(f"{json.dumps(answer, ensure_ascii=False)}\n" for answer in answers))
+    return 0
+
+
+def run_translate(folder: Path, options: Sequence[str], lines: Sequence[str]) -> list[Answer]:
+    """Translate lines with the command, in fp32."""
+    command = [
+        sys.executable,
+        "-m",
+        "nmt.translate",
+        "--model",
+        str(folder),
+        "--format",
+        "jsonl",
+        "--precision",
+        "fp32",
+    ]
+    given = "".join(json.dumps({"text": line}) + "\n" for line in lines)
+    done = subprocess.run([*command, *options], input=given, stdout=subprocess.PIPE, encoding="utf8", check=False)
+    require(done.returncode == 0, f"nmt.translate ended with exit status {done.returncode}")
+    objects = [json.loads(line) for line in done.stdout.splitlines()]
+    return [Answer(made.get("translation", ""), tuple(made.get("flags", ["error"]))) for made in objects]
+
+
+def right_sentences(translate: Translate, pairs: Sequence[Pair], meanings: dict[str, str]) -> list[Sentence]:
+    """The sentences that are translated like the reference, without a flag."""
+    answers = translate([source for source, _ in pairs])
+    right = [pair for pair, answer in zip(pairs, answers, strict=True) if answer == Answer(pair[1], ())]
+    problem = f"{len(right)} of {len(pairs)} plain translations equal the reference"
+    require(len(right) >= LEAST, f"{problem}, but {LEAST} are needed: take a model that has learned this corpus")
+    return [sentence_of(pair, meanings) for pair in right]
+
+
+def make_cases(name: str, kind: Kind, sentences: list[Sentence], args: argparse.Namespace) -> list[Case]:
+    """At most `args.lines` lines of a kind: they don't depend on the other kinds."""
+    rng = Random(f"{args.seed} {name}")
+    made: list[Case] = []
+    for first in rng.sample(sentences, len(sentences)):
+        others = [sentence for sentence in rng.sample(sentences, AT_ONCE) if sentence != first]
+        case = kind([first, *others[: AT_ONCE - 1]], rng)
+        made += [case] if case and len(made) < args.lines else []
+    return made
+
+
+def measure(translate: Translate, cases: dict[str, list[Case]]) -> list[Row]:
+    """All lines with their translations."""
+    named = [(name, case) for name, made in cases.items() for case in made]
+    answers = translate([case.line for _, case in named])
+    return [
+        {
+            "kind": name,
+            "line": case.line,
+            "translation": answer.text,
+            "flags": answer.flags,
+            "is_right": case.accepts(answer.text),
+            "right": case.right,
+        }
+        for (name, case), answer in zip(named, answers, strict=True)
+    ]
+
+
+def row_of(kind: str, answers: Sequence[Row]) -> Row:
+    """The figures of a kind. `silent`: the translations that are wrong and have no flag."""
+    wrong = [answer for answer in answers if not answer["is_right"]]
+    silent = [answer for answer in wrong if not answer["flags"]]
+    return {
+        "benchmark": "real_text",
+        "kind": kind,
+        "lines": len(answers),
+        "right": len(answers) - len(wrong),
+        "right_flagged": sum(answer["is_right"] and bool(answer["flags"]) for answer in answers),
+        "flagged": len(wrong) - len(silent),
+        "silent": len(silent),
+        "flags": dict(Counter(flag for answer in wrong for flag in answer["flags"]).most_common()),
+        "examples": [[answer["line"], answer["translation"]] for answer in silent[:EXAMPLES]],
+    }
+
+
+if __name__ == "__main__":
+    run_script(main)
