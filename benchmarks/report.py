@@ -144,6 +144,12 @@ def real_text(rows: Sequence[Row]) -> str:
     return markdown(["kind", "lines", "right, %", "of these flagged", "wrong, flagged", "wrong, no flag"], lines)
 
 
+def fuzz(rows: Sequence[Row]) -> str:
+    figures = ("lines", "characters", "seconds", "peak_memory_mib", "failures")
+    lines = [[row["job"], *(f"{row[name]:,.0f}" for name in figures)] for row in rows]
+    return markdown(["job", "lines", "characters", "processor seconds", "peak MiB", "failures"], lines)
+
+
 def bf16_loss(rows: Sequence[Row]) -> str:
     lines = [
         [
@@ -229,7 +235,17 @@ def pair_scorer(rows: Sequence[Row]) -> str:
 
 TABLES = {
     table.__name__: table
-    for table in (train_speed, decode_speed, real_text, bf16_loss, quality, experts_speed, attention_cache, pair_scorer)
+    for table in (
+        train_speed,
+        decode_speed,
+        real_text,
+        fuzz,
+        bf16_loss,
+        quality,
+        experts_speed,
+        attention_cache,
+        pair_scorer,
+    )
 }
 
 if __name__ == "__main__":

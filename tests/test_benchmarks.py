@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
@@ -13,9 +12,8 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from benchmarks import architectures, decode_speed, deep, pair_scorer, picture_data, pictures, real_text, report, setup
+from benchmarks import architectures, decode_speed, deep, pair_scorer, picture_data, pictures, report, setup
 from benchmarks.rows import RESULTS, add_rows, last_run
-from benchmarks.text_kinds import Sentence, lexicon, make_kinds, sentence_of
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
 from nmt.decode.shortlist import learn_shortlist
@@ -144,96 +142,6 @@ def test_a_missing_model_is_told(benchmark: str, tmp_path: Path) -> None:
     result = run(benchmark, tmp_path, "--model", "/nowhere")
     assert result.returncode != 0
     assert result.stderr.startswith(f"{benchmark}: /nowhere: there is no such folder")
-
-
-def test_real_text_needs_a_model_that_translates_plain_sentences(model: Path, corpus: Path, tmp_path: Path) -> None:
-    result = run("real_text", tmp_path, "--model", str(model), "--corpus", str(corpus))
-    assert result.returncode != 0
-    assert "real_text: 0 of 10 plain translations equal the reference, but 50 are needed" in result.stderr
-
-
-def test_real_text_counts_what_is_right_flagged_and_silently_wrong(
-    model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    meanings = dict(NOUNS) | {"das": "the"}
-    for split in ("train", "test"):
-        pairs = [(f"das {noun} {size}.", f"the {meaning} {size}.") for noun, meaning in NOUNS for size in range(12)]
-        for side, language in enumerate(("de", "en")):
-            text = "".join(f"{pair[side]}\n" for pair in pairs)
-            (corpus / f"{split}.{language}").write_text(text, encoding="utf8")
-
-    def translate(folder: Path, options: list[str], lines: list[str]) -> list[real_text.Answer]:
-        """Loses the second sentence, doubts no-break spaces, and puts nothing into the place of a list mark."""
-        texts = [re.sub(r"\w+", lambda word: meanings.get(word[0], word[0]), line) for line in lines]
-        texts = [text.split(". ")[0] + "." if ". the" in text else text.removeprefix("• ") for text in texts]
-        return [real_text.Answer(text, ("unsure",) if "\u00a0" in text else ()) for text in texts]
-
-    monkeypatch.setattr(real_text, "run_translate", translate)
-    rows, answers = tmp_path / "rows.jsonl", tmp_path / "answers.jsonl"
-    command = f"real_text --model {model} --corpus {corpus} --lines 30 --json {rows} --answers {answers}".split()
-    kinds = ["two sentences", "list item •", "no-break space", "inline tags", "soft hyphen"]
-    for before in ([], ["--before", str(rows)]):
-        monkeypatch.setattr(sys, "argv", [*command, *(part for kind in kinds for part in ("--kind", kind)), *before])
-        assert real_text.main() == 0
-        table = capsys.readouterr().out
-    figures = {row["kind"]: [row[name] for name in real_text.FIGURES] for row in last_run(rows)}
-    assert figures == {
-        "two sentences": [0, 0, 0, 30],
-        "list item •": [0, 0, 0, 30],
-        "no-break space": [30, 30, 0, 0],
-        "inline tags": [30, 0, 0, 0],
-    }
-    assert "| two sentences | 30 | 0 → 0 | 0 → 0 | 0 → 0 | 100 → 100 |" in table
-    kept = [json.loads(line) for line in answers.read_text(encoding="utf8").splitlines()]
-    assert [answer["is_right"] for answer in kept] == [False] * 60 + [True] * 60
-    assert all(re.fullmatch(r"the <b>\w+</b> \d+\.", answer["translation"]) for answer in kept[-30:])
-
-
-WRONG: dict[
-    str, Callable[[str], str]
-] = {  # translations in which what was added to the line is lost, or stands at another place
-    "two sentences": lambda right: right.partition(". ")[0] + ".",
-    "two paragraphs, CRLF": lambda right: right.replace("\r", ""),
-    "list item 1.": lambda right: right.removeprefix("1. "),
-    "indented": str.strip,
-    "sentence in quotes": lambda right: right.replace('"', ""),
-    "ellipsis": lambda right: right.replace("…", "."),
-    "smiley": lambda right: right.removesuffix(" :-)"),
-    "amount (12,50 €)": lambda right: right.replace("12", "13"),
-    "figures": lambda right: right.replace("two", "3"),
-    "inline tags": lambda right: re.sub(r"<b>(\w+)</b> (\w+)", r"<b>\1 \2</b>", right),
-    "paragraph tags": lambda right: right.replace(".</p>", "</p>."),
-    "entity amp": lambda right: right.replace("&amp;", "&"),
-    "placeholder {name}": lambda right: "{name} " + right.replace("{name}", "Anna"),
-    "placeholder in brackets": lambda right: re.sub(r"[()]", "", right),
-    "URL in brackets": lambda right: re.sub(r"(\(\S+\)) (\w+)", r"\2 \1", right),
-    "target language": lambda right: right.replace("two", "three"),
-}
-
-
-def test_each_kind_of_real_text_says_what_is_right() -> None:
-    meanings = {"Anna": "Anna", "Paul": "Paul", "Konzert": "concert", "Supermarkt": "supermarket"}
-    target = "Anna and Paul open two bottles at the supermarket before the concert."
-    first = sentence_of(("Anna und Paul öffnen am Supermarkt zwei Flaschen vor dem Konzert.", target), meanings)
-    assert dict(first.words) == meanings
-    others = [Sentence(f"Satz {n}.", f"Sentence {n}.") for n in range(20)]
-    for name, kind in make_kinds("de", "en").items():
-        case = kind([first, *others], Random(1))
-        assert case, name
-        assert (case.line == first.source) == (name == "plain")
-        assert all(map(case.accepts, case.right)), name
-        assert not case.accepts("Anna and Paul are two bottles."), name
-        if name in WRONG:
-            assert not case.accepts(WRONG[name](case.right[0])), name
-    assert WRONG.keys() <= make_kinds("de", "en").keys()
-
-
-def test_real_text_knows_the_words_that_have_one_translation() -> None:
-    pairs = [(f"das {noun} ist {n}", f"the {meaning} is {n}") for noun, meaning in NOUNS for n in range(6)]
-    pairs += [(f"das Rathaus ist {n}", f"the town hall is {n}") for n in range(6)]
-    found = lexicon(pairs)
-    assert {noun: found.get(noun) for noun, _ in NOUNS} == dict(NOUNS)
-    assert "Rathaus" not in found
 
 
 def test_bf16_loss_compares_equal_updates(corpus: Path, tmp_path: Path) -> None:

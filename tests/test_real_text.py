@@ -1,0 +1,172 @@
+"""Benchmarks of real and of odd text: what is right, flagged or wrong is counted, and failures are found."""
+
+import argparse
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from benchmarks import fuzz, fuzz_lines, real_text
+from benchmarks.rows import last_run
+from benchmarks.text_kinds import Sentence, lexicon, make_kinds, sentence_of
+
+pytestmark = pytest.mark.slow
+NOUNS = {"Haus": "house", "Boot": "boat", "Kind": "child", "Tier": "animal", "Brot": "bread"}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    for split in ("train", "val", "test"):
+        pairs = [
+            (f"das {noun} {size}.", f"the {meaning} {size}.") for noun, meaning in NOUNS.items() for size in range(12)
+        ]
+        for side, language in enumerate(("de", "en")):
+            (tmp_path / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf8")
+    return tmp_path
+
+
+def run(monkeypatch: pytest.MonkeyPatch, module: Any, *options: object) -> int:
+    """Run a benchmark."""
+    monkeypatch.setattr(sys, "argv", [f"{module.__name__}.py", *map(str, options)])
+    return int(module.main())
+
+
+def test_real_text_needs_a_model_that_translates_plain_sentences(
+    model_folder: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match="0 of 60 plain translations equal the reference, but 50 are needed"):
+        run(monkeypatch, real_text, "--model", model_folder, "--corpus", corpus)
+
+
+def test_real_text_counts_what_is_right_flagged_and_silently_wrong(
+    model_folder: Path,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def translate(folder: Path, options: list[str], lines: list[str]) -> list[real_text.Answer]:
+        """Loses the second sentence, doubts no-break spaces, and puts nothing into the place of a list mark."""
+        texts = [re.sub(r"\w+", lambda word: (NOUNS | {"das": "the"}).get(word[0], word[0]), line) for line in lines]
+        texts = [text.split(". ")[0] + "." if ". the" in text else text.removeprefix("• ") for text in texts]
+        return [real_text.Answer(text, ("unsure",) if "\u00a0" in text else ()) for text in texts]
+
+    monkeypatch.setattr(real_text, "run_translate", translate)
+    rows, answers = tmp_path / "rows.jsonl", tmp_path / "answers.jsonl"
+    options = ["--model", model_folder, "--corpus", corpus, "--lines", 30, "--json", rows, "--answers", answers]
+    for kind in ("two sentences", "list item •", "no-break space", "inline tags", "soft hyphen"):
+        options += ["--kind", kind]
+    for before in ([], ["--before", rows]):
+        assert run(monkeypatch, real_text, *options, *before) == 0
+        table = capsys.readouterr().out
+    figures = {row["kind"]: [row[name] for name in real_text.FIGURES] for row in last_run(rows)}
+    assert figures == {
+        "two sentences": [0, 0, 0, 30],
+        "list item •": [0, 0, 0, 30],
+        "no-break space": [30, 30, 0, 0],
+        "inline tags": [30, 0, 0, 0],
+    }
+    assert "| two sentences | 30 | 0 → 0 | 0 → 0 | 0 → 0 | 100 → 100 |" in table
+    kept = [json.loads(line) for line in answers.read_text(encoding="utf8").splitlines()]
+    assert [answer["is_right"] for answer in kept] == [False] * 60 + [True] * 60
+    assert all(re.fullmatch(r"the <b>\w+</b> \d+\.", answer["translation"]) for answer in kept[-30:])
+
+
+# Translations in which what was added to the line is lost, or stands at another place.
+WRONG: dict[str, Callable[[str], str]] = {
+    "two sentences": lambda right: right.partition(". ")[0] + ".",
+    "two paragraphs, CRLF": lambda right: right.replace("\r", ""),
+    "list item 1.": lambda right: right.removeprefix("1. "),
+    "indented": str.strip,
+    "sentence in quotes": lambda right: right.replace('"', ""),
+    "ellipsis": lambda right: right.replace("…", "."),
+    "smiley": lambda right: right.removesuffix(" :-)"),
+    "amount (12,50 €)": lambda right: right.replace("12", "13"),
+    "figures": lambda right: right.replace("two", "3"),
+    "inline tags": lambda right: re.sub(r"<b>(\w+)</b> (\w+)", r"<b>\1 \2</b>", right),
+    "paragraph tags": lambda right: right.replace(".</p>", "</p>."),
+    "entity amp": lambda right: right.replace("&amp;", "&"),
+    "placeholder {name}": lambda right: "{name} " + right.replace("{name}", "Anna"),
+    "placeholder in brackets": lambda right: re.sub(r"[()]", "", right),
+    "URL in brackets": lambda right: re.sub(r"(\(\S+\)) (\w+)", r"\2 \1", right),
+    "target language": lambda right: right.replace("two", "three"),
+}
+
+
+def test_each_kind_of_real_text_says_what_is_right() -> None:
+    meanings = {"Anna": "Anna", "Paul": "Paul", "Konzert": "concert", "Supermarkt": "supermarket"}
+    target = "Anna and Paul open two bottles at the supermarket before the concert."
+    first = sentence_of(("Anna und Paul öffnen am Supermarkt zwei Flaschen vor dem Konzert.", target), meanings)
+    assert dict(first.words) == meanings
+    others = [Sentence(f"Satz {n}.", f"Sentence {n}.") for n in range(20)]
+    for name, kind in make_kinds("de", "en").items():
+        case = kind([first, *others], Random(1))
+        assert case, name
+        assert (case.line == first.source) == (name == "plain")
+        assert all(map(case.accepts, case.right)), name
+        assert not case.accepts("Anna and Paul are two bottles."), name
+        if name in WRONG:
+            assert not case.accepts(WRONG[name](case.right[0])), name
+    assert WRONG.keys() <= make_kinds("de", "en").keys()
+
+
+def test_real_text_knows_the_words_that_have_one_translation() -> None:
+    pairs = [(f"das {noun} ist {n}", f"the {meaning} is {n}") for noun, meaning in NOUNS.items() for n in range(6)]
+    pairs += [(f"das Rathaus ist {n}", f"the town hall is {n}") for n in range(6)]
+    found = lexicon(pairs)
+    assert {noun: found.get(noun) for noun in NOUNS} == NOUNS
+    assert "Rathaus" not in found
+
+
+def test_fuzzing_finds_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["--lines", 60, "--long", 0, "--failures", tmp_path / "fuzz", "--json", tmp_path / "rows.jsonl"]
+    assert run(monkeypatch, fuzz, *options, "--job", "jsonl", "--job", "ids") == 0
+    for row in last_run(tmp_path / "rows.jsonl"):
+        assert row["failures"] == 0
+        assert all(row[name] > 9 for name in ("lines", "characters", "peak_memory_mib"))
+    assert not (tmp_path / "fuzz").exists()
+
+
+def test_fuzzing_finds_the_line_that_ends_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = argparse.Namespace(seed=3, memory=2000, seconds=60, long=0, failures=tmp_path / "failures")
+    fuzz.make_folders(tmp_path)
+    fuzzing = fuzz.Fuzzing("decode", fuzz.Job(fuzz.DECODE), tmp_path, args)
+    fuzzing.check([b"", b"\xe2\x96\x81", b"no pieces", b"</s>", b""])
+    [failure] = fuzzing.outcome.failures
+    assert "exit status 2: " in failure
+    assert (tmp_path / "failures" / "decode-3-1").read_bytes() == b"no pieces\n"
+    assert "decode, seed 3, 1 lines in " in capsys.readouterr().err
+
+
+def test_fuzzing_checks_what_must_stay() -> None:
+    line = b"a\xff\tb"
+    assert fuzz.columns(line + b"\r", line + b"\ttext\t-1.0\tloop") == ""
+    assert fuzz.columns(line, b"a?\tb\ttext\t-1.0\t") == fuzz.columns(line, line + b"\ttext") == "columns changed"
+    request = b'{"text": "a\\nb", "id": [1], "score": 2}'
+    answer = {"text": "a\nb", "id": [1], "score": -1, "translation": "x\ny"}
+    assert fuzz.members(request, json.dumps(answer).encode()) == ""
+    for change, told in (({"id": [2]}, "members ['id'] changed"), ({"translation": "x"}, "line breaks changed")):
+        assert fuzz.members(request, json.dumps(answer | change).encode()) == told
+    assert fuzz.members(b"[", json.dumps(answer).encode()) == "an invalid line has no error"
+    assert fuzz.members(b"[]", json.dumps(answer).encode()) == "a line without text has no error"
+    with pytest.raises(ValueError, match="NaN is no JSON"):
+        fuzz.members(request, b'{"score": NaN}')
+    assert fuzz.round_trip(b" a  b\x00\r", b"a b") == fuzz.round_trip(b"\t", b"") == ""
+    assert fuzz.round_trip(b"a b", b"ab") == "text changed"
+
+
+def test_fuzzed_lines_are_the_same_for_a_seed_and_of_all_kinds() -> None:
+    lines = [fuzz_lines.fuzzed_line(Random(seed), seed**2) for seed in range(200)]
+    assert lines == [fuzz_lines.fuzzed_line(Random(seed), seed**2) for seed in range(200)]
+    assert not any(b"\n" in line for line in lines)
+    assert len(lines[0]) < 200 < len(lines[-1])
+    texts = [line.decode("utf-8", "replace") for line in lines]
+    assert len({unicodedata.category(character) for text in texts for character in text}) > 25
+    json_lines = [fuzz_lines.json_line(Random(seed), 50) for seed in range(300)]
+    assert not any(b"\n" in line for line in json_lines)
