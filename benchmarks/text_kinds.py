@@ -157,20 +157,24 @@ def several(count: int, joint: str = " ", outside: tuple[str, str] = ("", ""), *
 
     def make(sentences: Sequence[Sentence], rng: Random) -> Case:
         ranked = sorted(sentences, key=lambda sentence: len(sentence.source)) if shortest else sentences
-        texts = zip(*((sentence.source, sentence.target) for sentence in ranked[:count]), strict=True)
-        line, right = (outside[0] + joint.join(text) + outside[1] for text in texts)
-        return Case(line, (right,))
+        sources, targets = zip(*((sentence.source, sentence.target) for sentence in ranked[:count]), strict=True)
+        right = tuple(outside[0] + between.join(targets) + outside[1] for between in (joint, joint or " "))
+        return Case(outside[0] + joint.join(sources) + outside[1], right)
 
     return make
 
 
-def dash(sentences: Sequence[Sentence], rng: Random) -> Case | None:
-    """Two sentences with a dash in the place of the full stop; another mark will do in the translation."""
-    first, second = sentences[:2]
-    if not first.source.endswith("."):
-        return None
-    right = tuple(first.target[:-1] + mark + second.target for mark in (" — ", ", ", "; ", ". "))
-    return Case(f"{first.source[:-1]} — {second.source}", right, any_case=True)
+def instead_of_stop(mark: str) -> Kind:
+    """Two sentences with a mark in the place of the full stop; another mark will do in the translation."""
+
+    def make(sentences: Sequence[Sentence], rng: Random) -> Case | None:
+        first, second = sentences[:2]
+        if not first.source.endswith("."):
+            return None
+        right = tuple(first.target[:-1] + mark + second.target for mark in (" — ", ", ", "; ", ". "))
+        return Case(first.source[:-1] + mark + second.source, right, any_case=True)
+
+    return make
 
 
 def ending(mark: str, *also: str) -> Kind:
@@ -276,6 +280,10 @@ def ligatures(text: str, rng: Random) -> str:
     return text.replace("ff", "ﬀ").replace("fi", "ﬁ").replace("fl", "ﬂ")
 
 
+def without_umlauts(text: str, rng: Random) -> str:
+    return text.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue").replace("ß", "ss")
+
+
 def random_letters(sentences: Sequence[Sentence], rng: Random) -> str:
     """Up to 12 words of random letters of one alphabet."""
     first, last = map(ord, rng.choice(ALPHABETS))
@@ -292,12 +300,17 @@ def make_kinds(source: str, target: str) -> dict[str, Kind]:
         "five sentences": several(5),
         "twenty sentences": several(20),
         "two paragraphs, CRLF": several(2, "\r\n\r\n", ("", "\r\n")),
-        "dash between sentences": dash,
+        "no blank after the stop": several(2, ""),
+        "tab between sentences": several(2, "\t"),
+        "dash between sentences": instead_of_stop(" — "),
+        "semicolon between sentences": instead_of_stop("; "),
         "list item -": around("- "),
         "list item 1.": around("1. "),
         "list item •": around("• "),
         "Markdown heading": around("## "),
         "quoted reply >": around("> "),
+        "speaker Anna:": around("Anna: "),
+        "footnote [1]": around("", "[1]"),
         "indented": around("    "),
         "blanks at both ends": around("  ", " \t"),
         "in capitals": spelled(lambda text, _: text.upper(), any_case=True),
@@ -326,6 +339,8 @@ def make_kinds(source: str, target: str) -> dict[str, Kind]:
         "scan: hyphen and blank": spelled(syllable("- ")),
         "scan: 1 for l": spelled(lambda text, _: re.sub(r"(\w)l(?=\w)", r"\g<1>1", text, count=1)),
         "scan: stray mark": spelled(gap(" | "), blank="|"),
+        "ae, oe, ue": spelled(without_umlauts),
+        "unknown name": at_word("Nguyễn"),
         "figures": figures(source, target, "0"),
         "full-width figures": figures(source, target, "０"),
         "amount (12,50 €)": at_word(*(f"WORD ({sum_})" for sum_ in ("12,50 €", "12.50 €", "€12.50", "€ 12.50"))),
