@@ -48,8 +48,7 @@ class Config:
     """The run. Recipes override these defaults, and `runs/<name>/config.yaml` records the values."""
 
     name: Annotated[str, Metavar("NAME")] = ""
-    """Name of the run's folder. Without a name, it is SOURCE-TARGET-CORPUS, with the corpus that is really used; of
-    text in one language, LANGUAGE-CORPUS."""
+    """Name of the run's folder. Without a name, it is SOURCE-TARGET-CORPUS (text in one language: LANGUAGE-CORPUS)."""
 
     runs: Annotated[Folder, MAY_CHANGE] = "runs"
     """Folder that holds the run folders."""

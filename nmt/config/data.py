@@ -8,7 +8,8 @@ from nmt.fields import Folder, Language, Metavar, Probability, Range, Size, chec
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
-ONLY_OF_RUNS = {"data.max_pieces", "data.scorer", "data.least_quality"}  # not of nmt.augment and nmt.tokenizer
+# Not of nmt.augment and nmt.tokenizer:
+ONLY_OF_RUNS = {"data.max_pieces", "data.scorer", "data.least_quality", "data.variants"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,21 +17,19 @@ class DataConfig:
     """Text to read, and what of it to keep."""
 
     corpus: Annotated[str, Metavar("CORPUS")] = "auto"
-    """Name or place of the text. It is phrasebook (built in), multi30k, a folder with train.*, val.* and
-    test*.* files, a TSV or JSONL file, the common prefix of two plain files, or hub:NAME[:CONFIGURATION]; for text in
-    one language (see data.text) also one plain file. auto is multi30k from the hub or, if the hub can't be reached,
-    phrasebook."""
+    """Name or place of the text: phrasebook (built in), multi30k, a folder with train.*, val.* and test*.* files, a TSV
+    or JSONL file, the common prefix of two plain files, or hub:NAME[:CONFIGURATION]; for text in one language also one
+    plain file. auto is multi30k or, if the hub can't be reached, phrasebook."""
 
     source: Language = "de"
-    """Language to translate from, such as de: the ending of the source files, or the name of the column or key."""
+    """Language to translate from: the ending of the source files, or the name of the column or key."""
 
     target: Language = "en"
-    """Language to translate into, such as en: the ending of the target files, or the name of the column or key."""
+    """Language to translate into: the ending of the target files, or the name of the column or key."""
 
     text: Text = "auto"
-    """What is read: pairs, the sentences of one language (source or target), or those of both, each by itself. Only
-    pairs need translations. auto is pairs for a translator, target for a language model, and both for a masked
-    language model or denoising."""
+    """What is read: pairs, the sentences of one language (source or target), or those of both, each by itself. auto is
+    pairs for a translator, target for a language model, and both for a masked language model or denoising."""
 
     max_characters: Size = 2000
     """Maximum number of characters on each side of a training pair. Longer pairs are dropped and counted."""
@@ -39,22 +38,26 @@ class DataConfig:
     """Maximum number of SentencePiece pieces on each side of a training pair. Longer pairs are dropped and counted."""
 
     max_ratio: Annotated[float, Range(1)] = 5.0
-    """Maximum ratio between the lengths of the two sides of a training pair, in characters. 10 is added to each length
-    first, so that short pairs pass. Other pairs are dropped and counted."""
+    """Maximum ratio between the lengths of the two sides of a training pair, in characters, after 10 is added to each.
+    Other pairs are dropped and counted."""
 
     drop_duplicates: bool = True
     """Whether a training pair that occurs again, with both sides equal, is dropped."""
 
     drop_held_out: bool = True
-    """Whether training pairs are dropped whose source sentence is also in the validation or test text."""
+    """Whether training pairs are dropped whose source is also in the validation or test text."""
 
     scorer: Folder = ""
-    """Model or run folder of a pair scorer (training.objective pair) of the same languages, which drops training pairs
-    that are probably no translations. Without a folder, no pair is scored."""
+    """Model or run folder of a pair scorer (training.objective pair), which drops training pairs that are probably no
+    translations."""
 
     least_quality: Probability = 0.5
-    """Lowest probability of being a true pair, by data.scorer, that a training pair may have. Other pairs are dropped
-    and counted, and so are pairs that are too long to be scored."""
+    """Lowest probability of being a true pair, by data.scorer. Other training pairs are dropped and counted, and so are
+    pairs that are too long to be scored."""
+
+    variants: Probability = 0.0
+    """Share of the training pairs of which copies are added as headings, list items, quotes, two pairs on a line and
+    others that corpora seldom have."""
 
     def require_languages(self, text: str) -> None:
         """Raise ValueError if source and target are the same language, and this value of `text` needs both."""
@@ -71,6 +74,7 @@ class DataConfig:
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         scorable = self.scorer == "" or self.unit == "pair"
+        require(not self.variants or self.unit == "pair", f"data.variants changes pairs, but data.text is {self.text}")
         require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")
 
     @property

@@ -22,6 +22,7 @@ from nmt.data.cleaning import Ledger, Pair, require_pairs
 from nmt.data.corpora import Corpus, clean_train, corpus_files, corpus_path, load_corpus
 from nmt.data.inputs import Fingerprints, describe_edits, fingerprints
 from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
+from nmt.data.variants import make_variants
 from nmt.fields import require
 from nmt.files import (
     MARKER,
@@ -142,16 +143,20 @@ def make_prepared(corpus: Corpus, config: Config, draft: Path, scorer: Scorer | 
     """Clean the training text, and put a tokenizer into the draft."""
     train, ledger = clean_train(corpus, config.data)
     train = drop_doubtful(train, scorer, config.data.least_quality, ledger) if scorer else train
+    variants = make_variants(train, config.data)
     mark(draft / "tokenizer")
     if config.tokenizer.folder:
         tokenizer = take_tokenizer(config)
         tokenizer.save(draft / "tokenizer")
     else:
         say(f"Training the tokenizer on {len(train):,} {ledger.unit}s of {corpus.name}")
-        tokenizer = train_tokenizer(train, config.tokenizer, draft / "tokenizer", *config.data.languages)
+        tokenizer = train_tokenizer([*train, *variants], config.tokenizer, draft / "tokenizer", *config.data.languages)
     for note in tokenizer.notes:
         say(note)
     train = drop_long(train, tokenizer, config.data.max_pieces, ledger)
+    if variants:
+        train += drop_long(variants, tokenizer, config.data.max_pieces, Ledger(len(variants)))
+        say(f"With changed copies (data.variants), {len(train):,} training pairs")
     ledgers = corpus.ledgers | {"train": ledger}
     whole = corpus.name, train, corpus.val, corpus.tests, ledgers, corpus.notes + tokenizer.notes
     return Prepared(*whole, folder=draft, tokenizer=tokenizer)
