@@ -1,6 +1,5 @@
 """The shortlist holds what IBM model 1 says; a search among its pieces is the search among all, where it has them."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,8 @@ from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.batches import Pairs, Sequences
-from nmt.decode import shortlist
 from nmt.decode.ensemble import Ensemble, EnsembleCache
-from nmt.decode.shortlist import CANDIDATES, ROUNDS, Shortlist, learn_shortlist, model_1
+from nmt.decode.shortlist import CANDIDATES, Shortlist, learn_shortlist
 from nmt.model.build import build_generative_model
 from nmt.model.cache import DecoderCache
 from nmt.model.contract import Decoder, GenerativeModel
@@ -33,29 +31,6 @@ def pairs(*sentences: tuple[list[int], list[int]]) -> Pairs:
     return Pairs(Sequences.of(source for source, _ in sentences), Sequences.of(target for _, target in sentences))
 
 
-def plain_model_1(sentences: list[tuple[list[int], list[int]]]) -> dict[tuple[int, int], float]:
-    """The definition, sum by sum."""
-    probability: dict[tuple[int, int], float] = defaultdict(lambda: 1.0)
-    for _ in range(ROUNDS):
-        counts: dict[tuple[int, int], float] = defaultdict(float)
-        totals: dict[int, float] = defaultdict(float)
-        for source, target in sentences:
-            for t in target:
-                whole = sum(probability[s, t] for s in source)
-                for s in source:
-                    counts[s, t] += probability[s, t] / whole
-                    totals[s] += probability[s, t] / whole
-        probability = defaultdict(float, {(s, t): count / totals[s] for (s, t), count in counts.items()})
-    return dict(probability)
-
-
-def test_translations_are_those_of_ibm_model_1() -> None:
-    sentences = [([4, 5], [7, 6, 7]), ([5, 6, 4], [8]), ([6], [9, 8]), ([], [4]), ([5], []), ([5, 5], [6])]
-    source, target, probability = model_1(pairs(*sentences), 10, 10)
-    found = dict(zip(zip(source.tolist(), target.tolist(), strict=True), probability.tolist(), strict=True))
-    assert found == pytest.approx(plain_model_1([(s, t) for s, t in sentences if s and t]))
-
-
 def test_what_always_occurs_together_comes_first() -> None:
     generator = torch.Generator().manual_seed(1)
     sources = [torch.randint(4, 30, (5,), generator=generator).tolist() for _ in range(300)]
@@ -67,17 +42,6 @@ def test_what_always_occurs_together_comes_first() -> None:
         .argsort(descending=True, stable=True)[:26]
         .tolist()
     )
-
-
-def test_of_a_large_corpus_the_pairs_with_rare_words_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = pairs(*[([4, 5], [6])] * 50, ([4, 8], [7]), ([], [7]), *[([4, 5], [6])] * 5, ([9, 5, 5], [6]))
-    assert len(shortlist.choose_pairs(corpus, 10)) == 57
-    monkeypatch.setattr(shortlist, "MOST_CELLS", 30)
-    assert shortlist.choose_pairs(corpus, 10) == [*range(10), 50, 57], "ten times where there is room"
-    monkeypatch.setattr(shortlist, "MOST_CELLS", 8)
-    assert shortlist.choose_pairs(corpus, 10) == [0, 50, 57]
-    monkeypatch.setattr(shortlist, "MOST_CELLS", 3)
-    assert shortlist.choose_pairs(corpus, 10) == [0]
 
 
 def test_a_corpus_without_words_has_an_empty_shortlist() -> None:
