@@ -3,4 +3,6 @@
 UNK, BOS, EOS, PAD = 0, 1, 2, 3
 SPECIAL_PIECES = ("<unk>", "<s>", "</s>", "<pad>")  # by their ids
 FIRST_PIECE = 4  # the first id that stands for text
+# Private characters that models may learn to copy (see `nmt.data.placeholders`).
+PLACEHOLDERS = tuple(map(chr, range(0xE000, 0xE008)))
 SPACE = "\u2581"  # how SentencePiece writes a space in a piece: ▁

@@ -9,12 +9,12 @@ from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
 # Not of nmt.augment and nmt.tokenizer:
-ONLY_OF_RUNS = {"data.max_pieces", "data.scorer", "data.least_quality", "data.variants"}
+ONLY_OF_RUNS = {"data.max_pieces", "data.scorer", "data.least_quality", "data.variants", "data.placeholders"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
-    """Text to read, and what of it to keep."""
+    """Text to read, and what of it to keep; the rest is dropped and counted."""
 
     corpus: Annotated[str, Metavar("CORPUS")] = "auto"
     """Name or place of the text: phrasebook (built in), multi30k, a folder with train.*, val.* and test*.* files, a TSV
@@ -32,14 +32,13 @@ class DataConfig:
     pairs for a translator, target for a language model, and both for a masked language model or denoising."""
 
     max_characters: Size = 2000
-    """Maximum number of characters on each side of a training pair. Longer pairs are dropped and counted."""
+    """Maximum number of characters on each side of a training pair."""
 
     max_pieces: Size = 256
-    """Maximum number of SentencePiece pieces on each side of a training pair. Longer pairs are dropped and counted."""
+    """Maximum number of SentencePiece pieces on each side of a training pair."""
 
     max_ratio: Annotated[float, Range(1)] = 5.0
-    """Maximum ratio between the lengths of the two sides of a training pair, in characters, after 10 is added to each.
-    Other pairs are dropped and counted."""
+    """Maximum ratio between the lengths of the two sides of a pair, in characters, after 10 is added to each."""
 
     drop_duplicates: bool = True
     """Whether a training pair that occurs again, with both sides equal, is dropped."""
@@ -52,12 +51,15 @@ class DataConfig:
     translations."""
 
     least_quality: Probability = 0.5
-    """Lowest probability of being a true pair, by data.scorer. Other training pairs are dropped and counted, and so are
-    pairs that are too long to be scored."""
+    """Lowest probability of being a true pair, by data.scorer. Pairs that are too long to be scored are dropped."""
 
     variants: Probability = 0.0
     """Share of the training pairs of which copies are added as headings, list items, quotes, two pairs on a line and
     others that corpora seldom have."""
+
+    placeholders: Probability = 0.0
+    """Share of the training pairs of which a copy is added with placeholders, pieces that a translator then puts in
+    place of URLs, tags and others."""
 
     def require_languages(self, text: str) -> None:
         """Raise ValueError if source and target are the same language, and this value of `text` needs both."""
@@ -74,7 +76,9 @@ class DataConfig:
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         scorable = self.scorer == "" or self.unit == "pair"
-        require(not self.variants or self.unit == "pair", f"data.variants changes pairs, but data.text is {self.text}")
+        for name in ("variants", "placeholders"):
+            fits = self.unit == "pair" or not getattr(self, name)
+            require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
         require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")
 
     @property

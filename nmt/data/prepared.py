@@ -21,6 +21,7 @@ from nmt.config import Config
 from nmt.data.cleaning import Ledger, Pair, require_pairs
 from nmt.data.corpora import Corpus, clean_train, corpus_files, corpus_path, load_corpus
 from nmt.data.inputs import Fingerprints, describe_edits, fingerprints
+from nmt.data.placeholders import add_placeholders
 from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
 from nmt.data.variants import make_variants
 from nmt.fields import require
@@ -39,6 +40,7 @@ from nmt.files import (
     write_sums,
 )
 from nmt.upgrade import FORMAT, take_format, upgrade_record
+from nmt.vocabulary import PLACEHOLDERS
 
 DRAFT = ".preparing"
 RESTORE = "Restore it, or delete"
@@ -143,20 +145,22 @@ def make_prepared(corpus: Corpus, config: Config, draft: Path, scorer: Scorer | 
     """Clean the training text, and put a tokenizer into the draft."""
     train, ledger = clean_train(corpus, config.data)
     train = drop_doubtful(train, scorer, config.data.least_quality, ledger) if scorer else train
-    variants = make_variants(train, config.data)
+    variants = make_variants(train, config.data) + add_placeholders(train, config.data.placeholders)
     mark(draft / "tokenizer")
     if config.tokenizer.folder:
         tokenizer = take_tokenizer(config)
         tokenizer.save(draft / "tokenizer")
     else:
         say(f"Training the tokenizer on {len(train):,} {ledger.unit}s of {corpus.name}")
-        tokenizer = train_tokenizer([*train, *variants], config.tokenizer, draft / "tokenizer", *config.data.languages)
+        marks = PLACEHOLDERS if config.data.placeholders else ()
+        settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
+        tokenizer = train_tokenizer([*train, *variants], settings, draft / "tokenizer", *config.data.languages)
     for note in tokenizer.notes:
         say(note)
     train = drop_long(train, tokenizer, config.data.max_pieces, ledger)
     if variants:
         train += drop_long(variants, tokenizer, config.data.max_pieces, Ledger(len(variants)))
-        say(f"With changed copies (data.variants), {len(train):,} training pairs")
+        say(f"With {len(variants):,} changed copies: {len(train):,} training pairs")
     ledgers = corpus.ledgers | {"train": ledger}
     whole = corpus.name, train, corpus.val, corpus.tests, ledgers, corpus.notes + tokenizer.notes
     return Prepared(*whole, folder=draft, tokenizer=tokenizer)
@@ -175,6 +179,8 @@ def take_tokenizer(config: Config) -> Tokenizer:
     require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
     advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
     require(tokenizer.joint or not config.model.one_vocabulary, f"{separate} the model needs one vocabulary: {advice}")
+    marked = not config.data.placeholders or tokenizer.has_placeholders
+    require(marked, f"the tokenizer in {folder} has no placeholders: set data.placeholders to 0, or take another")
     tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
     return tokenizer
 

@@ -23,7 +23,7 @@ from nmt.data.cleaning import Pair
 from nmt.fields import require
 from nmt.text.characters import Characters
 from nmt.text.normalise import tidy
-from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
+from nmt.vocabulary import BOS, EOS, PAD, PLACEHOLDERS, SPACE, UNK
 
 if TYPE_CHECKING:
     from nmt.data.batches import Pairs, Sequences
@@ -48,6 +48,11 @@ class Tokenizer:
         self.notes = list(notes)
         self.src_vocab_size: int = source.vocab_size()
         self.tgt_vocab_size: int = target.vocab_size()
+
+    @property
+    def has_placeholders(self) -> bool:
+        """Whether both sides have the pieces of PLACEHOLDERS."""
+        return all(model.piece_to_id(mark) != UNK for model in (self.source, self.target) for mark in PLACEHOLDERS)
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":

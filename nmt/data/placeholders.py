@@ -1,0 +1,142 @@
+"""Placeholders: pieces that a model learns to copy, and to put where the translations of their neighbours are.
+
+Pairs flow in; copies of a share of them (`data.placeholders`) flow out, with placeholders at corresponding places of
+both sides: instead of a word and its translation, beside them, or around a phrase and its translation. A translator
+hands URLs, tags and other items through its model as placeholders (see `nmt.translation.placeholders`).
+
+A word and its translation are two words that each have the highest probability for the other (`nmt.data.lexicon`).
+
+Shapes: I tokens of the source, J of the target.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.data.batches import Pairs, Sequences
+from nmt.data.cleaning import Pair
+from nmt.data.lexicon import model_1
+from nmt.text.scripts import HAN_AND_KANA
+from nmt.vocabulary import PLACEHOLDERS
+
+Link = tuple[int, int]  # a source token and a target token that translate each other
+Edit = tuple[int, int, str]  # a part of a text, from its start to its end, and what replaces it
+
+# Words (with an apostrophe or hyphen inside), single Chinese and Japanese characters, and marks.
+TOKEN = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+(?:['’-][^\W_{HAN_AND_KANA}]+)*|[^\w\s]")
+LEAST = 0.1  # probability of a link, in both directions together
+MOST_WORDS = 3  # that are replaced in a copy
+LONGEST_PHRASE = 4  # tokens of a source phrase that placeholders enclose
+
+
+def add_placeholders(pairs: Sequence[Pair], share: float) -> list[Pair]:
+    """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders. A pair
+    without a word whose translation is known is left out."""
+    if not share:
+        return []
+    random, aligner = Random("placeholders"), Aligner(pairs)
+    chosen = random.sample(range(len(pairs)), round(len(pairs) * share))
+    copies = (with_placeholders(pairs[n], aligner.links(n), random) for n in chosen)
+    return [copy for copy in copies if copy]
+
+
+class Aligner:
+    """Links between the words of the pairs of a corpus."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        sides, sizes = [], []
+        for side in (0, 1):
+            known: dict[str, int] = {}
+            ids = ([known.setdefault(token, len(known)) for token in tokens(pair[side])] for pair in pairs)
+            sides.append(Sequences.of(ids))
+            sizes.append(len(known))
+        self.corpus, self.size = Pairs(*sides), sizes[1]
+        source, target, forward = model_1(self.corpus, *sizes)
+        back_target, back_source, backward = model_1(Pairs(*sides[::-1]), *sizes[::-1])
+        keys, back_keys = source * self.size + target, back_source * self.size + back_target
+        self.keys, here, back = np.intersect1d(
+            keys, back_keys, return_indices=True
+        )  # of a large corpus, parts are read
+        self.probability = forward[here] * backward[back]
+
+    def links(self, n: int) -> list[Link]:
+        """The links of pair n, in the order of the source. A word that occurs twice on a side has none."""
+        source, target = (self.ids(side, n) for side in (self.corpus.source, self.corpus.target))
+        if not (len(source) and len(target)):
+            return []
+        keys_IJ = source[:, None] * self.size + target
+        place_IJ = np.searchsorted(self.keys, keys_IJ).clip(max=len(self.keys) - 1)
+        found_IJ = np.where(self.keys[place_IJ] == keys_IJ, self.probability[place_IJ], 0.0)
+        best_I, best_J = found_IJ.argmax(1), found_IJ.argmax(0)
+        once_I, once_J = (np.isin(ids, values[counts == 1]) for ids, (values, counts) in counted(source, target))
+        return [
+            (i, int(j))
+            for i, j in enumerate(best_I)
+            if best_J[j] == i and found_IJ[i, j] >= LEAST and once_I[i] and once_J[j]
+        ]
+
+    def ids(self, side: Sequences, n: int) -> NDArray[np.int64]:
+        start = int(side.starts_N[n])
+        ids: NDArray[np.int64] = side.flat[start : start + int(side.lengths_N[n])].numpy().astype(np.int64)
+        return ids
+
+
+def counted(*sides: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]]:
+    for ids in sides:
+        yield ids, np.unique(ids, return_counts=True)
+
+
+def tokens(text: str) -> list[str]:
+    return [token.lower() for token in TOKEN.findall(text)]
+
+
+def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair | None:
+    """The pair with placeholders; None if it has no links."""
+    places = [[match.span() for match in TOKEN.finditer(text)] for text in pair]
+    of_words = [(i, j) for i, j in links if pair[0][slice(*places[0][i])].isalnum()]
+    if not of_words:
+        return None
+    free = iter(random.sample(PLACEHOLDERS, len(PLACEHOLDERS)))
+    way = random.choice(("instead", "beside", "around"))
+    edits: tuple[list[Edit], list[Edit]] = ([], [])
+    if way == "around":
+        first, last = random.choice(enclosable(links, of_words))
+        for (at, mark), before in (((first, next(free)), True), ((last, next(free)), False)):
+            for side, token in enumerate(at):
+                edits[side].append(beside(places[side][token], mark, before))
+    else:
+        for link in random.sample(of_words, min(len(of_words), random.randint(1, MOST_WORDS))):
+            mark, before = next(free), random.random() < 0.5
+            for side, token in enumerate(link):
+                place = places[side][token]
+                edits[side].append((*place, mark) if way == "instead" else beside(place, mark, before))
+    return edited(pair[0], edits[0]), edited(pair[1], edits[1])
+
+
+def enclosable(links: Sequence[Link], of_words: Sequence[Link]) -> list[tuple[Link, Link]]:
+    """The first and the last token, on both sides, of phrases that translate each other: no link leaves them (Koehn et
+    al. 2003, section 4.2), and words are at their edges. A linked word alone is such a phrase."""
+    found, words = [], {j for _, j in of_words}
+    for n, (start, _) in enumerate(of_words):
+        for end, _ in of_words[n:]:
+            inside = [j for i, j in links if start <= i <= end]
+            outside = [j for i, j in links if not start <= i <= end]
+            left, right = min(inside), max(inside)
+            closed = not any(left <= j <= right for j in outside) and {left, right} <= words
+            if end - start < LONGEST_PHRASE and closed:
+                found.append(((start, left), (end, right)))
+    return found
+
+
+def beside(place: tuple[int, int], mark: str, before: bool) -> Edit:
+    start, end = place
+    return (start, start, f"{mark} ") if before else (end, end, f" {mark}")
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
