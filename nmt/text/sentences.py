@@ -24,7 +24,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nmt.text.scripts import HAN_AND_KANA, SOUTH_EAST_ASIAN
+from nmt.text.normalise import SOUTH_EAST_ASIAN
+from nmt.text.scripts import HAN_AND_KANA
 
 CJK = rf"{HAN_AND_KANA}\uff00-\uff9f"  # with full-width punctuation; without Hangul: Korean puts blanks after sentences
 MARKS, UNSPACED_MARKS = ".!?…。！？｡．؟۔।॥։።។။", "。！？｡．।॥។။"

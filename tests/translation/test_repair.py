@@ -118,7 +118,7 @@ class Listed(Scripted):
     """Finds lists of translations; the answers of each attempt are those of its only line."""
 
     def attempt(
-        self, requests: Sequence[Request], search: SearchConfig, rerank: Any = None, *, halved: bool = False
+        self, requests: Sequence[Request], search: SearchConfig, rerank: Any = None, *, cut: Cut = "usual"
     ) -> list[list[Translation]]:
         self.asked.append((list(requests), search))
         part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
