@@ -63,6 +63,12 @@ CONSTRAINTS = {
     "--must": ("TEXT...", "Phrase that every translation must contain; | separates alternatives, * is any ending."),
     "--must-not": ("TEXT...", "Phrase that no translation may contain, written as for --must."),
     "--glossary": ("FILE", "File with lines of source TAB target: translations of the source must contain the target."),
+    "--item": (
+        "REGEX...",
+        "Python regular expression of text that translations must keep as it is, such as '[A-Z]+-[0-9]+' for part "
+        "numbers. Placeholders, addresses, tags and emoji are known already. A repeated group must not have repeats or "
+        "alternatives in it, since such expressions can take very long; several repeats side by side can be slow too.",
+    ),
     "--force-decode": (
         "",
         "Score given translations instead of translating. An input line is source TAB translation, or an object with "

@@ -2,11 +2,15 @@
 
 An item has one of these kinds. Where several kinds match at one place, the first in this list is taken:
 
+- own: what a regular expression of the user matches.
 - url: begins with http://, https://, ftp:// or www., and ends before a blank, a quote, a bracket that isn't opened in
   it, or a character of an East or South-East Asian script, which write no space after it; without final punctuation.
 - email: Latin letters and digits on both sides of the @, and a dot in its domain.
-- tag: `<b>`, `</b>`, `<br/>`, `<a href="x">`, `<1>`, and entities such as `&nbsp;` or `&#160;`.
-- placeholder: `{name}`, `{0}`, `{{ x }}`, `${NAME}`, `$NAME`, `__NAME__`, printf's `%s`, `%1$s`, `%.2f`, `%(name)s`.
+- tag: `<b>`, `</b>`, `<br/>`, `<a href="x">`, `<1>`, comments, CDATA, and entities such as `&nbsp;` or `&#160;`. An
+  opening tag without attributes must be an element of HTML, or be closed somewhere (`<Your name>` is text).
+- placeholder: `{name}`, `{0}`, `{ x }`, `{{ x }}`, `${NAME}`, `$NAME`, `__NAME__`, `%name%`, `@name@`, `[[x]]`,
+  printf's `%s`, `%1$s`, `%.2f`, `%(name)s`, Qt's `%1`, `%L1`, `%n`; `:name` and `:smile:` after a blank, an opening
+  bracket or a quote; a whole argument of ICU: `{0, number}`, `{n, plural, one {# file} other {# files}}`.
 - emoji: one picture with all that modifies it: skin tones, flags, keycaps, pictures joined into one.
 - number: digits of any script with the marks inside them, and the currency, percent sign or unit beside them. A bare
   single digit is no item, as translations may spell it out; nor are digits right after a letter (`B2B`, `A380`).
@@ -19,11 +23,17 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from html.entities import html5
 from typing import Literal, cast
 
+from nmt.text.elements import ELEMENTS
+from nmt.text.own_items import OwnItems
 from nmt.text.scripts import ASIAN
 
-Kind = Literal["url", "email", "tag", "placeholder", "emoji", "number"]
+Kind = Literal["own", "url", "email", "tag", "placeholder", "emoji", "number"]
+
+NO_OWN = OwnItems()
 
 LETTER = rf"[^\W\d_{ASIAN}]"
 PICTURE = r"\u2600-\u2757\u2763-\u2767\u2794-\u27bf\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
@@ -36,18 +46,41 @@ BLANK = r"[ \u00a0\u2009\u202f]"
 URL = rf"(?=[hHfFwW])(?<!{LETTER})(?<!\d)(?:(?i:https?|ftp)://|(?i:www)\.)(?=[^\W_{ASIAN}])"
 URL_PART = re.compile(rf"[^\s<>\"`\\^|()\[\]{{}}«»\u2000-\u206f\ufe0f{PICTURE}{ASIAN}]+|[()\[\]{{}}]")
 EMAIL = rf"(?<!{ATOM})(?<!{ATOM}\.){ATOM}++(?:\.{ATOM}++)*@{LABEL}++(?:\.{LABEL}++)*\.{LATIN}{{2,}}+(?![\d@_])"
+# Attributes without a value must be of HTML, so that "a <b und c> d" is text.
+FLAG_ATTRIBUTE = (
+    r"(?i:allowfullscreen|async|autofocus|autoplay|checked|controls|data-[\w-]++|default|defer|disabled|download|hidden"
+    r"|inert|ismap|itemscope|loop|multiple|muted|nomodule|noshade|novalidate|nowrap|open|playsinline|readonly|required"
+    r"|reversed|selected)(?![\w-])"
+)
+ATTRIBUTE = rf"(?:[a-zA-Z_:@*#(\[][^\s\"'<>/=]*+\s*+=\s*+(?:\"[^<\"]*+\"|'[^<']*+'|[^\s\"'<>=]++)|{FLAG_ATTRIBUTE})"
 TAG = (
-    r"</?(?:[a-zA-Z][a-zA-Z0-9_:.-]*+|\d++)(?:\s[^<>\"']*+(?:(?:\"[^<\"]*+\"|'[^<']*+')[^<>\"']*+)*)?/?>"
+    rf"</(?:[a-zA-Z][a-zA-Z0-9_:.-]*+|\d++)\s*+>|<(?:[a-zA-Z][a-zA-Z0-9_:.-]*+|\d++)(?:\s++{ATTRIBUTE})*+\s*+/?>"
+    r"|<!--(?:[^<-]|-(?!->)|<(?!!--))*+-->|<!\[CDATA\[(?:[^<\]]|\](?!\]>)|<(?!!\[CDATA\[))*+\]\]>"
     r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});"
 )
-# Not after a digit, and not %ig: "100%ige Lösung" and "100 %ige Lösung" are German for a percentage.
+# Not after a digit, and not %ig or, after digit and blank, %er: "100%ige Lösung" and "ein 10 %er" are German for
+# percentages.
 PRINTF_END = r"(?:hh?|ll?|[jzt])?(?:[sduoxXcrfFeEgG@]|i(?!g))"
-PRINTF = rf"%(?<!\d%)(?<!%%)(?:\d++\$|\([^()\s]++\))?(?:[-+0]?\d++)?(?:\.\d++)?{PRINTF_END}"
-PLACEHOLDER = (
-    r"\{\{[^{}]*+\}\}|\$?\{[a-zA-Z0-9_.,:;@$!?+*%=<>\[\]-]*+\}"
-    r"|\$(?<![a-zA-Z0-9_$]\$)[a-zA-Z_][a-zA-Z0-9_]*+"
-    r"|__(?<![a-zA-Z0-9_]__)[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)*__(?![a-zA-Z0-9_])"
+PRINTF = (
+    rf"%(?<!\d%)(?<!%%)(?:(?<!\d{BLANK}%)|(?![a-z]{{2}}))"
+    rf"(?:(?:\d++\$|\([^()\s]++\))?(?:[-+0]?\d++)?(?:\.\d++)?{PRINTF_END}|L?[1-9](?![\d.,]*\d)|n(?!{LETTER}))"
 )
+# No currency ($US) and no number ($five).
+NO_NAME = (
+    "(?:US|USD|CA|CAD|AU|AUD|NZ|NZD|HK|HKD|SG|SGD|TW|TWD|MX|MXN|BR|AR|CL|CO|one|two|three|four|five|six|seven|eight|nine"
+    "|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|millions?|billions?)"
+)
+BEFORE_COLON = r"(?<![^\s(\[{\"'„“”‚‘’«»¿¡])"
+PLACEHOLDER = (
+    r"\{\{[^{}]*+\}\}|\$?\{(?:[a-zA-Z0-9_.,:;@$!?+*%=<>\[\]-]*+|\s[a-zA-Z_][a-zA-Z0-9_.]*+\s)\}"
+    rf"|\$(?<![a-zA-Z0-9_$]\$)(?!{NO_NAME}(?![a-zA-Z0-9_]))[a-zA-Z_][a-zA-Z0-9_]*+"
+    r"|__(?<![a-zA-Z0-9_]__)[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)*__(?![a-zA-Z0-9_])"
+    r"|%(?<!\d%)(?<!%%)[a-zA-Z_][a-zA-Z0-9_.-]++%(?![a-zA-Z0-9%$(.])"
+    r"|@(?<![a-zA-Z0-9_@]@)[a-zA-Z_][a-zA-Z0-9_.-]*+@(?![a-zA-Z0-9_@])"
+    r"|\[\[(?:[^\[\]\s]++|\s[^\[\]\s]++\s)\]\]"
+    rf"|{BEFORE_COLON}:(?:[a-z0-9_+-]{{2,}}+:|[a-z][a-z0-9_]++)(?![a-zA-Z0-9_:])"
+)
+ICU = r"\{\s?[a-zA-Z0-9_.]++\s?,\s?(?:plural|select|selectordinal|number|date|time|spellout|ordinal|duration)\s?+[,}]"
 PICTURE_PART = (
     rf"(?:[{PICTURE}]|[©®\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u25ff\u2900-\u297f"
     r"\u2b00-\u2bff\u3030\u303d\u3297\u3299](?=\ufe0f)|[\u231a\u231b\u23e9-\u23f3\u2b1b\u2b1c\u2b50\u2b55])"
@@ -68,12 +101,14 @@ NUMBER = (
 )
 
 PATTERN = re.compile(
-    f"(?P<url>{URL})|(?P<email>{EMAIL})|(?P<tag>{TAG})|(?P<placeholder>{PLACEHOLDER}|{PRINTF})"
+    f"(?P<url>{URL})|(?P<email>{EMAIL})|(?P<tag>{TAG})|(?P<icu>{ICU})|(?P<placeholder>{PLACEHOLDER}|{PRINTF})"
     f"|(?P<emoji>{EMOJI})|(?P<number>{NUMBER})"
 )
 # Every item contains one of these. Most sentences contain none, and needn't be searched with the slower PATTERN.
-SIGN_OF_ITEM = re.compile(r"[@<&{$%\d\u00a9\u00ae\u2000-\U0010ffff]|://|(?i:www)\.|__")
+SIGN_OF_ITEM = re.compile(r"[@<&{$%\d\u00a9\u00ae\u2000-\U0010ffff]|:[/a-z0-9_+-]|(?i:www)\.|__|\[\[")
 TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9_:.-]*|\d+)")
+OPENING_TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9_:.-]*+)>")
+CLOSING_QUOTES = frozenset("\"'“”‘’»«›‹」』")
 TRAILING = ".,;:!?'*،؛؟([{"
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 THOUSANDS = re.compile("[1-9][0-9]{0,2}(?:,[0-9]{2,3})*,[0-9]{3}")  # also the Indian way: 1,00,000
@@ -101,26 +136,27 @@ class Item:
         return self.kind == "number" and len(self.text) == 1
 
 
-def find_items(text: str) -> list[Item]:
+def find_items(text: str, own: OwnItems = NO_OWN) -> list[Item]:
     """The items of a text, in order, without overlaps. Takes linear time."""
-    return [item for item in scan(text) if not item.is_bare_digit]
+    return [item for item in scan(text, own) if not item.is_bare_digit]
 
 
-def compare_items(source: str, translation: str) -> tuple[list[Item], list[Item]]:
+def compare_items(source: str, translation: str, own: OwnItems = NO_OWN) -> tuple[list[Item], list[Item]]:
     """The items that only the source has, and those that only the translation has, by kind and canonical form.
 
     A bare single digit needs no counterpart, but can be one: "5 km" may become "5 Kilometer".
     """
-    of_source, of_translation = list(scan(source)), list(scan(translation))
+    of_source, of_translation = list(scan(source, own)), list(scan(translation, own))
     return unmatched(of_source, of_translation), unmatched(of_translation, of_source)
 
 
-def recase(text: str, change: Callable[[str], str]) -> str:
+def recase(text: str, change: Callable[[str], str], own: OwnItems = NO_OWN) -> str:
     """The text with `change` applied to the parts between its items."""
-    result, position = "", 0
-    for item in find_items(text):
-        result, position = result + change(text[position : item.start]) + item.text, item.end
-    return result + change(text[position:])
+    result, position = list[str](), 0
+    for item in find_items(text, own):
+        result += [change(text[position : item.start]), item.text]
+        position = item.end
+    return "".join([*result, change(text[position:])])
 
 
 def tag_pairs(items: Sequence[Item]) -> list[tuple[int, int]]:
@@ -141,24 +177,91 @@ def tag_pairs(items: Sequence[Item]) -> list[tuple[int, int]]:
 
 
 def breaks_tags(source: str, translation: str) -> bool:
-    """Whether a translation has fewer pairs of tags than its source, or fewer pairs that enclose something."""
-    if "</" not in source:
-        return False
-    of_source, of_translation = (
-        Counter(text[items[i].end : items[j].start].strip() != "" for i, j in tag_pairs(items))
-        for text, items in ((source, find_items(source)), (translation, find_items(translation)))
-    )
-    return of_source.total() > of_translation.total() or of_source[True] > of_translation[True]
+    """Whether a translation lacks pairs of tags of its source, or pairs that enclose something, or nests them in
+    another way."""
+    return "</" in source and bool(nesting(source) - nesting(translation))
 
 
-def scan(text: str) -> Iterator[Item]:
-    """Yield the items of a text, including bare single digits."""
-    position = 0 if SIGN_OF_ITEM.search(text) else len(text)
-    while match := PATTERN.search(text, position):
-        start, position = match.span()
+def nesting(text: str) -> Counter[tuple[str, str, bool]]:
+    """Of each pair of tags: its opening tag, that of the pair around it, and whether it encloses something."""
+    items = find_items(text)
+    found, around = Counter[tuple[str, str, bool]](), [(len(items), "")]
+    for start, end in sorted(tag_pairs(items)):
+        while around[-1][0] < start:
+            around.pop()
+        filled = text[items[start].end : items[end].start].strip() != ""
+        found[items[start].text, around[-1][1], filled] += 1
+        around.append((end, items[start].text))
+    return found
+
+
+OPENING = dict(zip("([{<\"'„“‚‘«»‹›「『（【*`", ")]}>\"'“”‘’»«›‹」』）】*`", strict=True))
+QUOTES = frozenset("\"'„“‚‘«»‹›「『")
+
+
+def framed(items: Sequence[Item], text: str) -> Counter[tuple[str, str]]:
+    """Each item with a pair of brackets or quotes right beside it, and the opening one (all quotes are alike)."""
+    found = Counter[tuple[str, str]]()
+    for item in items:
+        left = text[item.start - 1 : item.start]
+        right = text[item.end : item.end + 1]
+        if left in OPENING and right and (right == OPENING[left] or (left in QUOTES and right in CLOSING_QUOTES)):
+            found[item.canonical, '"' if left in QUOTES else left] += 1
+    return found
+
+
+class Reader:
+    """What is known of a whole text, for items that depend on more than their own characters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def closed(self) -> set[str]:
+        """The names of all closing tags."""
+        return set(re.findall(r"</([a-zA-Z][a-zA-Z0-9_:.-]*+)", self.text))
+
+    @cached_property
+    def braces(self) -> dict[int, int]:
+        """For each opening brace that is closed, the end of its closing brace."""
+        opened, ends = list[int](), dict[int, int]()
+        for brace in re.finditer("[{}]", self.text):
+            if brace[0] == "{":
+                opened.append(brace.start())
+            elif opened:
+                ends[opened.pop()] = brace.end()
+        return ends
+
+    def end_of(self, match: re.Match[str]) -> int:
+        """Where the item ends that PATTERN has found; 0 if it is none."""
         if match.lastgroup == "url":
-            position = url_end(text, position)
-        yield Item(cast(Kind, match.lastgroup), start, position, text[start:position])
+            return url_end(self.text, match.end())
+        if match.lastgroup == "icu":
+            return self.braces.get(match.start(), 0)
+        if match[0][0] == "&":
+            return match.end() if match[0][1] == "#" or match[0][1:] in html5 else 0
+        opening = OPENING_TAG.fullmatch(match[0]) if match.lastgroup == "tag" else None
+        known = not opening or opening[1].lower() in ELEMENTS or ":" in opening[1] or opening[1] in self.closed
+        return match.end() if known else 0
+
+
+def scan(text: str, own: OwnItems = NO_OWN) -> Iterator[Item]:
+    """Yield the items of a text, including bare single digits."""
+    reader, position, found = Reader(text), 0, own.find(text)[::-1]
+    match = PATTERN.search(text) if SIGN_OF_ITEM.search(text) else None
+    while match or found:
+        if found and (not match or found[-1][0] <= match.start()):
+            start, end = found.pop()
+            if start >= position:
+                position = end
+                yield Item("own", start, end, text[start:end])
+        elif match:
+            start, end = match.start(), reader.end_of(match) if match.start() >= position else 0
+            if end:
+                kind = "placeholder" if match.lastgroup == "icu" else match.lastgroup
+                yield Item(cast(Kind, kind), start, end, text[start:end])
+            position = max(position, end)
+            match = PATTERN.search(text, max(position, start + 1))
 
 
 def unmatched(items: list[Item], counterparts: list[Item]) -> list[Item]:

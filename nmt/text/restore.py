@@ -1,156 +1,397 @@
 """Items (URLs, tags, placeholders …) are removed from a line before translation, and put back into the translation.
 
 For models that were trained without items: there a single item can spoil the whole translation. Numbers stay, since
-words agree with them. The word alignment says where an item goes: a pair of tags around the translation of the words
-between them; an item that touches the next word before its translation; any other after that of the previous word.
+words agree with them. What stood right beside an item is kept with it: brackets, quotes, and punctuation that would be
+left alone. The word alignment says where an item goes (see `nmt.text.placing`).
 """
 
 import re
-from bisect import bisect
-from collections.abc import Sequence
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
-from nmt.text.items import Item, find_items, tag_pairs
+from nmt.text.items import CLOSING_QUOTES, LETTER, NO_OWN, OPENING, QUOTES, UNIT, find_items, tag_pairs
+from nmt.text.own_items import OwnItems
+from nmt.text.placing import Node, Placing, Range
+from nmt.text.tokens import Links, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
 
-Links = Sequence[tuple[int, int]]  # a word alignment: indices (source word, target word)
-CLOSING_PUNCTUATION = re.compile(r"[.,;:!?…)\]}»”’\"']+$")
+Spell = Callable[[str], str]
+
+# What stands for an item, or for the tags of a pair, in the text of a `Flat`. Tidied text has no such characters.
+SINGLE, OPENS, CLOSES = "\0\1\2"
+MARK = re.compile("[\0-\2]")
+BLANKS = " \u00a0\u2009\u202f"
+BLANK = re.compile(f"[{BLANKS}]*")
+SENTENCE_MARK = r"[.!?…]"
+# Items with nothing between them but a few signs stay together, unless a sentence ends there.
+GROUP = re.compile(rf"\0(?:(?:(?!{SENTENCE_MARK}\s)(?:[^\w\0-\2]|_)){{0,4}}\0)*")
+JOINT = "-/=_+*~^%&#@|\\"  # signs that belong to the item that they touch
+AFTER = re.compile(r"[.,:;!?…–—-]+(?=\s|\Z)")
+TOUCHING_UNIT = re.compile(rf"{UNIT}(?!{LETTER})")
+CLOSING = ".,;:!?…)]}»”’\"'。，、；：！？）」』】"
+CLOSED = {closing: opening for opening, closing in OPENING.items()}
+DEEPEST = 40  # pairs of tags in each other; deeper ones would take quadratic time
+
+
+@dataclass
+class Flat:
+    """A line in whose `text` each item or tag is one character of MARK."""
+
+    line: str
+    text: str
+    places: list[int]
+    """Where each character of `text` begins in the line; at the end the length of the line."""
+
+    def raw(self, start: int, end: int) -> str:
+        """The part of the line that `text[start:end]` stands for."""
+        return self.line[self.places[start] : self.places[end]]
+
+    def collapse(self, regions: Sequence[tuple[int, int]]) -> None:
+        """Make each of these parts of the text one item."""
+        starts, ends = [start for start, _ in regions], [end for _, end in regions]
+        kept = list(zip([0, *ends], [*starts, len(self.text)], strict=True))
+        self.text = SINGLE.join(self.text[start:end] for start, end in kept)
+        # Of each region, the place of its first character stays.
+        rest = [self.places[start : end + (n < len(starts))] for n, (start, end) in enumerate(kept)]
+        self.places = [*chain.from_iterable(rest), self.places[-1]]
 
 
 @dataclass(frozen=True)
 class Lifted:
-    """An item that was removed from a line."""
+    """A line without its items."""
+
+    line: str
+    text: str
+    tokens: Tokens
+    """Of the text. At each item a token ends."""
+    places: list[int]
+    """Where each token begins in the line."""
+    nodes: list[Node]
+    """The items."""
+
+    @property
+    def words(self) -> list[bool]:
+        return [is_word(self.text, token) for token in self.tokens]
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A translation with the items put back."""
 
     text: str
-    after: int
-    """Number of words before it, in the line without items."""
-    joins_left: bool
-    """Whether it touches the word before it; `joins_right`: the word after it; `joins_item`: the item before it."""
-    joins_right: bool
-    joins_item: bool
-    before_punctuation: bool
-    """Whether punctuation follows it, which touches the word before it in the line without items."""
-    opens: bool = False
-    """Whether it is the first of a pair of tags with words between them; `closes`: the second."""
-    closes: bool = False
-    words: tuple[int, int] = (0, 0)
-    """For a pair of tags, the range of words between them, in the line without items."""
+    links: list[tuple[int, int]]
+    """Linked places of characters in the line and in `text`."""
+    is_whole: bool
+    """Whether each pair of tags that enclosed words still does."""
 
 
-def liftable(line: str) -> list[Item]:
-    return [item for item in find_items(line) if item.kind != "number"]
-
-
-def lift(line: str) -> tuple[str, list[Lifted]]:
-    """The line without its items, and the items in their order."""
-    items = liftable(line)
-    starts = [item.start for item in items] + [len(line)]
-    text, lifted, end = line[: starts[0]], list[Lifted](), 0
-    for item, next_start in zip(items, starts[1:], strict=True):
-        gap = line[item.end : next_start]
-        joins_left = text[-1:].isalnum() and item.start > end
-        joins_right = gap[:1].isalnum()
-        joins_item = bool(lifted) and item.start == end
-        punctuation = bool(re.match(r"[.,;:!?…)\]»”]", gap))
-        after = len(text.split())
-        lifted.append(Lifted(item.text, after, joins_left, joins_right and not joins_left, joins_item, punctuation))
-        if punctuation or (text.endswith(" ") and gap.startswith(" ")):
-            text = text.rstrip(" ")
-        elif joins_left and joins_right:
-            text += " "
-        text, end = text + gap, item.end
+def flatten(line: str, own: OwnItems = NO_OWN) -> Flat:
+    """The line with its items, other than numbers, as marks. Tags without a counterpart are single items."""
+    items = [item for item in find_items(line, own) if item.kind != "number"]
+    signs = [SINGLE] * len(items)
     for i, j in tag_pairs(items):
-        if lifted[i].after < lifted[j].after:
-            words = lifted[i].after, lifted[j].after
-            lifted[i] = replace(lifted[i], opens=True, words=words, joins_right=line[items[i].end] != " ")
-            lifted[j] = replace(lifted[j], closes=True, words=words, joins_left=line[items[j].start - 1] != " ")
-    return text.strip(), lifted
+        signs[i], signs[j] = OPENS, CLOSES
+    text, places, position = list[str](), list[int](), 0
+    for item, sign in zip(items, signs, strict=True):
+        text += [line[position : item.start], sign]
+        places += range(position, item.start + 1)
+        position = item.end
+    return Flat(line, "".join([*text, line[position:]]), [*places, *range(position, len(line) + 1)])
 
 
-def restore(translation: str, lifted: Sequence[Lifted], links: Links, n_source_words: int) -> str:
-    """The translation of a line without items, which has `n_source_words`, with the items put back."""
-    words = translation.split()
-    text, joined = "", True
-    for j, slot in enumerate(item_slots(lifted, links, n_source_words, len(words))):
-        punctuation = ""
-        for n, previous in zip(slot, [-1, *slot], strict=False):
-            item = lifted[n]
-            # An item that touched a word on its right doesn't touch an item there, except for tags that open in a row.
-            joined = joined and (previous == -1 or (lifted[previous].opens and item.opens))
-            joined |= item.joins_left or (item.joins_item and previous == n - 1)
-            tail = CLOSING_PUNCTUATION.search(text) if item.joins_left or item.before_punctuation else None
-            if tail and n == slot[0]:
-                text, punctuation = text[: tail.start()], tail[0]
-            text += ("" if joined or not text else " ") + item.text
-            joined = item.joins_right
-        text += punctuation
-        if j < len(words):
-            text += ("" if joined and not punctuation else " ") + words[j]
-            joined = False
-    return text
+def lift(line: str | Flat, own: OwnItems = NO_OWN) -> Lifted:
+    """The line without its items, and the items."""
+    flat = flatten(line, own) if isinstance(line, str) else line
+    if not MARK.search(flat.text):
+        tokens = tokenize(flat.text, own=own)
+        return Lifted(flat.line, flat.text, tokens, [flat.places[start] for start, _ in tokens], [])
+    flat.collapse(list(wordless_pairs(flat.text)))
+    return Lifting(flat).lifted(own)
 
 
-def item_slots(lifted: Sequence[Lifted], links: Links, n_source_words: int, n_words: int) -> list[list[int]]:
-    """For each target word, the indices of the items that go before it, in order; then those that go to the end."""
-    slots: list[list[int]] = [[] for _ in range(n_words + 1)]
-    targets: dict[int, tuple[int, int]] = {}  # of a source word, the first and the last target word
-    for i, j in links:
-        first, last = targets.get(i, (j, j))
-        targets[i] = min(first, j), max(last, j)
-    spans = [[targets[i] for i in range(*item.words) if i in targets] for item in lifted]
-    # At one place, closing tags come first and opening tags last; but a pair around no target words stays together.
-    for n in sorted(range(len(lifted)), key=lambda n: (lifted[n].opens - lifted[n].closes) if spans[n] else 0):
-        item, span = lifted[n], spans[n]
-        if span:
-            slot = max(last for _, last in span) + 1 if item.closes else min(first for first, _ in span)
+def wordless_pairs(text: str) -> list[tuple[int, int]]:
+    """Start and end of the outermost pairs of tags that enclose only items or nothing, or are nested too deep."""
+    found, opened = list[tuple[int, int]](), list[tuple[int, tuple[int, int, int]]]()
+    words = signs = singles = 0
+    for match in re.finditer(r"\S", text):
+        character = match[0]
+        words, singles = words + character.isalnum(), singles + (character == SINGLE)
+        if character == OPENS:
+            opened.append((match.start(), (words, signs, singles)))
+        elif character == CLOSES and opened:
+            start, (words_before, signs_before, singles_before) = opened.pop()
+            has_items = singles > singles_before or signs == signs_before
+            if len(opened) >= DEEPEST or (words == words_before and has_items):
+                while found and found[-1][0] > start:
+                    found.pop()
+                found.append((start, match.end()))
+        elif character != SINGLE:
+            signs += 1
+    return found
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is removed with an item: `text[cut:end]`, of which `text[start:stop]` always stays with it."""
+
+    cut: int
+    start: int
+    stop: int
+    end: int
+    follows: bool
+    loose: bool = False
+
+
+def widen(text: str, start: int, stop: int, least: int) -> tuple[int, int]:
+    """The range of an item with the brackets, quotes and joints that touch it; not before `least`."""
+    while True:
+        left, right, core = text[start - 1 : start] if start > least else "", text[stop : stop + 1], text[start:stop]
+        if left in OPENING and right and (right == OPENING[left] or (left in QUOTES and right in CLOSING_QUOTES)):
+            start, stop = start - 1, stop + 1
+        elif (left in OPENING and lacks(core, left, OPENING[left])) or (left and left in JOINT):
+            start -= 1
+        elif (right in CLOSED and lacks(core[::-1], right, CLOSED[right])) or (right and right in JOINT):
+            stop += 1
         else:
-            item = replace(item, after=item.words[0]) if item.closes else item
-            slot = slot_of(item, targets, n_source_words, n_words)
-        slots[min(slot, n_words)].append(n)
-    return slots
+            break
+    unit = TOUCHING_UNIT.match(text, stop)
+    return start, unit.end() if unit and not text[start - 1 : start].isalnum() else stop
 
 
-def slot_of(item: Lifted, targets: dict[int, tuple[int, int]], n_source_words: int, n_words: int) -> int:
-    """The target word that an item goes before; the number of target words for the end."""
-    following = next((i for i in range(item.after, n_source_words) if i in targets), None)
-    if item.joins_right and following is not None:
-        return targets[following][0]
-    if item.after == n_source_words:
-        return n_words
-    preceding = next((i for i in reversed(range(item.after)) if i in targets), None)
-    return 0 if preceding is None else targets[preceding][1] + 1
+def lacks(core: str, sign: str, other: str) -> bool:
+    """Whether a text has more of a closing sign than of the opening one; of a sign that is both, an odd number."""
+    return core.count(other) % 2 == 1 if sign == other else core.count(other) > core.count(sign)
 
 
-def relink(links: Links, source: tuple[str, str], target: tuple[str, str]) -> list[tuple[int, int]]:
-    """The links of two texts with items, from those without; `source` and `target` are (text with items, without)."""
-    source_places, target_places = word_places(*source), word_places(*target)
-    # To the model, blanks other than the space are part of a word: it may have counted fewer words, or more.
-    valid = [(i, j) for i, j in links if i < len(source_places) and j < len(target_places)]
-    linked = {(source_places[i], target_places[j]) for i, j in valid}
-    rest = item_places(target[0])
-    for text, i in item_places(source[0]):
-        if match := next((place for place in rest if place[0] == text), None):
-            rest.remove(match)
-            linked.add((i, match[1]))
-    return sorted(linked, key=lambda link: (link[1], link[0]))
+def find_unit(text: str, start: int, stop: int, least: int) -> Unit:
+    """What is removed with the item `text[start:stop]`; nothing before `least`."""
+    start, stop = widen(text, start, stop, least)
+    left = len(text[least:start].rstrip(BLANKS)) + least
+    right = BLANK.match(text, stop).end()  # type: ignore[union-attr]
+    before, after = text[left - 1 : left] if left else "", text[right : right + 1]
+    sentence_start = before in "。！？" or (left < start and before in ".!?…")
+    at_end = after in ("", CLOSES)
+    if before in ("", OPENS) or sentence_start:
+        if at_end:
+            return Unit(start, start, stop, stop, follows=False, loose=True)
+        sign = AFTER.match(text, stop)
+        end = BLANK.match(text, sign.end() if sign else stop).end()  # type: ignore[union-attr]
+        if text[end : end + 1] in ("", CLOSES):
+            return Unit(start, start, end, end, follows=False, loose=True)
+        return Unit(start, start, stop, end, follows=False, loose=end == stop and not is_spaced(after))
+    if at_end or (right == stop and after in CLOSING):
+        cut = left - 1 if before in ",:;–—" and left > least else left
+        cut = len(text[least:cut].rstrip(BLANKS)) + least
+        return Unit(cut, start, stop, stop, follows=True, loose=cut == start and not is_spaced(before))
+    if left < start:
+        return (
+            Unit(left, start, stop, stop, follows=True)
+            if right > stop
+            else Unit(start, start, stop, stop, follows=False)
+        )
+    if before in OPENING:
+        return Unit(start, start, stop, right, follows=False)
+    return Unit(start, start, stop, stop, follows=True, loose=not (is_spaced(before) and is_spaced(after)))
 
 
-def item_places(text: str) -> list[tuple[str, int]]:
-    """The items of a text that `lift` removes, each with the index of the word in which it begins."""
-    starts = word_starts(text)
-    return [(item.text, bisect(starts, item.start) - 1) for item in liftable(text)]
+class Lifting:
+    """The making of a `Lifted` from a line with marks: its parts, in their order, become text or nodes."""
+
+    def __init__(self, flat: Flat) -> None:
+        self.flat, self.text = flat, flat.text
+        self.chunks, self.origins = list[str](), list[int]()
+        self.nodes, self.ranges, self.around = list[Node](), list[tuple[int, int]](), [-1]
+
+    def lifted(self, own: OwnItems) -> Lifted:
+        depth = lowest = 0
+        for mark in MARK.findall(self.text):
+            depth += (mark == OPENS) - (mark == CLOSES)
+            lowest = min(lowest, depth)
+        for _ in range(-lowest):  # pairs that begin before this text, the outermost first
+            self.add(Node("", 0, 0, self.around[-1], closing=""))
+        position = 0
+        for match in re.finditer(f"[{OPENS}{CLOSES}]|{GROUP.pattern}", self.text):
+            if match[0][0] == SINGLE:
+                position = self.add_item(find_unit(self.text, *match.span(), position), position)
+                continue
+            self.copy(position, match.start())
+            position = match.end()
+            tag, place = self.flat.raw(match.start(), position), self.flat.places[match.start()]
+            if match[0] == OPENS:
+                before = " " if self.text[match.start() - 1 : match.start()] == " " else ""
+                self.add(Node(tag, 0, 0, self.around[-1], before=before, closing="", place=place))
+            else:
+                n = self.around.pop()
+                self.nodes[n] = replace(self.nodes[n], closing=tag, closing_place=place)
+                self.ranges[n] = self.ranges[n][0], len(self.origins)
+        self.copy(position, len(self.text))
+        return self.finish(own)
+
+    def copy(self, start: int, end: int) -> None:
+        """Add a part of the text; of the blanks before and after a mark one is enough."""
+        if start < end and self.chunks and self.chunks[-1][-1] in ".,;:!?…" and self.text[start].isalpha():
+            self.chunks.append(" ")
+            self.origins.append(start)
+        if not self.origins or self.chunks[-1].endswith(" "):
+            start += len(self.text[start:end]) - len(self.text[start:end].lstrip(" "))
+        if start < end:
+            self.chunks.append(self.text[start:end])
+            self.origins += range(start, end)
+
+    def add(self, node: Node) -> None:
+        self.nodes.append(node)
+        self.ranges.append((len(self.origins), sys.maxsize if node.closing == "" else len(self.origins)))
+        if node.closing == "":
+            self.around.append(len(self.nodes) - 1)
+
+    def add_item(self, unit: Unit, position: int) -> int:
+        """Add a node for an item. Returns where the text goes on."""
+        self.copy(position, unit.cut)
+        before, core = self.flat.raw(unit.cut, unit.start), self.flat.raw(unit.start, unit.stop)
+        after, place = self.flat.raw(unit.stop, unit.end), self.flat.places[unit.start]
+        node = Node(core, 0, 0, self.around[-1], before, after, follows=unit.follows, loose=unit.loose, place=place)
+        self.add(node)
+        touching = self.text[unit.cut - 1 : unit.cut], self.text[unit.end : unit.end + 1]
+        if self.chunks and all(map(is_spaced, touching)):
+            self.chunks.append(" ")
+            self.origins.append(unit.start)
+        return unit.end
+
+    def finish(self, own: OwnItems) -> Lifted:
+        text = "".join(self.chunks).rstrip(" ")
+        tokens = tokenize(text, sorted(min(place, len(text)) for places in self.ranges for place in places), own)
+        starts = [start for start, _ in tokens]
+        nodes = [
+            replace(node, start=bisect_left(starts, start), end=bisect_left(starts, end))
+            for node, (start, end) in zip(self.nodes, self.ranges, strict=True)
+        ]
+        places = [self.flat.places[self.origins[start]] for start in starts]
+        return Lifted(self.flat.line, text, tokens, places, nodes)
 
 
-def word_places(text: str, bare: str) -> list[int]:
-    """For each word of a text without its items, the index of the word of the whole text in which it begins."""
-    starts = word_starts(text)
-    inside = {i for item in liftable(text) for i in range(item.start, item.end)}
-    outside = [i for i, character in enumerate(text) if not character.isspace() and i not in inside]
-    places, position = [], 0
-    for word in bare.split():
-        places.append(bisect(starts, outside[min(position, len(outside) - 1)]) - 1 if outside else 0)
-        position += len(word)
-    return places
+def restore(translation: str, lifted: Lifted, links: Links, own: OwnItems = NO_OWN, spell: Spell = str) -> Restored:
+    """The translation of a line without its items, with the items put back. `links`: of the tokens of both texts.
+
+    `spell`: how the characters of the translation are written.
+    """
+    tokens = tokenize(translation, own=own)
+    words = [is_word(translation, token) for token in tokens]
+    ranges = Placing(lifted.nodes, links, lifted.words, words).ranges()
+    writer = Writer(translation, tokens, lifted.nodes, spell)
+    writer.write(ranges)
+    linked = [(lifted.places[i], writer.places[j]) for i, j in links if i < len(lifted.places) and j < len(tokens)]
+    whole = all(
+        start < end or node.start == node.end or node.closing is None
+        for node, (start, end) in zip(lifted.nodes, ranges, strict=True)
+    )
+    return Restored("".join(writer.text), linked + writer.node_places, whole)
 
 
-def word_starts(text: str) -> list[int]:
-    return [word.start() for word in re.finditer(r"\S+", text)]
+Event = tuple[int, bool, int]
+"""The number of target tokens before it; whether it opens (or is) a node, or closes it; the node."""
+
+
+def events(nodes: Sequence[Node], ranges: Sequence[Range]) -> Iterator[Event]:
+    """The order in which nodes are written: those in each other nest, those beside each other don't cross."""
+    children: dict[int, list[int]] = {}
+    for n in sorted(range(len(nodes)), key=lambda n: (ranges[n], n)):
+        children.setdefault(nodes[n].parent, []).append(n)
+    stack = [(n, True) for n in reversed(children.get(-1, []))]
+    while stack:
+        n, opens = stack.pop()
+        yield ranges[n][not opens], opens, n
+        if opens and nodes[n].closing is not None:
+            stack.append((n, False))
+            stack += [(child, True) for child in reversed(children.get(n, []))]
+
+
+class Writer:
+    """Writes a translation with its nodes."""
+
+    def __init__(self, translation: str, tokens: Tokens, nodes: Sequence[Node], spell: Spell) -> None:
+        self.translation, self.tokens, self.nodes, self.spell = translation, tokens, nodes, spell
+        self.text, self.length, self.last, self.following, self.needs_blank = list[str](), 0, "", "", False
+        self.places = list[int]()  # of the tokens, in what is written
+        self.node_places = list[tuple[int, int]]()  # of each word of the items: in the line, and in what is written
+
+    def write(self, ranges: Sequence[Range]) -> None:
+        waiting = [list[Event]() for _ in range(len(self.tokens) + 1)]
+        for event in events(self.nodes, ranges):
+            waiting[event[0]].append(event)
+        end = 0
+        for j, here in enumerate(waiting):
+            start = self.tokens[j][0] if j < len(self.tokens) else len(self.translation)
+            blank, end = self.translation[end:start], self.tokens[j][1] if j < len(self.tokens) else 0
+            self.following = self.translation[start : start + 1]
+            self.write_gap(here, blank, ranges)
+            if j < len(self.tokens):
+                self.places.append(self.length)
+                self.put(self.spell(self.translation[start:end]), self.translation[end - 1])
+
+    def write_gap(self, here: Sequence[Event], blank: str, ranges: Sequence[Range]) -> None:
+        """Write what stands between two tokens: before the blank what belongs to the token before it."""
+        left = 0
+        for n, (_, opens, node) in enumerate(here):
+            empty = ranges[node][0] == ranges[node][1]
+            if opens and not empty:
+                break
+            if not opens or self.nodes[node].follows or self.nodes[node].closing is not None:
+                left = n + 1
+        for n, (_, opens, node) in enumerate(here):
+            if n == left:
+                self.put(self.spell(blank), blank[-1:])
+            if not opens:
+                self.write_tag(self.nodes[node].closing or "")
+                self.needs_blank |= ranges[node][0] == ranges[node][1]
+            elif self.nodes[node].closing is None:
+                self.write_item(self.nodes[node], is_left=n < left)
+            else:
+                self.open(self.nodes[node], is_empty=ranges[node][0] == ranges[node][1])
+        if left >= len(here):
+            self.put(self.spell(blank), blank[-1:])
+
+    def put(self, text: str, last: str) -> None:
+        """Write a text, whose last character was `last` before it was spelled."""
+        if text and self.needs_blank and is_spaced(text[0]):
+            text = f" {text}"
+        if text:
+            self.text.append(text)
+            self.length += len(text)
+            self.last, self.needs_blank = last, False
+
+    def write_tag(self, tag: str) -> None:
+        self.text.append(tag)
+        self.length += len(tag)
+
+    def open(self, node: Node, *, is_empty: bool) -> None:
+        if is_empty and self.last.strip():
+            self.put(node.before, node.before)
+        self.link(node, 1)
+        self.write_tag(node.core)
+
+    def write_item(self, node: Node, *, is_left: bool) -> None:
+        last = self.last
+        before = node.before.lstrip() if node.start == 0 and not last else ""
+        if node.follows and last.strip():
+            before = node.before
+            if before.strip() == "" and is_unspaced(last):
+                before = ""
+            elif before == "" and node.loose and is_spaced(last):
+                before = " "
+        elif last.strip() and last not in OPENING and not is_unspaced(last):
+            before = " "
+        self.put(before, before[-1:])
+        self.needs_blank = False
+        self.link(node, 0)
+        self.put(node.core, node.core[-1])
+        after = "" if node.follows or is_left or not self.following else node.after
+        after = "" if after.strip() == "" and is_unspaced(self.following) else after
+        self.put(after, after[-1:])
+        self.needs_blank = not after and (node.follows or node.loose or bool(node.after))
+
+    def link(self, node: Node, rest: int) -> None:
+        """Link the words of a node, except for as many at its end, which may be parts of other words."""
+        starts = word_starts(node.core)
+        self.node_places += [(node.place + start, self.length + start) for start in starts[: len(starts) - rest]]

@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.text.items import breaks_tags, compare_items, find_items
+from nmt.text.items import NO_OWN, Item, breaks_tags, find_items, framed, scan, unmatched
+from nmt.text.own_items import OwnItems
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
 from nmt.text.sentences import count_ends, split_sentences
 
@@ -27,6 +28,7 @@ Flag = Literal[
     "unfinished",
     "items",
     "sentences",
+    "numbers",
     "unsure",
     "constraints",
 ]
@@ -40,12 +42,14 @@ LETTERS_OF_WORD = 2  # count as a word in scripts without spaces; a name seldom 
 WIDE = re.compile(f"[{EAST_ASIAN}]")
 UNSPACED_LETTER = re.compile(rf"(?=[{ASIAN}])[^\W\d_]")
 UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
-UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
 LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+CLOCK = re.compile(r"\d{1,2}[:.]\d\d")  # often written in words: "halb drei" for 2:30
 
 
-def suspicions(source: str, translation: str, *, finished: bool = True, sure: bool = True) -> list[Flag]:
+def suspicions(
+    source: str, translation: str, *, finished: bool = True, sure: bool = True, own: OwnItems = NO_OWN
+) -> list[Flag]:
     """What looks wrong with a translation, in the order of `Flag`; empty for a plausible one.
 
     - loop: see `loops`.
@@ -53,31 +57,66 @@ def suspicions(source: str, translation: str, *, finished: bool = True, sure: bo
       count as 2.5. An empty translation is not called too short.
     - copy: see `is_copy`.
     - empty: no letter or digit, though the source has some.
-    - invented: letters, though the source has none.
+    - invented: letters, though the source has none; a source with digits ("24.12.2023", "§ 5") may get some, if all
+      its numbers are there and nothing else is wrong.
     - unfinished: the search found no end of the translation; unsure: the model was not confident enough.
-    - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, or pairs of tags are broken.
+    - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, pairs of tags are broken or
+      nested in another way, or an item has lost the brackets or quotes right beside it. `own`: items of the user.
     - sentences: see `loses_sentences`.
+    - numbers: a number of two or more digits is missing; clock times don't count.
     - constraints: not all are met; added by `nmt.translation.repair`.
 
     Takes linear time: milliseconds for 10,000 characters.
     """
     length, source_length = width(translation), width(source)
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
-    missing, added = compare_items(source, translation)
-    items = any(item.kind != "number" for item in (*missing, *added)) or breaks_tags(source, translation)
+    of_source, of_translation = list(scan(source, own)), list(scan(translation, own))
+    lost = lost_numbers(of_source, of_translation, translation)
     raised: dict[Flag, bool] = {
         "loop": loops(source, translation),
         "too_long": length > LENGTH_FACTOR * source_length + LENGTH_ALLOWANCE,
         "too_short": source_length > LENGTH_FACTOR * length + LENGTH_ALLOWANCE and not empty,
-        "copy": is_copy(source, translation),
+        "copy": is_copy(source, translation, own),
         "empty": empty,
         "invented": bool(LETTER.search(translation)) and not LETTER.search(source),
         "unfinished": not finished,
-        "items": items,
+        "items": loses_items((source, of_source), (translation, of_translation)),
         "sentences": not empty and loses_sentences(source, translation, length / max(1, source_length)),
+        "numbers": any(is_wanted(number, translation) for number in lost) and not empty,
         "unsure": not sure,
     }
-    return [flag for flag, is_raised in raised.items() if is_raised]
+    flags = [flag for flag, is_raised in raised.items() if is_raised]
+    # A source of digits may be spelled out.
+    return [] if flags == ["invented"] and not lost and any(map(str.isdigit, source)) else flags
+
+
+def loses_items(source: tuple[str, list[Item]], translation: tuple[str, list[Item]]) -> bool:
+    """Whether items other than numbers are lost, added, or no longer in their brackets, quotes or tags."""
+    (text, items), (other, others) = source, translation
+    if any(item.kind != "number" for item in (*unmatched(items, others), *unmatched(others, items))):
+        return True
+    lifted, others = ([item for item in found if item.kind != "number"] for found in (items, others))
+    return bool(lifted) and (breaks_tags(text, other) or bool(framed(lifted, text) - framed(others, other)))
+
+
+def lost_numbers(items: list[Item], others: list[Item], translation: str) -> list[Item]:
+    """The numbers that a translation lacks. Of the three numbers of a date, the month may be a word."""
+    numbers = [item for item in items if item.kind == "number"]
+    known = {item.canonical for item in others} if numbers else set[str]()
+    missing = [number for number in numbers if number.canonical not in known]
+    groups = {str(int(digits)) for digits in re.findall(r"\d+", translation)} if missing else set[str]()
+    return [
+        number
+        for number in missing
+        if len(set(number.canonical.split("-")) - groups) > number.canonical.count("-") // 2
+    ]
+
+
+def is_wanted(number: Item, translation: str) -> bool:
+    """Whether a number that a translation lacks is likely a mistake: not if it is a single digit or a clock time, or a
+    part of a longer number, as 50 of 1950."""
+    single = sum(map(str.isdigit, number.text)) < 2
+    return not single and not CLOCK.fullmatch(number.text) and number.canonical not in translation
 
 
 def loops(source: str, translation: str) -> bool:
@@ -156,7 +195,7 @@ def width(text: str) -> float:
     return len(text) if text.isascii() else len(text) + (WIDE_CHARACTER - 1) * len(WIDE.findall(text))
 
 
-def is_copy(source: str, translation: str) -> bool:
+def is_copy(source: str, translation: str, own: OwnItems = NO_OWN) -> bool:
     """Whether the translation equals the source, except for case and blanks, and should not.
 
     Without its items, a text of fewer than 4 words with letters (in scripts without spaces, fewer than 8 letters) may
@@ -164,15 +203,15 @@ def is_copy(source: str, translation: str) -> bool:
     """
     if source.casefold().split() != translation.casefold().split():
         return False
-    words = [word for word in WORD.findall(prose(source)) if any(map(str.isalpha, word))]
+    words = [word for word in WORD.findall(prose(source, own)) if any(map(str.isalpha, word))]
     if all(word[0].isupper() and not word.isupper() for word in words):
         return False
     unspaced = len(UNSPACED_LETTER.findall("".join(words)))
     return len(words) >= COPIED_WORDS or unspaced >= COPIED_WORDS * LETTERS_OF_WORD
 
 
-def prose(text: str) -> str:
+def prose(text: str, own: OwnItems = NO_OWN) -> str:
     """A text without its items."""
-    items = find_items(text)
+    items = find_items(text, own)
     starts, ends = [item.start for item in items], [item.end for item in items]
     return " ".join(text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True))

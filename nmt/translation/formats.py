@@ -13,7 +13,7 @@ from typing import Any
 
 from nmt.fields import require
 from nmt.text.normalise import one_line, tidy
-from nmt.translation.request import Constraints, Request, Term, Translation
+from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 
 
@@ -43,7 +43,7 @@ class Format(ABC):
 
     def refuse(self, record: Record, problem: str) -> Record:
         """The record of a line whose constraints can't be met: it is translated without them, with a remark."""
-        requests = [Request(request.text) for request in record.requests]
+        requests = [replace(request, constraints=NO_CONSTRAINTS) for request in record.requests]
         return replace(record, requests=requests, note=f"translated without its constraints: {problem}")
 
 

@@ -7,6 +7,7 @@ lines that begin with # are comments.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,12 +67,15 @@ class Glossary:
         runs = dict.fromkeys(["", *(run.casefold() for run in RUN.findall(text))])
         candidates = [candidate for run in runs for candidate in self.by_run.get(run, ())]
         places = [(start, end, entry) for entry, phrase in candidates for start, end in phrase.find(text)]
-        taken: list[tuple[int, int, Entry]] = []
+        taken: list[tuple[int, int]] = []  # in order; they don't overlap
+        kept: list[tuple[int, int, Entry]] = []
         for start, end, entry in sorted(places, key=lambda place: (place[0] - place[1], place[0])):
-            if all(end <= taken_start or start >= taken_end for taken_start, taken_end, _ in taken):
-                taken.append((start, end, entry))
+            n = bisect_left(taken, (end, 0))  # the last one that begins before this one ends
+            if n == 0 or taken[n - 1][1] <= start:
+                taken.insert(n, (start, end))
+                kept.append((start, end, entry))
         words: dict[Entry, str] = {}
-        for start, end, entry in sorted(taken, key=lambda place: place[0]):
+        for start, end, entry in sorted(kept, key=lambda place: place[0]):
             words.setdefault(entry, text[start:end])
         return words
 

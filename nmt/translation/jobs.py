@@ -15,7 +15,9 @@ from PIL import Image
 
 from nmt.config import SearchConfig
 from nmt.fields import require
+from nmt.text.items import NO_OWN
 from nmt.text.normalise import tidy
+from nmt.text.own_items import OwnItems
 from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, read_object
 from nmt.translation.glossary import Glossary
 from nmt.translation.pair_scorer import PairScorer
@@ -78,6 +80,8 @@ class Translating:
     form: Format
     constraints: Constraints = NO_CONSTRAINTS
     glossary: Glossary | None = None
+    own: OwnItems = NO_OWN
+    """Items that the user describes."""
     pictures: Path | None = None
     """Folder for pictures of the attention of each line's translation: LINE.png, and LINE-2.png … for further spans."""
     scorer: PairScorer | None = None
@@ -110,7 +114,9 @@ class Translating:
 
     def constrain(self, record: Record) -> Record:
         """Add the job's constraints to those of the line; `Format.refuse` handles lines that can't meet them."""
-        requests = [replace(r, constraints=r.constraints.joined(self.constraints)) for r in record.requests]
+        requests = [
+            replace(r, constraints=r.constraints.joined(self.constraints), own=self.own) for r in record.requests
+        ]
         problem = next(filter(None, (self.problem(request.constraints) for request in requests)), "")
         if problem:
             return self.form.refuse(record, problem)
@@ -266,7 +272,18 @@ def make_job(
     given translations needs no translator."""
     require(not (options.format == "tsv" and options.alignments), "--alignments goes with --format text or jsonl")
     if options.force_decode:
-        for name in ("lm", "pictures", "glossary", "prefix", "must", "must_not", "alignments", "n_best", "samples"):
+        for name in (
+            "lm",
+            "pictures",
+            "glossary",
+            "prefix",
+            "must",
+            "must_not",
+            "item",
+            "alignments",
+            "n_best",
+            "samples",
+        ):
             option = f"--{name.replace('_', '-')}"
             require(not options.get(name), f"{option} is for lines to translate: it doesn't go with --force-decode")
         return Scoring(translator, search, options.format, scorer)
@@ -289,4 +306,5 @@ def make_job(
     pictures = Path(options.pictures) if "pictures" in options else None
     if pictures:
         pictures.mkdir(parents=True, exist_ok=True)
-    return Translating(translator, search, forms[options.format], constraints, glossary, pictures, scorer)
+    own = OwnItems.parse(options.item)
+    return Translating(translator, search, forms[options.format], constraints, glossary, own, pictures, scorer)

@@ -4,7 +4,7 @@ A retry replaces a translation if it looks less wrong. The retries, in order: se
 without items (addresses, tags …) if some were lost, and with the items put back afterwards; in lower case, if the line
 is in capitals; a copy, if the line has no letters; beam search without repeated n-grams; the same with shorter spans.
 What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two retries, because their
-translations are even less probable.
+translations are even less probable; nor does "numbers", since another search seldom brings a number back.
 
 A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
 was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
@@ -19,19 +19,24 @@ from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.text.items import recase
 from nmt.text.normalise import tidy
-from nmt.text.restore import Lifted, lift, relink, restore
+from nmt.text.restore import Lifted, lift, restore
 from nmt.text.sentences import split_sentences
 from nmt.text.suspicions import Flag, prose, suspicions
+from nmt.text.tokens import tokenize, word_links
 from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.model_folder import Facts
-from nmt.translation.request import Constraints, Request, Translation
+from nmt.translation.request import Request, Translation
 from nmt.translation.spans import Cut
 
 # Second attempts have at least this beam size, and don't repeat n-grams of this length.
 BEAM, NGRAM = 5, 3
 
 CUTS: dict[str, Cut] = {"sentences": "sentences", "shorter spans": "halves"}  # of retries that cut lines differently
+# Flags that cause no further search.
+ADVICE: frozenset[Flag] = frozenset({"unsure", "numbers"})
+
+NOTHING = Lifted("", "", [], [], [])
 
 Recase = Callable[[str], str]
 
@@ -68,21 +73,21 @@ def repair(
 
     def retry(name: str, chosen: list[Line], options: SearchConfig, before: Recase = str, after: Recase = str) -> None:
         if chosen:
-            requests = [replace(line.request, text=recase(line.bare, before)) for line in chosen]
+            requests = [replace(line.request, text=recase(line.bare, before, line.own)) for line in chosen]
             retries = translator.attempt(requests, options, cut=CUTS.get(name, "usual"))
             for line, translations in zip(chosen, retries, strict=True):
-                recased = [replace(translation, text=recase(translation.text, after)) for translation in translations]
+                recased = [replace(one, text=recase(one.text, after, line.own)) for one in translations]
                 line.consider([line.put_back(translation) for translation in recased], name)
 
     retry("sentences", [line for line in lines if "sentences" in line.flags and not line.is_cut], search)
-    retry("items", [line for line in lines if line.items], search)
+    retry("items", [line for line in lines if line.lifted.nodes], search)
     retry("lower case", [line for line in lines if line.flags and line.is_capitals], search, str.lower, str.upper)
     for line in lines:
         if "invented" in line.flags and not line.request.constraints:
             line.consider([Translation(tidy(line.request.text)[0], 0.0, ())] * len(line.translations), "copy")
     for name in ("shorter spans",) if search.samples else ("no repeats", "shorter spans"):
         options = search if search.samples else no_repeats
-        retry(name, [line for line in lines if line.flags - {"unsure"}], options)
+        retry(name, [line for line in lines if line.flags - ADVICE], options)
     return [line.translations for line in lines]
 
 
@@ -95,10 +100,11 @@ class Judge:
     ranked: bool
     """Whether the first translation of a list is the best; if not, all are samples of equal rank."""
 
-    def flagged(self, translation: Translation, text: str, constraints: Constraints) -> Translation:
+    def flagged(self, translation: Translation, text: str, request: Request) -> Translation:
         """A translation of a text, with its flags."""
         sure = translation.confidence >= self.least_confidence
-        flags = suspicions(text, translation.text, finished=translation.finished, sure=sure)
+        flags = suspicions(text, translation.text, finished=translation.finished, sure=sure, own=request.own)
+        constraints = request.constraints
         if text and constraints and not self.translator.compiler.are_met(constraints, translation.text):
             flags.append("constraints")
         return replace(translation, flags=tuple(flags))
@@ -108,10 +114,11 @@ class Line:
     """A line and its translations so far, with their flags."""
 
     def __init__(self, judge: Judge, request: Request, n_best: list[Translation]) -> None:
-        self.judge, self.request = judge, request
+        self.judge, self.request, self.own = judge, request, request.own
         self.text = judge.translator.tokenizer.readable(tidy(request.text)[0])
-        self.translations = [judge.flagged(t, self.text, request.constraints) for t in n_best]
-        self.bare, self.items = lift(self.text) if "items" in self.flags else (self.text, list[Lifted]())
+        self.translations = [judge.flagged(t, self.text, request) for t in n_best]
+        self.lifted = lift(self.text, self.own) if "items" in self.flags else NOTHING
+        self.bare = self.lifted.text if self.lifted.nodes else self.text
 
     @property
     def flags(self) -> set[Flag]:
@@ -126,22 +133,24 @@ class Line:
     @property
     def is_capitals(self) -> bool:
         """Whether the line is in capitals, and its translation may be too."""
-        text = prose(self.text)
+        text = prose(self.text, self.own)
         return text.upper() == text != text.lower() and len(text.split()) > 1 and not self.request.constraints
 
     def put_back(self, translation: Translation) -> Translation:
         """A translation of the line without its items, with the items put back."""
-        if not self.items:
+        if not self.lifted.nodes:
             return translation
-        links = self.judge.translator.aligner.align(translation)
-        text = restore(translation.text, self.items, links, len(self.bare.split()))
-        links = relink(links, (self.text, self.bare), (text, translation.text))
-        return replace(translation, text=text, links=tuple(links))
+        target = translation.text, tokenize(translation.text, own=self.own)
+        links = self.judge.translator.aligner.align_tokens(translation, (self.bare, self.lifted.tokens), target)
+        restored = restore(translation.text, self.lifted, links, self.own)
+        return replace(
+            translation, text=restored.text, links=tuple(word_links(restored.links, self.text, restored.text))
+        )
 
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""
         retried = translations[:1] if self.judge.ranked else translations
-        flagged = [self.judge.flagged(t, self.text, self.request.constraints) for t in retried]
+        flagged = [self.judge.flagged(t, self.text, self.request) for t in retried]
         new = [replace(translation, fallback=name) for translation in flagged]
         if not self.judge.ranked:
             pairs = zip(self.translations, new, strict=True)
@@ -151,6 +160,7 @@ class Line:
             self.translations = [new[0], *others][: len(self.translations)]
 
 
-def gravity(flags: Sequence[Flag]) -> tuple[int, bool]:
-    """Severity of flags, for comparison: their number without "unsure", then whether "unsure" is among them."""
-    return len(flags) - ("unsure" in flags), "unsure" in flags
+def gravity(flags: Sequence[Flag]) -> tuple[int, int]:
+    """Severity of flags, for comparison: their number without those of ADVICE, then the number of these."""
+    advice = len(ADVICE.intersection(flags))
+    return len(flags) - advice, advice

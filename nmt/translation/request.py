@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 
 from nmt.decode.hypothesis import Hypothesis
+from nmt.text.items import NO_OWN
+from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
 
 
@@ -41,6 +43,8 @@ class Request:
 
     text: str
     constraints: Constraints = NO_CONSTRAINTS
+    own: OwnItems = NO_OWN
+    """Items that the user describes."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 import torch
 
-from nmt.translation.alignment import n_words, word_links, word_numbers
+from nmt.text.tokens import is_word, tokenize
+from nmt.translation.alignment import n_words, owner_links, owners, word_links, word_numbers
+from nmt.translation.translator import Translator
 
 
 def test_no_break_spaces_separate_words_too() -> None:
@@ -19,3 +21,28 @@ def test_words_are_linked_by_the_attention_of_their_pieces() -> None:
     for t, s in ((0, 0), (1, 2), (2, 1), (3, 4), (4, 5)):
         weights_TS[t, s] = 1
     assert word_links(weights_TS, source, target) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_pieces_belong_to_the_token_of_their_first_letter_whatever_pieces_and_text_differ_in() -> None:
+    text = "„Hut“, ä日本 x."
+    tokens = tokenize(text)
+    assert [text[start:end] for start, end in tokens] == ["„", "Hut", "“", ",", "ä", "日", "本", "x", "."]
+    parts = [["▁„H", "ut", "“,", "▁", "<0xC3>", "<0xA4>", "日本"], ["▁", "⁇", "x."]]
+    assert owners(parts, text, tokens) == ([[1, 1, 2, 4, 4, 5, 5], [7, 7, 7]], {2: [3], 5: [6]})
+
+
+def test_words_are_linked_with_words_and_signs_with_signs() -> None:
+    weights_TS = torch.tensor([[0.1, 0.9, 0.0], [0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
+    are_words = [torch.tensor([True, False, True]), torch.tensor([True, False, True])]
+    numbers = torch.tensor([0, 1, 2])
+    assert owner_links(weights_TS, numbers, numbers, are_words) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_tokens_of_a_translation_are_linked(translator: Translator) -> None:
+    source = "Der Hund, der läuft."
+    ((best,),) = translator.translate_n_best([source])
+    tokens = tokenize(source), tokenize(best.text)
+    links = translator.aligner.align_tokens(best, (source, tokens[0]), (best.text, tokens[1]))
+    assert links
+    for i, j in links:
+        assert is_word(source, tokens[0][i]) == is_word(best.text, tokens[1][j])

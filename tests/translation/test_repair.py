@@ -9,6 +9,7 @@ import pytest
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
+from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
 from nmt.translation.model_folder import Facts
 from nmt.translation.repair import gravity
@@ -171,6 +172,27 @@ def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator:
     (looped,), (fine,) = scripted.translate_n_best(["Ein Hund läuft.", "Schön."])
     assert (looped.text, looped.flags, looped.fallback) == ("A dog runs.", ("unsure",), "no repeats")
     assert (fine.text, fine.flags, fine.fallback) == ("Fine.", ("unsure",), "")
+
+
+def test_a_lost_number_is_told_but_causes_no_search_and_dates_may_be_spelled_out(translator: Translator) -> None:
+    scripted = Scripted(translator, ["It costs a hundred euros.", "December 24, 2023"])
+    (price,), (date,) = scripted.translate_n_best(["Es kostet 12 Euro.", "24.12.2023"])
+    assert (price.flags, price.fallback) == (("numbers",), "")
+    assert (date.text, date.flags, date.fallback) == ("December 24, 2023", (), "")
+
+
+def test_an_item_keeps_its_brackets_and_is_not_called_repaired_without_them(translator: Translator) -> None:
+    scripted = Scripted(translator, ["The dog {x} runs."], ["Dog runs."])
+    ((best,),) = scripted.translate_n_best(["Hund ({x}) läuft."])
+    assert "({x})" in best.text
+    assert (best.flags, best.fallback) == ((), "items")
+    assert scripted.asked[1][0][0].text == "Hund läuft."
+
+
+def test_items_that_the_user_describes_are_kept(translator: Translator) -> None:
+    scripted = Scripted(translator, ["Part hello."], ["Part."])
+    ((best,),) = scripted.translate_n_best([Request("Teil AB-12.", own=OwnItems.parse(["[A-Z]+-[0-9]+"]))])
+    assert (best.text, best.flags) == ("Part AB-12.", ())
 
 
 def test_what_is_wrong_to_the_eye_is_worse_than_being_unsure(translator: Translator) -> None:
