@@ -87,6 +87,11 @@ def make_translate_parser() -> Any:
     text = "More files to translate, after those without an option."
     group.add_argument("--input", nargs="+", default=[], metavar="FILE", help=text)
     group.add_argument("--format", choices=["text", "tsv", "jsonl"], default="text", help=" ".join(FORMAT.split()))
+    text = (
+        "Which lines are HTML or XML: their tags follow the words that they mark, and their paragraphs are translated "
+        "apart. auto takes lines with tags that all match; html takes all lines, and a JSON text as a whole."
+    )
+    group.add_argument("--markup", choices=["auto", "html", "none"], default="auto", help=text)
     add_options(group, OUTPUT)
     group = parser.add_argument_group("Model and device")
     add_options(group, MODELS | LM | SCORER)

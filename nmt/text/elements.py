@@ -22,4 +22,4 @@ VOID = frozenset("area base br col embed frame hr img input link meta param sour
 RAW = frozenset("script style iframe noembed noframes xmp".split())  # noqa: SIM905
 RAW_TEXT = frozenset(("textarea", "title"))
 # Their contents are not translated.
-UNTRANSLATED = RAW | frozenset("code kbd math samp svg template var".split())  # noqa: SIM905
+UNTRANSLATED = RAW | frozenset("code kbd math pre samp svg template textarea var".split())  # noqa: SIM905

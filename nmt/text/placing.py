@@ -32,8 +32,7 @@ class Node:
     follows: bool = True
     """Whether it belongs to the token before it rather than to the one after it."""
     place: int = 0
-    """Where `core` begins in the line; `closing_place`: where the closing tag begins."""
-    closing_place: int = 0
+    """Where `core` begins in the line."""
     loose: bool = False
     """Whether it needs blanks where it gets beside words: it touched none, or a script without spaces."""
 

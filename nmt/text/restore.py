@@ -43,6 +43,8 @@ class Flat:
     text: str
     places: list[int]
     """Where each character of `text` begins in the line; at the end the length of the line."""
+    rendered: bool = False
+    """Whether a mark between letters leaves one word, as in HTML."""
 
     def raw(self, start: int, end: int) -> str:
         """The part of the line that `text[start:end]` stands for."""
@@ -224,7 +226,7 @@ class Lifting:
                 self.add(Node(tag, 0, 0, self.around[-1], before=before, closing="", place=place))
             else:
                 n = self.around.pop()
-                self.nodes[n] = replace(self.nodes[n], closing=tag, closing_place=place)
+                self.nodes[n] = replace(self.nodes[n], closing=tag)
                 self.ranges[n] = self.ranges[n][0], len(self.origins)
         self.copy(position, len(self.text))
         return self.finish(own)
@@ -254,7 +256,7 @@ class Lifting:
         node = Node(core, 0, 0, self.around[-1], before, after, follows=unit.follows, loose=unit.loose, place=place)
         self.add(node)
         touching = self.text[unit.cut - 1 : unit.cut], self.text[unit.end : unit.end + 1]
-        if self.chunks and all(map(is_spaced, touching)):
+        if self.chunks and all(map(is_spaced, touching)) and not self.flat.rendered:
             self.chunks.append(" ")
             self.origins.append(unit.start)
         return unit.end

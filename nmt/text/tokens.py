@@ -77,11 +77,12 @@ def token_links(links: Links, source: tuple[str, Tokens], target: tuple[str, Tok
         for n, token in enumerate(tokens):
             found[bisect_right(starts, token[0]) - 1, is_word(text, token)].append(n)
     return [
-        (of_source[min(n, len(of_source) - 1)], j)
+        (of_source[min(n, len(of_source) - 1)], of_target[min(n, len(of_target) - 1)])
         for source_word, target_word in links
         for kind in (True, False)
         if (of_source := by_word[0].get((source_word, kind), []))
-        for n, j in enumerate(by_word[1].get((target_word, kind), []))
+        if (of_target := by_word[1].get((target_word, kind), []))
+        for n in range(max(len(of_source), len(of_target)))
     ]
 
 

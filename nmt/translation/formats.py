@@ -104,6 +104,8 @@ class Json(Format):
     translator: Translator
     alignments: bool = False
     quality: bool = False
+    whole: bool = False
+    """Whether a text is one request, since its line breaks are blanks of mark-up."""
 
     def read(self, line: str) -> Record:
         value, problem = read_object(line)
@@ -118,7 +120,7 @@ class Json(Format):
         require(isinstance(prefix, str), '"prefix" must be a string')
         must = tuple(Term(tuple(alternatives)) for alternatives in phrases(value, "must", nested=True))
         must_not = tuple(phrase for (phrase,) in phrases(value, "must_not"))
-        lines = value["text"].split("\n")
+        lines = [value["text"]] if self.whole else value["text"].split("\n")
         requests = [Request(text, Constraints(must_not=must_not)) for text in lines]
         first = next((i for i, text in enumerate(lines) if tidy(text)[0]), 0)
         requests[first] = Request(lines[first], Constraints(prefix, must, must_not))

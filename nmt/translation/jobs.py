@@ -16,10 +16,12 @@ from PIL import Image
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.text.items import NO_OWN
+from nmt.text.markup import Mode, is_markup, visible
 from nmt.text.normalise import tidy
 from nmt.text.own_items import OwnItems
 from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, read_object
 from nmt.translation.glossary import Glossary
+from nmt.translation.markup import translate_markup
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.pictures import attention_picture
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
@@ -82,6 +84,8 @@ class Translating:
     glossary: Glossary | None = None
     own: OwnItems = NO_OWN
     """Items that the user describes."""
+    markup: Mode = "none"
+    """Which lines are read as mark-up."""
     pictures: Path | None = None
     """Folder for pictures of the attention of each line's translation: LINE.png, and LINE-2.png … for further spans."""
     scorer: PairScorer | None = None
@@ -95,9 +99,8 @@ class Translating:
         started = time.perf_counter()
         records = [self.constrain(self.form.read(line.decode("utf-8", "surrogateescape"))) for line in chunk]
         requests = [request for record in records for request in record.requests]
-        translated = self.translator.translate_n_best(requests, self.search)
-        rated = self.scorer.rate([r.text for r in requests], translated) if self.scorer else translated
-        results, output = iter(rated), list[str]()
+        translated = translate_markup(self.translator, requests, self.search, self.markup)
+        results, output = iter(self.rate(requests, translated)), list[str]()
         for record in records:
             n_best = [next(results) for _ in record.requests]
             first = [best for best, *_ in n_best]
@@ -108,6 +111,20 @@ class Translating:
                 self.draw(self.pictures / f"{self.lines:06}", first)
         self.seconds += time.perf_counter() - started
         return as_bytes(output)
+
+    def rate(self, requests: list[Request], n_best: list[list[Translation]]) -> list[list[Translation]]:
+        """The translations with their quality, if there is a scorer. It reads texts without mark-up."""
+        if not self.scorer:
+            return n_best
+        plain = [
+            [replace(one, text=visible(one.text, self.markup)) for one in found]
+            if is_markup(r.text, self.markup)
+            else found
+            for r, found in zip(requests, n_best, strict=True)
+        ]
+        rated = self.scorer.rate([visible(r.text, self.markup) for r in requests], plain)
+        pairs = zip(n_best, rated, strict=True)
+        return [[replace(a, quality=b.quality) for a, b in zip(*pair, strict=True)] for pair in pairs]
 
     def problem(self, constraints: Constraints) -> str:
         return self.translator.compiler.problem(constraints, self.search)
@@ -138,7 +155,7 @@ class Translating:
 
     def read(self, text: str) -> str:
         """The text as the model reads it, in which the words of a term are looked for."""
-        return self.translator.tokenizer.readable(tidy(text)[0])
+        return self.translator.tokenizer.readable(tidy(visible(text, self.markup))[0])
 
     def remark(self, record: Record, translations: Sequence[Translation]) -> None:
         self.remarks.add_invalid(self.lines, *(request.text for request in record.requests))
@@ -148,7 +165,7 @@ class Translating:
             if translation.flags:
                 self.remarks.add(self.lines, ", ".join(translation.flags))
             if self.glossary:
-                self.glossary.count(self.read(request.text), translation.text)
+                self.glossary.count(self.read(request.text), visible(translation.text, self.markup))
 
     def draw(self, path: Path, translations: Sequence[Translation]) -> None:
         maps = [part for translation in translations for part in self.translator.aligner.attention(translation)]
@@ -295,7 +312,7 @@ def make_job(
     forms = {
         "text": Text(translator, "n_best" in options, options.scores, options.alignments, rated),
         "tsv": Columns(rated),
-        "jsonl": Json(translator, options.alignments, rated),
+        "jsonl": Json(translator, options.alignments, rated, whole=options.markup == "html"),
     }
     must = tuple(Term(tuple(phrases.split("|"))) for phrases in options.must)
     must_not = tuple(phrase for phrases in options.must_not for phrase in phrases.split("|"))
@@ -307,4 +324,6 @@ def make_job(
     if pictures:
         pictures.mkdir(parents=True, exist_ok=True)
     own = OwnItems.parse(options.item)
-    return Translating(translator, search, forms[options.format], constraints, glossary, own, pictures, scorer)
+    return Translating(
+        translator, search, forms[options.format], constraints, glossary, own, options.markup, pictures, scorer
+    )

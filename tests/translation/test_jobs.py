@@ -10,6 +10,8 @@ from PIL import Image
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.text.markup import Mode
+from nmt.text.own_items import OwnItems
 from nmt.translate import main
 from nmt.translation.formats import Columns, Format, Json, Text
 from nmt.translation.glossary import Entry, Glossary
@@ -70,6 +72,32 @@ def test_constraints_of_the_line_of_the_command_and_of_the_glossary_are_met(tran
         assert re.search(rf"\b{phrase}\b", translation)
     assert not re.search(r"\b(men|table)\b", translation)
     assert glossary.report().startswith("Glossary: 1 of 1 terms met")
+
+
+def test_lines_with_markup_keep_it_and_terms_are_sought_in_their_text_only(translator: Translator) -> None:
+    glossary = Glossary([Entry("Hund Wiese", ("lawn",)), Entry("Tisch", ("table",))])
+    job = Translating(translator, SHORT, Text(translator), glossary=glossary, markup="auto")
+    line = answer(job, '<p>Der <b title="Tisch">Hund</b> Wiese</p><p>Zwei</p>')
+    assert re.fullmatch('<p>[^<]*(<b title="Tisch">)[^<]+</b>[^<]*</p><p>[^<]+</p>', line)
+    assert "lawn" in line
+    assert glossary.report().startswith("Glossary: 1 of 1 terms met")
+    assert answer(job, "x <3 und <y>") == translator.translate(["x <3 und <y>"])[0]
+
+
+@pytest.mark.parametrize(("markup", "lines"), [("auto", 2), ("html", 1)])
+def test_a_json_text_is_one_document_only_if_all_texts_are_markup(
+    translator: Translator, markup: Mode, lines: int
+) -> None:
+    job = Translating(translator, SHORT, Json(translator, True, whole=markup == "html"), markup=markup)
+    result = json.loads(answer(job, json.dumps({"text": "<p>Der Hund\nläuft</p>"})))
+    assert result["translation"].count("\n") == lines - 1
+    assert len(result["alignment"]) == lines
+    assert lines == 2 or re.fullmatch("<p>[^<]+</p>", result["translation"])
+
+
+def test_columns_with_markup_and_own_items(translator: Translator) -> None:
+    job = Translating(translator, SHORT, Columns(), own=OwnItems.parse(["[A-Z]+-[0-9]+"]), markup="auto")
+    assert re.match("<i>Hund</i>\tx\t.*<i>[^<]+</i>.*\t-", answer(job, "<i>Hund</i>\tx"))
 
 
 def test_terms_of_a_glossary_that_can_t_be_met_don_t_cost_the_others(

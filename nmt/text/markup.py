@@ -1,0 +1,224 @@
+"""Mark-up: a text in HTML or XML flows in; its segments flow out, as lines to translate, and go back into the mark-up.
+
+Nothing is written anew: what isn't translated is copied from the source, byte for byte, so that a segment that doesn't
+change gives the same text, also in broken mark-up. Block elements (`nmt.text.elements`) end segments. Inline tags are
+marks of a segment's line (see `nmt.text.restore`). Comments, CDATA, declarations, attributes, elements such as
+`<code>`, and those with translate="no" or the class notranslate are copied. Entities are characters of the line; the
+characters &, < and > of a translation are written as entities, so that text never becomes mark-up.
+
+Source: the HTML standard, section 13.2.5, in short.
+"""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html.entities import html5
+from typing import Literal
+
+from nmt.text.elements import BLOCKS, RAW, RAW_TEXT, UNTRANSLATED, VOID
+from nmt.text.items import NO_OWN
+from nmt.text.own_items import OwnItems
+from nmt.text.restore import CLOSES, DEEPEST, OPENS, SINGLE, Flat, Lifted, lift
+from nmt.text.suspicions import prose
+
+Mode = Literal["auto", "html", "none"]
+
+# A quoted value has at most 9,999 characters, so that many quotes without an end take linear time.
+TAG = re.compile(
+    r"<!--(?:>|->|(?:[^-]|-(?!-!?>))*+(?:--!?>|\Z))|<!\[CDATA\[(?:[^\]]|\](?!\]>))*+(?:\]\]>|\Z)|<[!?][^>]*+(?:>|\Z)"
+    r"|<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>\"'=]*+|\d++)"
+    r"(?P<attributes>(?:[\s/](?:[^<>\"']|\"[^\"]{0,9999}+\"|'[^']{0,9999}+')*+)?)>"
+)
+NO_TRANSLATION = re.compile(
+    r"\stranslate\s*+=\s*+[\"']?no\b|\sclass\s*+=\s*+(?:\"[^\"]*?\bnotranslate\b|'[^']*?\bnotranslate\b|notranslate\b)",
+    re.IGNORECASE,
+)
+CHARACTER = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});|[ \t\n\r\f\v]+|.", re.DOTALL)
+SPACES = " \t\n\r\f\v"
+BARE = "\3"  # stands for a bare & until the character after it is known
+SOURCE_SPELLINGS = {"&": BARE, ">": ">"}
+
+
+@dataclass
+class Tag:
+    """A tag, a comment, or another part of a text that isn't text."""
+
+    start: int
+    end: int
+    name: str = ""
+    """Of the element, in small letters; empty for a comment and the like."""
+    closes: bool = False
+    void: bool = True
+    kept: bool = False
+    """Whether the element is not translated."""
+    partner: "Tag | None" = None
+    """Its closing or opening tag."""
+    depth: int = 0
+    """The number of inline elements around it."""
+
+    @property
+    def is_block(self) -> bool:
+        return self.name in BLOCKS
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a text that is translated at once."""
+
+    raw: str
+    start: int
+    """Where it begins in the text."""
+    lifted: Lifted
+    """The line to translate, and the tags to put back (`nmt.text.restore.restore`, with `spell`)."""
+    spellings: dict[str, str]
+    """How the segment writes some characters: as entities, or & and > bare."""
+
+    def spell(self, text: str) -> str:
+        """The characters of a translation as they are written in the mark-up; `finish` it when it is whole."""
+        return "".join(self.spellings.get(character, character) for character in text)
+
+    def finish(self, text: str) -> str:
+        return re.sub(f"{BARE}(?=[a-zA-Z0-9#])", "&amp;", text).replace(BARE, "&")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text with mark-up: `kept[0] + segments[0].raw + kept[1] + … + kept[-1]`."""
+
+    kept: list[str]
+    segments: list[Segment]
+
+    def join(self, texts: Sequence[str]) -> str:
+        """The text with these in place of its segments."""
+        pairs = zip(self.kept, [*texts, ""], strict=True)
+        return "".join(part for pair in pairs for part in pair)
+
+
+def parse(text: str, own: OwnItems = NO_OWN) -> Document:
+    """The segments of a text with mark-up. Takes linear time."""
+    tags = read_tags(text)
+    match_tags(tags)
+    kept, segments, position = list[str](), list[Segment](), 0
+    for start, end, inside in cut(text, tags):
+        segment = make_segment(text, start, end, inside, own)
+        if any(map(str.isalpha, prose(segment.lifted.text, own))):
+            kept.append(text[position : segment.start])
+            segments.append(segment)
+            position = segment.start + len(segment.raw)
+    return Document([*kept, text[position:]], segments)
+
+
+def is_markup(text: str, mode: Mode) -> bool:
+    """Whether a text is read as mark-up: in `auto` mode if it has tags, each of them matches, and all "<" are tags."""
+    if mode != "auto":
+        return mode == "html"
+    if "<" not in text or ">" not in text:
+        return False
+    tags = read_tags(text)
+    match_tags(tags)
+    named = [tag for tag in tags if tag.name]
+    ends = [0, *(tag.end for tag in tags)]
+    gaps = [text[end:start] for end, start in zip(ends, [*(tag.start for tag in tags), len(text)], strict=True)]
+    matches = all(tag.void or tag.partner for tag in named) and not any("<" in gap for gap in gaps)
+    known = all(tag.partner or tag.name in VOID or text[tag.end - 2] == "/" for tag in named)
+    return bool(named) and matches and known
+
+
+def visible(text: str, mode: Mode) -> str:
+    """The text without mark-up, with a line for each segment."""
+    return "\n".join(segment.lifted.text for segment in parse(text).segments) if is_markup(text, mode) else text
+
+
+def read_tags(text: str) -> list[Tag]:
+    """The tags, comments … of a text, in order. The contents of elements such as `<script>` belong to their tag."""
+    tags, position = list[Tag](), 0
+    while match := TAG.search(text, position):
+        position = match.end()
+        tag = Tag(match.start(), position, (match["name"] or "").lower(), bool(match["end"]))
+        tag.void = not tag.name or tag.name in VOID or (match["attributes"].endswith("/") and not tag.is_block)
+        tag.kept = tag.name in UNTRANSLATED or bool(NO_TRANSLATION.search(match["attributes"] or ""))
+        tags.append(tag)
+        if tag.name in RAW | RAW_TEXT and not tag.closes:
+            end = re.compile(rf"</{tag.name}(?=[\s/>])", re.IGNORECASE).search(text, position)
+            position = end.start() if end else len(text)
+            if not end and tag.name in RAW:
+                tag.end = position
+    return tags
+
+
+def match_tags(tags: list[Tag]) -> None:
+    """Find the closing tag of each element that has one. An element ends at the latest with the one around it."""
+    opened, names, inline = list[Tag](), Counter[str](), 0
+    for tag in tags:
+        if tag.void:
+            continue
+        if not tag.closes:
+            tag.depth = inline
+            opened.append(tag)
+            names[tag.name] += 1
+            inline += not tag.is_block
+        while tag.closes and names[tag.name]:
+            other = opened.pop()
+            names[other.name] -= 1
+            inline -= not other.is_block
+            if other.name == tag.name:
+                tag.partner, other.partner, tag.depth = other, tag, other.depth
+                break
+
+
+def cut(text: str, tags: list[Tag]) -> Iterator[tuple[int, int, list[Tag]]]:
+    """Start, end and inline tags of the parts between block tags. An element that isn't translated is one tag."""
+    start = skipped = 0
+    inside: list[Tag] = []
+    for tag in tags:
+        if tag.start < skipped:
+            continue
+        is_whole = tag.kept and not tag.closes
+        end = tag.partner.end if is_whole and tag.partner else tag.end
+        if tag.is_block:
+            yield start, tag.start, inside
+            start, inside = end, []
+        else:
+            inside.append(Tag(tag.start, end) if is_whole else tag)
+        skipped = end
+    yield start, len(text), inside
+
+
+def make_segment(text: str, start: int, end: int, inside: list[Tag], own: OwnItems) -> Segment:
+    """The segment `text[start:end]`, without its outer blanks."""
+    first, last = (inside[0].start, inside[-1].end) if inside else (end, start)
+    start += len(text[start:first]) - len(text[start:first].lstrip(SPACES))
+    end -= len(text[max(start, last) : end]) - len(text[max(start, last) : end].rstrip(SPACES))
+    characters, places, spellings = list[str](), list[int](), {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+    position = start
+    for tag in [*inside, Tag(end, end)]:
+        for match in CHARACTER.finditer(text, position, tag.start):
+            decoded = decode(match[0])
+            characters.append(decoded)
+            if decoded == match[0]:
+                places += range(match.start() - start, match.end() - start)
+            else:
+                places += [match.start() - start, *[match.end() - start] * (len(decoded) - 1)]
+            if match[0][0] == "&" and decoded != match[0] and len(decoded) == 1 and decoded != " ":
+                spellings[decoded] = match[0]
+            elif decoded[0] in SOURCE_SPELLINGS:
+                spellings[decoded[0]] = SOURCE_SPELLINGS[decoded[0]]
+        if tag.end > tag.start:
+            is_single = tag.void or not tag.partner or tag.depth >= DEEPEST
+            characters.append(SINGLE if is_single else CLOSES if tag.closes else OPENS)
+            places.append(tag.start - start)
+        position = tag.end
+    raw = text[start:end]
+    flat = Flat(raw, "".join(characters), [*places, len(raw)], rendered=True)
+    return Segment(raw, start, lift(flat, own), spellings)
+
+
+def decode(written: str) -> str:
+    """The characters that a character or entity means; a space for a run of blanks."""
+    if written[0] in SPACES:
+        return " "
+    is_entity = len(written) > 1 and (written[1] == "#" or written[1:] in html5)
+    decoded = html.unescape(written) if is_entity else written
+    return re.sub("[\0-\3]", "\ufffd", re.sub(f"[{SPACES}]", " ", decoded))

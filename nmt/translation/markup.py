@@ -1,0 +1,125 @@
+"""Translation of text with mark-up: its segments are translated as lines of their own, and their tags put back.
+
+Tags go where the word alignment says. If a pair of tags would lose all its words, the tags of its segment keep their
+order and go to the same part of the translation as in the source: then the translation is flagged "items".
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol, get_args
+
+from nmt.config import SearchConfig
+from nmt.text.items import NO_OWN
+from nmt.text.markup import Document, Mode, Segment, is_markup, parse
+from nmt.text.own_items import OwnItems
+from nmt.text.placing import in_proportion
+from nmt.text.restore import Restored, restore
+from nmt.text.suspicions import Flag
+from nmt.text.tokens import tokenize, word_links
+from nmt.translation.alignment import Aligner
+from nmt.translation.request import Constraints, Request, Term, Translation
+from nmt.translation.spans import place_of
+
+Links = list[tuple[int, int]]
+
+
+class Translates(Protocol):
+    """The part of `nmt.translation.translator.Translator` that is needed here."""
+
+    aligner: Aligner
+
+    def translate_n_best(
+        self, lines: Sequence[str | Request], search: SearchConfig | None = None
+    ) -> list[list[Translation]]: ...
+
+
+def translate_markup(
+    translator: Translates, requests: Sequence[Request], search: SearchConfig | None = None, mode: Mode = "auto"
+) -> list[list[Translation]]:
+    """As `Translator.translate_n_best`, for requests whose text may have mark-up (see `nmt.text.markup.is_markup`)."""
+    documents = [read(request, mode) for request in requests]
+    parts = [
+        split(request, document) if document else [request]
+        for request, document in zip(requests, documents, strict=True)
+    ]
+    found = iter(translator.translate_n_best([request for part in parts for request in part], search))
+    n_best: list[list[Translation]] = []
+    for request, document, part in zip(requests, documents, parts, strict=True):
+        lists = [next(found) for _ in part]
+        n_best.append(join(translator.aligner, request, document, lists) if document else lists[0])
+    return n_best
+
+
+def read(request: Request, mode: Mode) -> Document | None:
+    """The document that a request's text is; None if the text is read as plain text."""
+    return parse(clean(request.text), request.own) if is_markup(request.text, mode) else None
+
+
+def clean(text: str) -> str:
+    """The text without what isn't Unicode, and without the carriage return of a line of a file."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text).removesuffix("\r")
+
+
+def split(request: Request, document: Document) -> list[Request]:
+    """A request for each segment: the first gets the prefix, and the one with the words of a term gets the term."""
+    texts = [segment.lifted.text for segment in document.segments]
+    must: list[list[Term]] = [[] for _ in texts]
+    for term in request.constraints.must if texts else ():
+        must[place_of(term.source, texts)].append(term)
+    prefixes = [request.constraints.prefix, *[""] * len(texts)]
+    return [
+        Request(text, Constraints(prefix, tuple(terms), request.constraints.must_not), request.own)
+        for text, prefix, terms in zip(texts, prefixes, must, strict=False)
+    ]
+
+
+def join(
+    aligner: Aligner, request: Request, document: Document, lists: Sequence[Sequence[Translation]]
+) -> list[Translation]:
+    """The translations of a text, from those of its segments; if a segment has fewer, its last one is repeated."""
+    text = document.join([segment.raw for segment in document.segments])
+    if not lists:
+        return [Translation(text, 0.0, (), links=tuple((n, n) for n in range(len(text.split(" ")))))]
+    joined: list[Translation] = []
+    for k in range(max(map(len, lists))):
+        chosen = [translations[min(k, len(translations) - 1)] for translations in lists]
+        joined.append(join_one(aligner, request.own, document, chosen, text))
+    return joined
+
+
+def join_one(
+    aligner: Aligner, own: OwnItems, document: Document, chosen: Sequence[Translation], text: str
+) -> Translation:
+    restored = [put_back(aligner, segment, one, own) for segment, one in zip(document.segments, chosen, strict=True)]
+    written = document.join([one.text for one in restored])
+    links, end = Links(), 0
+    for kept, segment, one in zip(document.kept, document.segments, restored, strict=False):
+        end += len(kept)
+        links += [(segment.start + i, end + j) for i, j in one.links]
+        end += len(one.text)
+    flags = {flag for one in chosen for flag in one.flags} | (
+        {"items"} if not all(r.is_whole for r in restored) else set()
+    )
+    return Translation(
+        text=written,
+        score=sum(one.score for one in chosen) / len(chosen),
+        parts=tuple(part for one in chosen for part in one.parts),
+        flags=tuple(flag for flag in get_args(Flag) if flag in flags),
+        fallback=", ".join(dict.fromkeys(one.fallback for one in chosen if one.fallback)),
+        links=tuple(word_links(links, text, written)),
+    )
+
+
+def put_back(aligner: Aligner, segment: Segment, translation: Translation, own: OwnItems = NO_OWN) -> Restored:
+    """The translation of a segment with the tags and entities put back."""
+    lifted = segment.lifted
+    if translation.text == lifted.text:
+        return Restored(segment.raw, [(place, place) for place in lifted.places], is_whole=True)
+    tokens = tokenize(translation.text, own=own)
+    links = aligner.align_tokens(translation, (lifted.text, lifted.tokens), (translation.text, tokens))
+    restored = restore(translation.text, lifted, links, own, segment.spell)
+    if not restored.is_whole:
+        in_order = in_proportion(len(lifted.tokens), len(tokens))
+        restored = replace(restore(translation.text, lifted, in_order, own, segment.spell), is_whole=False)
+    return replace(restored, text=segment.finish(restored.text))

@@ -1,0 +1,117 @@
+"""Mark-up is cut into lines to translate, and nothing else of it ever changes."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.text.markup import is_markup, parse, visible
+from nmt.text.restore import restore
+
+PARTS = [
+    *("<b>", "</b>", "<i class='x'>", "</i>", "<p>", "</p>", "<br>", "<br/>", "<div title='a > b'>", "</div>"),
+    *("<!-- <b> -->", "<!--", "-->", "<![CDATA[ x ]]>", "<!DOCTYPE html>", "<?xml?>", "<pre>", "</pre>", "<1>", "</1>"),
+    *("<code>", "</code>", "<span translate=no>", "</span>", "<img src=x>", "<wbr>", "<script>", "</script>"),
+    *("<title>", "</title>", "<g id='1'/>", "<p translate=no>"),
+    *("&amp;", "&lt;", "&nbsp;", "&uuml;", "&#10;", "&#0;", "&Co;", "&", "<", ">", '"', "'", "=", "\0", "\1", "\3"),
+    *("Haus", "ein Hut", "日本", "x@y.de", "{name}", "(", ")", ".", ",", " ", "\n", "\t", "\u00a0", "\ud800", "12"),
+]  # fmt: skip
+texts = st.lists(st.sampled_from(PARTS), max_size=25).map("".join) | st.text()
+many = settings(max_examples=1000, deadline=None, derandomize=True)
+
+
+def lines(text: str) -> list[str]:
+    return [segment.lifted.text for segment in parse(text).segments]
+
+
+@many
+@given(texts)
+def test_segments_and_what_is_kept_make_up_the_text(text: str) -> None:
+    document = parse(text)
+    assert document.join([segment.raw for segment in document.segments]) == text
+    for segment in document.segments:
+        assert text[segment.start :].startswith(segment.raw)
+
+
+@many
+@given(texts)
+def test_tags_put_back_into_an_unchanged_line_are_where_they_were_but_for_blanks_and_spelling(text: str) -> None:
+    for segment in parse(text.replace("<title>", "")).segments:  # whose tags are text
+        links = [(n, n) for n in range(len(segment.lifted.tokens))]
+        written = segment.finish(restore(segment.lifted.text, segment.lifted, links, spell=segment.spell).text)
+        assert [tag for tag in PARTS[:10] if written.count(tag) != segment.raw.count(tag)] == []
+        (again,) = parse(written).segments
+        assert "".join(again.lifted.text.split()) == "".join(segment.lifted.text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<p>Eins.</p><p>Zwei.</p>", ["Eins.", "Zwei."]),
+        ("<ul><li>Eins<li>Zwei</ul>Drei<br>Vier<hr/>Fünf", ["Eins", "Zwei", "Drei", "Vier", "Fünf"]),
+        ("<td> Ein <b> roter</b>\n Hut </td>", ["Ein roter Hut"]),
+        ("<b>Fett</b>gedruckt, Donau<wbr>dampf", ["Fettgedruckt, Donaudampf"]),
+        ("&lt;b&gt; &uuml;ber &amp; &#228;hnlich &Co; &", ["<b> über & ähnlich &Co; &"]),
+        ("Ein <code>x</code> <span translate='no'>a <b>b</b></span> <i class=\"a notranslate\">c</i> Hut", ["Ein Hut"]),
+        ("<!DOCTYPE html><!-- a --><style>p {}</style><script>if (a<b) x</script>Hut", ["Hut"]),
+        ("<title>Ein <b> Hut</title><textarea>a</textarea><pre>b</pre>", ["Ein <b> Hut"]),
+        ("<script>a</p>Hut", []),
+        ("<p>12</p><td>-</td><p>{x}</p>", []),
+        ("<note><to>Tove</to> <from>Jani</from></note>", ["Tove Jani"]),
+        ("a < b, x <3 und <b", ["a < b, x <3 und <b"]),
+        ("<a title='1 > 0' href=\"<>\">Hut</a>", ["Hut"]),
+    ],
+)
+def test_what_is_translated_together(text: str, expected: list[str]) -> None:
+    assert lines(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [("a &amp; b", "&lt;b&gt; &amp; &amp;lt;"), ("a & b > c", "&lt;b> & &amp;lt;"), ("a", "&lt;b&gt; &amp; &amp;lt;")],
+)
+def test_text_never_becomes_markup(text: str, spelled: str) -> None:
+    (segment,) = parse(text).segments
+    assert segment.finish(segment.spell("<b> & &lt;")) == spelled
+
+
+def test_characters_are_spelled_as_in_the_source() -> None:
+    (segment,) = parse("f&uuml;r&nbsp;&quot;alle&quot;").segments
+    assert segment.spell('für \u00a0"ä"') == "f&uuml;r &nbsp;&quot;ä&quot;"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ein <b>Hut</b>", True),
+        ("Ein<br>Hut und <img src=x>", True),
+        ("<Knopf>Hut</Knopf> <x/>", True),
+        ("<p>Ein <b>Hut</p>", False),
+        ("Use <b> here", False),
+        ("a < b > c, x <3 und <y>", False),
+        ("<b>x</b> <3", False),
+        ("<Ihr Name>", False),
+        ("AT&amp;T", False),
+        ("<!-- x -->", False),
+        ("", False),
+    ],
+)
+def test_lines_with_matching_tags_are_markup(text: str, expected: bool) -> None:
+    assert is_markup(text, "auto") == expected
+    assert is_markup(text, "html")
+    assert not is_markup(text, "none")
+    assert visible(text, "none") == text
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<b>", "</b>", "<p>", "<b>x", "<b>x</b> ", "<", "<!--", "<!-- -", "<![CDATA[", "<!", '<a "', "<a '\"", "<a b='",
+     "&", "&amp;", "<script>", "<code>", "<code></p>", "<title>", "x <b>y<p>", "<i>x</b>", "<b class='notranslate"],
+)  # fmt: skip
+def test_time_is_linear_in_the_length_of_hostile_markup(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    begin = time.process_time()
+    is_markup(text, "auto")
+    parse(text)
+    assert time.process_time() - begin < 8
