@@ -8,7 +8,7 @@ to it. A single mark goes after the translation of the token before it, or befor
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 
 from nmt.text.tokens import Links
 
@@ -56,6 +56,11 @@ class Placing:
         for i, j in links:
             if i < self.n_source and j < self.n_target:
                 self.targets[i].append(j)
+        # The last source token that each word of the target is linked to; -1 for none.
+        self.latest = [-1] * self.n_target
+        for i, found in enumerate(self.targets):
+            for j in found:
+                self.latest[j] = i if target_words[j] else -1
         linked = {j for found in self.targets for j in found}
         self.linked = [0, *accumulate(int(j in linked) for j in range(self.n_target))]
         # The nearest source token with links, before (or at) and from each place.
@@ -138,8 +143,13 @@ class Placing:
             place = around[1] - min(self.signs[around[1]], last - node.start)
         elif not node.follows and after < last:
             place = min(self.targets[after])
+        elif before >= first:
+            # A few more words are passed that only translate words before it: it must not stand between them.
+            place = max(self.targets[before]) + 1
+            passed = takewhile(lambda j: 0 <= self.latest[j] < node.start, range(place, min(place + 5, around[1])))
+            place += sum(1 for _ in passed)
         else:
-            place = max(self.targets[before]) + 1 if before >= first else around[0]
+            place = around[0]
         place = min(max(place, around[0]), around[1])
         n = bisect_left(taken, (place, 0)) - 1
         if n >= 0 and place < taken[n][1]:
