@@ -131,21 +131,21 @@ def main() -> int:
     parser.add_argument("--memory", type=int, default=2000, metavar="MIB", help="most that a process may need")
     parser.add_argument("--seconds", type=int, default=1200, help="most processor seconds that a process may need")
     parser.add_argument("--failures", type=Path, default=Path("fuzz"), metavar="DIR", help="folder for failing lines")
+    parser.add_argument("--note", default="", help="remark for the rows")
     parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "fuzz.jsonl", help="gets the rows")
     args = parser.parse_args()
     jobs = {name: JOBS[name] for name in args.job or JOBS}
     total = sum(job.share for job in jobs.values())
-    outcomes = []
+    run, rows = describe_run() | ({"note": args.note} if args.note else {}), []
     with TemporaryDirectory() as folder:
         make_folders(Path(folder))
         for name, job in jobs.items():
-            outcomes.append(Fuzzing(name, job, Path(folder), args).run(round(args.lines * job.share / total)))
-            print(f"{name}: {outcomes[-1].seconds:.0f} s", file=sys.stderr, flush=True)
-    run = describe_run()
-    rows = [{"benchmark": "fuzz"} | asdict(outcome) | {"failures": len(outcome.failures)} | run for outcome in outcomes]
+            outcome = Fuzzing(name, job, Path(folder), args).run(round(args.lines * job.share / total))
+            rows.append({"benchmark": "fuzz"} | asdict(outcome) | {"failures": len(outcome.failures)} | run)
+            add_rows(args.json, rows[-1:])  # at once, since a run may take hours
+            print(f"{name}: {outcome.seconds:.0f} s", file=sys.stderr, flush=True)
     print(report(rows))
-    add_rows(args.json, rows)
-    return int(any(outcome.failures for outcome in outcomes))
+    return int(any(row["failures"] for row in rows))
 
 
 def make_folders(folder: Path) -> None:
