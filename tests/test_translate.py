@@ -292,7 +292,7 @@ def test_without_a_model_the_newest_finished_run_is_taken_and_named(
     (tmp_path / "runs" / "tiny" / "model").symlink_to(model_folder)
     assert main(["in"]) == 0
     output = capfd.readouterr()
-    assert output.err == "Model: runs/tiny/model\n"
+    assert output.err == "Model: runs/tiny/model (de to en)\n"
     assert len(output.out.splitlines()) == 1
 
 
