@@ -32,11 +32,11 @@ $(DEV): pyproject.toml | $(VENV)/.made
 # A language code, with a script or region that begins with a capital letter or a digit: de, pt-BR, zh_Hans, es-419.
 CODE := [a-z]+([-_][A-Z0-9][A-Za-z0-9]*)*
 
+PAIR = $(shell echo '$*' | sed -nE 's/^($(CODE))-($(CODE))$$/\1 \3/p')
 train-%: $(CORE)
-	@pair=$$(echo '$*' | sed -nE 's/^($(CODE))-($(CODE))$$/\1 \3/p'); set -- $$pair; if [ $$# != 2 ]; then \
-		echo 'train-$*: write make train-SOURCE-TARGET, e.g. make train-de-en or make train-pt-BR-en. For other' \
-		'names of languages: $(RUN) -m nmt.train --resume --data.source SOURCE --data.target TARGET' >&2; exit 2; fi; \
-	$(RUN) -m nmt.train --resume --data.source "$$1" --data.target "$$2" \
+	$(if $(PAIR),,$(error train-$*: write make train-SOURCE-TARGET, e.g. make train-de-en or make train-pt-BR-en. For other \
+		names of languages: $(RUN) -m nmt.train --resume --data.source SOURCE --data.target TARGET))
+	@$(RUN) -m nmt.train --resume --data.source '$(word 1,$(PAIR))' --data.target '$(word 2,$(PAIR))' \
 		$(if $(CORPUS),--data.corpus '$(CORPUS)') $(ARGS)
 
 test: $(DEV)  ## format, lint, types, layer contracts and tests

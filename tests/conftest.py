@@ -39,6 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
             setattr(*patch)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that no process waits for another at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(params=["fp32", "bf16", "int8"])
 def auto(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """A machine where precision `auto` means each precision in turn."""

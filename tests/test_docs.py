@@ -162,10 +162,7 @@ def as_python(command: str) -> str:
         return command
     arguments = [*shlex.split(command, comments=True), "-n", "-o", ".venv/.core-installed"]
     recipe = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    words = shlex.split(recipe.replace("\\\n", " ").partition("pair=")[2].partition(";")[2])
-    source, target = re.findall(r"train-(\w+)-(\w+)", command)[0]
-    sides = {"${pair%%-*}": source, "${pair#*-}": target}
-    return shlex.join([sides.get(word, word) for word in words])
+    return " ".join(recipe.replace("\\\n", " ").split())
 
 
 def small(command: str, runs: str) -> str:

@@ -288,7 +288,7 @@ def test_the_makefile_passes_pair_corpus_and_settings_on() -> None:
         text=True,
         check=True,
     ).stdout
-    assert "echo 'en-de'" in made
+    assert "--data.source 'en' --data.target 'de'" in made
     assert "--data.corpus 'some/folder' --training.max_steps 5" in made
     assert (
         "make train-SOURCE-TARGET"

@@ -80,7 +80,10 @@ def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translat
     (repaired,), (good,) = scripted.translate_n_best([line, line])
     assert (repaired.text, repaired.flags, repaired.fallback) == (both, (), "sentences")
     assert (good.text, good.flags, good.fallback) == (both, (), "")
-    assert ([text.text for text in scripted.asked[1][0]], scripted.cuts) == ([line], ["usual", "sentences"])
+    assert ([text.text for text in scripted.asked[1][0]], scripted.cuts) == (
+        [translator.tokenizer.readable(line)],
+        ["usual", "sentences"],
+    )
     lost = Scripted(translator, ["The town hall opens."], *[["The town hall opens."]] * 3)
     assert [best.flags for (best,) in lost.translate_n_best([line])] == [("sentences",)]
 
