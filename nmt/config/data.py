@@ -58,8 +58,8 @@ class DataConfig:
     others that corpora seldom have."""
 
     placeholders: Probability = 0.0
-    """Share of the training pairs of which a copy is added with placeholders, pieces that a translator then puts in
-    place of URLs, tags and others."""
+    """Share of the training pairs of which a copy is added with placeholders: characters from U+E000 to U+E007, which
+    the model learns to copy to the right place."""
 
     def require_languages(self, text: str) -> None:
         """Raise ValueError if source and target are the same language, and this value of `text` needs both."""

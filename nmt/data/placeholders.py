@@ -1,8 +1,7 @@
 """Placeholders: pieces that a model learns to copy, and to put where the translations of their neighbours are.
 
 Pairs flow in; copies of a share of them (`data.placeholders`) flow out, with placeholders at corresponding places of
-both sides: instead of a word and its translation, beside them, or around a phrase and its translation. A translator
-hands URLs, tags and other items through its model as placeholders (see `nmt.translation.placeholders`).
+both sides: instead of a word and its translation, beside them, or around a phrase and its translation.
 
 A word and its translation are two words that each have the highest probability for the other (`nmt.data.lexicon`).
 
