@@ -293,6 +293,11 @@ def random_letters(sentences: Sequence[Sentence], rng: Random) -> str:
 
 def make_kinds(source: str, target: str) -> dict[str, Kind]:
     """The kinds by name, for two languages."""
+    return lines_and_sentences() | characters() | items(source, target)
+
+
+def lines_and_sentences() -> dict[str, Kind]:
+    """Several sentences, and what stands before, around or after one."""
     return {
         "plain": around(""),
         "two sentences": several(2),
@@ -326,6 +331,12 @@ def make_kinds(source: str, target: str) -> dict[str, Kind]:
         "sentence in brackets": around("(", ")"),
         "word in quotes „…“": at_word("„WORD“"),
         "word in quotes «…»": at_word("«WORD»"),
+    }
+
+
+def characters() -> dict[str, Kind]:
+    """Other spellings, and damaged text."""
+    return {
         "no-break space": spelled(gap("\u00a0")),
         "narrow no-break space": spelled(gap("\u202f")),
         "double blank": spelled(gap("  ")),
@@ -341,6 +352,12 @@ def make_kinds(source: str, target: str) -> dict[str, Kind]:
         "scan: stray mark": spelled(gap(" | "), blank="|"),
         "ae, oe, ue": spelled(without_umlauts),
         "unknown name": at_word("Nguyễn"),
+    }
+
+
+def items(source: str, target: str) -> dict[str, Kind]:
+    """Numbers, mark-up, placeholders and addresses, and text that isn't in the source language."""
+    return {
         "figures": figures(source, target, "0"),
         "full-width figures": figures(source, target, "０"),
         "amount (12,50 €)": at_word(*(f"WORD ({sum_})" for sum_ in ("12,50 €", "12.50 €", "€12.50", "€ 12.50"))),

@@ -41,8 +41,8 @@ class Material:
 
 
 def make_variants(pairs: Sequence[Pair], config: DataConfig) -> list[Pair]:
-    """The changed copies: for each kind, of `data.variants_share` of the pairs, which are taken at random (always the
-    same ones). A copy that equals a pair is left out."""
+    """The changed copies: for each kind, of the share `data.variants` of the pairs, which are taken at random (always
+    the same ones). A copy that equals a pair is left out."""
     known, copies = set(pairs), dict[Pair, None]()
     for kind, change in CHANGES.items() if config.variants else ():
         material = Material(pairs, (config.source, config.target), Random(kind))
