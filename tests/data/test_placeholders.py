@@ -111,3 +111,11 @@ def test_the_tokenizer_has_a_piece_for_each_placeholder(tmp_path: Path) -> None:
     reused = replace(config, name="other", tokenizer=TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer")))
     with pytest.raises(ValueError, match=r"has no placeholders: set data\.placeholders to 0"):
         prepare(load_corpus(data), reused, tmp_path / "other")
+
+
+def test_two_words_are_never_linked_to_the_same_word() -> None:
+    pairs = [(f"ein sehr kleiner {n} {n}e", f"a tiny {m}") for n, m in WORDS.items()] * 3
+    aligner = Aligner(pairs)
+    for n in range(len(pairs)):
+        linked = [j for _, j in aligner.links(n)]
+        assert len(linked) == len(set(linked)) > 0

@@ -80,3 +80,10 @@ def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
 def test_text_without_translations_has_no_variants() -> None:
     with pytest.raises(ValueError, match=r"data\.variants changes pairs, but data\.text is target"):
         DataConfig(text="target", variants=0.1)
+
+
+def test_a_copy_that_nothing_changed_is_left_out() -> None:
+    pairs = [(f"der hund {n}", f"the dog {n}") for n in range(100)]  # without a stop that could be left out
+    copies = make_variants(pairs, replace(CONFIG, variants=0.9))
+    assert not set(copies) & set(pairs)
+    assert len(copies) == 5 * 90
