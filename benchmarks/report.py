@@ -144,6 +144,14 @@ def real_text(rows: Sequence[Row]) -> str:
     return markdown(["kind", "lines", "right, %", "of these flagged", "wrong, flagged", "wrong, no flag"], lines)
 
 
+def items(rows: Sequence[Row]) -> str:
+    figures = ("right", "reworded", "wrong_place", "lost")
+    lines = [
+        [row["form"], str(row["lines"]), *(f"{100 * row[name] / row['lines']:.1f}" for name in figures)] for row in rows
+    ]
+    return markdown(["item", "lines", "right place, %", "other words there", "wrong place", "lost"], lines)
+
+
 def fuzz(rows: Sequence[Row]) -> str:
     figures = ("lines", "characters", "seconds", "peak_memory_mib", "failures")
     lines = [[row["job"], *(f"{row[name]:,.0f}" for name in figures)] for row in rows]
@@ -239,6 +247,7 @@ TABLES = {
         train_speed,
         decode_speed,
         real_text,
+        items,
         fuzz,
         bf16_loss,
         quality,

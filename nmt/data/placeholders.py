@@ -10,6 +10,7 @@ Shapes: I tokens of the source, J of the target.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -22,12 +23,14 @@ from nmt.text.scripts import HAN_AND_KANA
 from nmt.vocabulary import PLACEHOLDERS
 
 Link = tuple[int, int]  # a source token and a target token that translate each other
+Phrase = tuple[Link, Link]  # the first and the last token, on both sides
 Edit = tuple[int, int, str]  # a part of a text, from its start to its end, and what replaces it
 
 # Words (with an apostrophe or hyphen inside), single Chinese and Japanese characters, and marks.
 TOKEN = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+(?:['’-][^\W_{HAN_AND_KANA}]+)*|[^\w\s]")
 LEAST = 0.1  # probability of a link, in both directions together
-MOST_WORDS = 3  # that are replaced in a copy
+WAYS = ("instead", "beside", "around")  # of a word or phrase, where placeholders stand
+MOST_EDITS = 3  # of a copy; each has one placeholder, or two around a phrase
 LONGEST_PHRASE = 4  # tokens of a source phrase that placeholders enclose
 
 
@@ -99,23 +102,32 @@ def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair
     if not of_words:
         return None
     free = iter(random.sample(PLACEHOLDERS, len(PLACEHOLDERS)))
-    way = random.choice(("instead", "beside", "around"))
     edits: tuple[list[Edit], list[Edit]] = ([], [])
-    if way == "around":
-        first, last = random.choice(enclosable(links, of_words))
-        for (at, mark), before in (((first, next(free)), True), ((last, next(free)), False)):
-            for side, token in enumerate(at):
-                edits[side].append(beside(places[side][token], mark, before))
-    else:
-        for link in random.sample(of_words, min(len(of_words), random.randint(1, MOST_WORDS))):
-            mark, before = next(free), random.random() < 0.5
-            for side, token in enumerate(link):
-                place = places[side][token]
-                edits[side].append((*place, mark) if way == "instead" else beside(place, mark, before))
+    taken: list[Phrase] = []
+    for way in random.choices(WAYS, k=random.randint(1, MOST_EDITS)):
+        phrases = enclosable(links, of_words) if way == "around" else [(link, link) for link in of_words]
+        phrases = [phrase for phrase in phrases if all(map(partial(are_apart, phrase), taken))]
+        if not phrases:
+            continue
+        first, last = random.choice(phrases)
+        taken.append((first, last))
+        mark, before = next(free), way == "around" or random.random() < 0.5
+        for side in (0, 1):
+            place = places[side][first[side]]
+            edits[side].append((*place, mark) if way == "instead" else beside(place, mark, before))
+        if way == "around":
+            mark = next(free)
+            for side in (0, 1):
+                edits[side].append(beside(places[side][last[side]], mark, before=False))
     return edited(pair[0], edits[0]), edited(pair[1], edits[1])
 
 
-def enclosable(links: Sequence[Link], of_words: Sequence[Link]) -> list[tuple[Link, Link]]:
+def are_apart(phrase: Phrase, other: Phrase) -> bool:
+    """Whether two phrases have no token in common, on either side."""
+    return all(phrase[1][side] < other[0][side] or other[1][side] < phrase[0][side] for side in (0, 1))
+
+
+def enclosable(links: Sequence[Link], of_words: Sequence[Link]) -> list[Phrase]:
     """The first and the last token, on both sides, of phrases that translate each other: no link leaves them (Koehn et
     al. 2003, section 4.2), and words are at their edges. A linked word alone is such a phrase."""
     found, words = [], {j for _, j in of_words}

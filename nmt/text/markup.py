@@ -70,6 +70,8 @@ class Segment:
     raw: str
     start: int
     """Where it begins in the text."""
+    flat: Flat
+    """Its text, with marks for tags."""
     lifted: Lifted
     """The line to translate, and the tags to put back (`nmt.text.restore.restore`, with `spell`)."""
     spellings: dict[str, str]
@@ -212,7 +214,7 @@ def make_segment(text: str, start: int, end: int, inside: list[Tag], own: OwnIte
         position = tag.end
     raw = text[start:end]
     flat = Flat(raw, "".join(characters), [*places, len(raw)], rendered=True)
-    return Segment(raw, start, lift(flat, own), spellings)
+    return Segment(raw, start, flat, lift(flat, own), spellings)
 
 
 def decode(written: str) -> str:

@@ -41,15 +41,15 @@ class Aligner:
             n_target -= bool(n_target) and part.touches[1]
             links += [(n_source + i, n_target + j) for i, j in word_links(weights_TS, source, target)]
             n_source, n_target = n_source + n_words(source), n_target + n_words(target)
-        return links
+        return translation.moved.links(links, translation.text) if translation.moved else links
 
     def align_tokens(self, translation: Translation, source: tuple[str, Tokens], target: tuple[str, Tokens]) -> Links:
         """Link tokens of a translation to tokens of its source: pairs (source, target); words to words, signs to signs.
 
         `source` and `target`: text and tokens (see `nmt.text.tokens`), where tokens may be parts of words.
         """
-        if translation.links is not None:
-            return token_links(translation.links, source, target)
+        if translation.links is not None or translation.moved:
+            return token_links(self.align(translation), source, target)
         parts = list(self.attention(translation))
         source_owners, source_others = owners([pieces for _, pieces, _ in parts], *source)
         target_owners, target_others = owners([pieces for _, _, pieces in parts], *target)

@@ -1,7 +1,8 @@
 """Translation of text with mark-up: its segments are translated as lines of their own, and their tags put back.
 
-Tags go where the word alignment says. If a pair of tags would lose all its words, the tags of its segment keep their
-order and go to the same part of the translation as in the source: then the translation is flagged "items".
+Tags go where the word alignment says or, with a model that has learned to copy placeholders, where the model puts
+them. If a pair of tags would lose all its words, the tags of its segment keep their order and go to the same part of
+the translation as in the source: then the translation is flagged "items".
 """
 
 import re
@@ -11,13 +12,15 @@ from typing import Protocol, get_args
 
 from nmt.config import SearchConfig
 from nmt.text.items import NO_OWN
+from nmt.text.marking import mark
 from nmt.text.markup import Document, Mode, Segment, is_markup, parse
 from nmt.text.own_items import OwnItems
 from nmt.text.placing import in_proportion
 from nmt.text.restore import Restored, restore
 from nmt.text.suspicions import Flag
-from nmt.text.tokens import tokenize, word_links
+from nmt.text.tokens import tokenize, word_links, word_starts
 from nmt.translation.alignment import Aligner
+from nmt.translation.placeholders import translate_marked
 from nmt.translation.request import Constraints, Request, Term, Translation
 from nmt.translation.spans import place_of
 
@@ -28,6 +31,7 @@ class Translates(Protocol):
     """The part of `nmt.translation.translator.Translator` that is needed here."""
 
     aligner: Aligner
+    has_placeholders: bool
 
     def translate_n_best(
         self, lines: Sequence[str | Request], search: SearchConfig | None = None
@@ -43,12 +47,29 @@ def translate_markup(
         split(request, document) if document else [request]
         for request, document in zip(requests, documents, strict=True)
     ]
-    found = iter(translator.translate_n_best([request for part in parts for request in part], search))
+    segments = [segment for document in documents for segment in (document.segments if document else [None])]
+    asked = [request for part in parts for request in part]
+    found = iter(translate_segments(translator, asked, segments, search))
     n_best: list[list[Translation]] = []
     for request, document, part in zip(requests, documents, parts, strict=True):
         lists = [next(found) for _ in part]
         n_best.append(join(translator.aligner, request, document, lists) if document else lists[0])
     return n_best
+
+
+def translate_segments(
+    translator: Translates, asked: Sequence[Request], segments: Sequence[Segment | None], search: SearchConfig | None
+) -> list[list[Translation]]:
+    """The n-best lists of segments (None: of plain texts), with placeholders for tags if the model knows them."""
+
+    def translate(requests: Sequence[Request]) -> list[list[Translation]]:
+        return translator.translate_n_best(requests, search)
+
+    if not translator.has_placeholders:
+        return translate(asked)
+    pairs = zip(segments, asked, strict=True)
+    marked = [mark(segment.flat, request.own) if segment else None for segment, request in pairs]
+    return translate_marked(asked, marked, translate, whole_lists=bool(search and search.samples))
 
 
 def read(request: Request, mode: Mode) -> Document | None:
@@ -114,6 +135,13 @@ def join_one(
 def put_back(aligner: Aligner, segment: Segment, translation: Translation, own: OwnItems = NO_OWN) -> Restored:
     """The translation of a segment with the tags and entities put back."""
     lifted = segment.lifted
+    moved = translation.moved
+    marked = mark(segment.flat, own) if moved and moved.line == segment.raw else None
+    unmarked = marked.restore(moved.target, segment.spell) if marked and moved else None
+    if unmarked:
+        starts, ends = word_starts(segment.raw), word_starts(unmarked.text)
+        places = [(starts[i], ends[j]) for i, j in aligner.align(translation) if i < len(starts) and j < len(ends)]
+        return Restored(segment.finish(unmarked.text), places, is_whole=True)
     if translation.text == lifted.text:
         return Restored(segment.raw, [(place, place) for place in lifted.places], is_whole=True)
     tokens = tokenize(translation.text, own=own)

@@ -1,12 +1,15 @@
 """Input and output of a translator: a line with its constraints, and a translation with its scores and flags."""
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nmt.decode.hypothesis import Hypothesis
 from nmt.text.items import NO_OWN
 from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
+from nmt.text.tokens import Links, word_links
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,25 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """Where the words of a line with placeholders, and of its translation, are in the texts with items."""
+
+    line: str
+    """The line with items."""
+    source: str
+    source_places: Sequence[int]
+    target: str
+    target_places: Sequence[int]
+
+    def links(self, links: Links, translation: str) -> list[tuple[int, int]]:
+        """Links of the words of the line and its translation with items, from those with placeholders."""
+        starts, ends = ([word.start() for word in re.finditer(r"\S+", text)] for text in (self.source, self.target))
+        known = [(i, j) for i, j in links if i < len(starts) and j < len(ends)]
+        places = [(self.source_places[starts[i]], self.target_places[ends[j]]) for i, j in known]
+        return word_links(places, self.line, translation)
+
+
+@dataclass(frozen=True)
 class Translation:
     """One translation of a line."""
 
@@ -78,6 +100,9 @@ class Translation:
 
     links: tuple[tuple[int, int], ...] | None = None
     """Word alignment if items were put back: then `parts` are of the line without items. Else None."""
+
+    moved: Moved | None = None
+    """Where words are, if placeholders stood for items in the line that the parts are of."""
 
     quality: float | None = None
     """The probability that source and translation belong together, by a pair scorer (see

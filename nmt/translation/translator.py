@@ -35,6 +35,7 @@ from nmt.translation.forced import ForcedScorer
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.mbr import expected_utilities
 from nmt.translation.model_folder import Facts, ModelInfo, load_model, load_shortlist, read_info, require_model
+from nmt.translation.placeholders import mark_request, translate_marked
 from nmt.translation.repair import repair
 from nmt.translation.request import Part, Request, Translation
 from nmt.translation.span_search import SpanSearch
@@ -101,6 +102,7 @@ class Translator:
         self.decoder: Decoder = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
         self.tokenizer, self.shortlist = tokenizer, shortlist
         self.search, self.facts = search or SearchConfig(), facts or Facts()
+        self.has_placeholders = tokenizer.has_placeholders
         self.lm: LanguageModel | None = None
         self.compiler = ConstraintCompiler(tokenizer, self.longest_target)
         self.spans = SpanSearch(self.decoder, self.device, self.compiler, shortlist)
@@ -187,9 +189,16 @@ class Translator:
             raise TypeError(f"lines is the string {lines[:20]!r}: give a list of strings")
         search = search or self.search
         self.check(search)
+
+        def translate(requests: Sequence[Request]) -> list[list[Translation]]:
+            n_best = self.attempt(requests, search, rerank)
+            return repair(self, search, requests, n_best) if search.guard else n_best
+
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
-        n_best = self.attempt(requests, search, rerank)
-        return repair(self, search, requests, n_best) if search.guard else n_best
+        if self.has_placeholders:
+            marked = [mark_request(request, self.tokenizer) for request in requests]
+            return translate_marked(requests, marked, translate, whole_lists=bool(search.samples))
+        return translate(requests)
 
     def attempt(
         self, requests: Sequence[Request], search: SearchConfig, rerank: Reranker | None = None, *, cut: Cut = "usual"

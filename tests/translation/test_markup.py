@@ -25,6 +25,7 @@ class Pretended:
 
     def __init__(self, order: Callable[[int], Sequence[int]], change: Callable[[str], str] = str) -> None:
         self.order, self.change = order, change
+        self.has_placeholders = False
         self.aligner = Aligner(None, None)  # type: ignore[arg-type]
 
     def translate_n_best(

@@ -33,6 +33,7 @@ class Syllables(Tokenizer):
     """Two letters a piece, without SentencePiece: so that exact output depends on nothing but the model."""
 
     VOWELS, CONSONANTS = "aeiou", "bdfgklmnprst"
+    has_placeholders = False
 
     def __init__(self) -> None:
         self.pieces = [consonant + vowel for consonant in self.CONSONANTS for vowel in self.VOWELS]
@@ -195,7 +196,10 @@ def test_the_best_joins_of_spans_are_those_of_all_combinations(scores: list[list
         for i, row in enumerate(scores)
     ]
     combinations = sorted(map(list, product(*lists)), key=lambda chosen: -sum(h.score for h in chosen))
-    assert best_joins(lists, n_best) == combinations[:n_best]
+    joins = best_joins(lists, n_best)
+    assert [sum(h.score for h in join) for join in joins] == [sum(h.score for h in c) for c in combinations[:n_best]]
+    assert all(join in combinations for join in joins)
+    assert len({tuple(h.ids[1] for h in join) for join in joins}) == len(joins)
 
 
 def test_a_model_folder_translates_as_the_model_did_with_the_settings_stored_in_it(

@@ -1,0 +1,115 @@
+"""Whether items stand in the right place of a translation: tags around a word, addresses beside it, placeholders
+instead of it.
+
+    python -m benchmarks.items --model runs/de-en-multi30k --corpus multi30k
+
+The lines are test sentences with an item at a word whose translation is known: a noun that occurs once in the sentence,
+and whose translation (see `benchmarks.text_kinds.lexicon`) occurs once in the translation of the plain sentence. An
+item is in the right place if it stands at this translation or, instead of a word, between the same two words as the
+word did. Lines whose translation has other words there than the plain one are counted as reworded.
+"""
+
+import argparse
+import re
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from benchmarks.real_text import run_translate
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+from benchmarks.text_kinds import Sentence, lexicon, replaced, sentence_of, words
+from nmt.config import DataConfig
+from nmt.data.corpora import load_corpus
+from nmt.translation.model_folder import read_info, require_model
+
+FORMS = {  # without WORD: in the place of a word
+    "tags <b>": "<b>WORD</b>",
+    "tags <a href>": '<a href="https://example.org/a?b=c">WORD</a>',
+    "{name} instead of a word": "{name}",
+    "%s instead of a word": "%s",
+    "${x} instead of a word": "${x}",
+    "({name}) after a word": "WORD ({name})",
+    "URL in brackets after a word": "WORD (https://example.org/a?b=c)",
+    "e-mail address after a word": "WORD first.last@example.org",
+    "emoji after a word": "WORD 🐶",
+}
+OUTCOMES = ("right", "reworded", "wrong_place", "lost")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A line with an item at a word; the translation of the plain sentence, and of the word in it."""
+
+    line: str
+    plain: str
+    meaning: str
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="run or model folder")
+    parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus: its test sets are used")
+    parser.add_argument("--lines", type=int, default=300, help="of each form")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and words")
+    parser.add_argument("--options", default="", help="more options of nmt.translate, as one string")
+    parser.add_argument("--note", default="", help="remark for the rows")
+    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "items.jsonl", help="gets the rows")
+    args = parser.parse_args()
+    folder = require_model(args.model)
+    info, _ = read_info(folder / "config.json")
+    corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
+    pairs = list(dict.fromkeys(pair for test in corpus.tests.values() for pair in test))
+    plain = run_translate(folder, shlex.split(args.options), [source for source, _ in pairs])
+    meanings = lexicon(corpus.train)
+    sentences = [sentence_of((source, answer.text), meanings) for (source, _), answer in zip(pairs, plain, strict=True)]
+    rows: list[Row] = []
+    for name, form in FORMS.items():
+        cases = make_cases(form, sentences, args.lines, Random(f"{args.seed} {name}"))
+        answers = run_translate(folder, shlex.split(args.options), [case.line for case in cases])
+        outcomes = Counter(outcome(answer.text, form, case) for answer, case in zip(answers, cases, strict=True))
+        figures = {name: outcomes[name] for name in OUTCOMES}
+        rows.append({"benchmark": "items", "form": name, "lines": len(cases), **figures})
+    run = describe_run() | ({"note": args.note} if args.note else {})
+    rows = [row | run for row in rows]
+    print(report(rows))
+    add_rows(args.json, rows)
+    return 0
+
+
+def make_cases(form: str, sentences: Sequence[Sentence], most: int, rng: Random) -> list[Case]:
+    """At most so many lines with an item."""
+    suitable = [sentence for sentence in sentences if sentence.words]
+    chosen = ((one, *rng.choice(one.words)) for one in rng.sample(suitable, min(most, len(suitable))))
+    return [Case(replaced(one.source, word, form.replace("WORD", word)), one.target, to) for one, word, to in chosen]
+
+
+def outcome(translation: str, form: str, case: Case) -> str:
+    """One of OUTCOMES."""
+    parts = [part.strip() for part in form.split("WORD") if part]
+    if any(translation.count(part) != 1 for part in parts):
+        return "lost"
+    if form == parts[0]:
+        if neighbours(case.plain, case.meaning) == neighbours(translation, form):
+            return "right"
+        same_words = Counter(words(case.plain.replace(case.meaning, form))) == Counter(words(translation))
+        return "wrong_place" if same_words else "reworded"
+    if re.search(rf"(?<!\w){re.escape(form.replace('WORD', case.meaning))}(?!\w)", translation):
+        return "right"
+    for part in parts:
+        translation = translation.replace(part, " ")
+    return "wrong_place" if case.meaning in words(translation) else "reworded"
+
+
+def neighbours(text: str, word: str) -> tuple[str, ...]:
+    """The words before and after this one, without case; "a" and "an" are alike."""
+    found = ["", *("a" if one == "an" else one for one in words(text.casefold())), ""]
+    n = found.index(word.casefold()) if word.casefold() in found else 0
+    return tuple(found[max(0, n - 1) : n] + found[n + 1 : n + 2])
+
+
+if __name__ == "__main__":
+    run_script(main)

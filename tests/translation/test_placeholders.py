@@ -1,0 +1,85 @@
+"""Items reach the model as placeholders, if it has learned to copy them, and come back in their places."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.text.normalise import tidy
+from nmt.translation.markup import translate_markup
+from nmt.translation.placeholders import mark_request, translate_marked
+from nmt.translation.request import Constraints, Request, Term, Translation
+from nmt.translation.translator import Translator
+from nmt.vocabulary import PLACEHOLDERS
+from tests.tiny import SHORT
+
+FIRST, SECOND, *_ = PLACEHOLDERS
+
+
+class Pretended:
+    """Translates by a function of the text, and remembers what it was asked."""
+
+    def __init__(self, *answers: Callable[[str], str]) -> None:
+        self.answers, self.asked = answers, list[list[str]]()
+
+    def __call__(self, requests: Sequence[Request]) -> list[list[Translation]]:
+        self.asked.append([request.text for request in requests])
+        return [[Translation(answer(one.text), -1.0, ()) for answer in self.answers] for one in requests]
+
+
+def translate(tokenizer: Tokenizer, lines: Sequence[str], pretended: Pretended, **options: bool) -> list[list[str]]:
+    requests = list(map(Request, lines))
+    marked = [mark_request(request, tokenizer) for request in requests]
+    n_best = translate_marked(requests, marked, pretended, whole_lists=options.get("whole_lists", False))
+    return [[translation.text for translation in translations] for translations in n_best]
+
+
+def test_the_model_reads_placeholders_and_users_their_items(tokenizer: Tokenizer) -> None:
+    pretended = Pretended(lambda text: text.upper())
+    found = translate(tokenizer, ["ein {name} im haus", "kein hut", "ein <b>hut</b>."], pretended)
+    assert found == [["EIN {name} IM HAUS"], ["KEIN HUT"], ["EIN <b>HUT</b>."]]
+    assert pretended.asked == [[f"ein {FIRST} im haus", "kein hut", f"ein {FIRST} hut {SECOND}."]]
+
+
+def test_a_line_whose_placeholder_is_lost_is_translated_as_it_is(tokenizer: Tokenizer) -> None:
+    pretended = Pretended(lambda text: text.replace(FIRST, ""))
+    assert translate(tokenizer, ["ein hut", "ein {name} da"], pretended) == [["ein hut"], ["ein {name} da"]]
+    assert pretended.asked == [["ein hut", f"ein {FIRST} da"], ["ein {name} da"]]
+
+
+def test_of_ranked_translations_those_without_placeholders_are_left_out_but_no_sample_is(tokenizer: Tokenizer) -> None:
+    answers = (lambda text: text.replace(FIRST, ""), str, str.upper)
+    assert translate(tokenizer, ["ein {x} da"], Pretended(*answers)) == [["ein {x} da", "EIN {x} DA"]]
+    found = translate(tokenizer, ["ein {x} da"], Pretended(*answers), whole_lists=True)
+    assert found == [["ein {x} da", "ein {x} da", "EIN {X} DA"]]
+
+
+def test_constraints_with_items_leave_a_line_as_it_is(tokenizer: Tokenizer) -> None:
+    assert mark_request(Request("ein {x} da", Constraints("Hello")), tokenizer)
+    assert mark_request(Request("ein {x} da", Constraints("Hello {x}")), tokenizer) is None
+    assert mark_request(Request("ein {x} da", Constraints(must=(Term(("{x}",)),))), tokenizer) is None
+
+
+@pytest.fixture
+def copier(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> Translator:
+    """A translator whose translations are its sources, with placeholders."""
+
+    def attempt(requests: Sequence[Request], search: SearchConfig, *_: object, **__: object) -> list[list[Translation]]:
+        plain = Translator.attempt(translator, [Request(f"wort {i}") for i, _ in enumerate(requests)], search)
+        texts = (tidy(request.text)[0] for request in requests)
+        return [[Translation(text, -1.0, best.parts)] for text, (best, *_) in zip(texts, plain, strict=True)]
+
+    monkeypatch.setattr(translator, "attempt", attempt)
+    monkeypatch.setattr(translator, "has_placeholders", True)
+    return translator
+
+
+def test_a_translator_uses_them_for_plain_text_and_for_mark_up(copier: Translator) -> None:
+    lines = ["Der {x} Hut", 'Der <a href="x &amp; y">rote &amp; <i>alte</i></a> Hut: https://x.org<br>']
+    plain, marked = copier.translate(lines, SHORT), translate_markup(copier, [Request(line) for line in lines], SHORT)
+    assert plain[0] == marked[0][0].text == "Der {x} Hut"
+    assert marked[1][0].text == lines[1]
+    assert marked[0][0].moved
+    links = copier.align(lines[0], marked[0][0])
+    assert all(0 <= i < 3 and 0 <= j < 3 for i, j in links)
