@@ -99,6 +99,10 @@ class Tokenizer:
         """The source text as `encode_source` reads it: in characters that have pieces, as far as possible."""
         return self.characters[0].nearest(join_surrogates(text))
 
+    def knows(self, text: str) -> bool:
+        """Whether the source model has a piece for a text, alone or at the start of a word."""
+        return any(self.source.piece_to_id(piece) != UNK for piece in (text, SPACE + text))
+
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without bos and eos."""
         return encode(self.source, [self.readable(text) for text in texts])

@@ -16,18 +16,12 @@ from random import Random
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
+from nmt.text.edges import quotes_of
 from nmt.text.scripts import HAN_AND_KANA
 
 STOP = re.compile(r"(?<=[^.\s])[.。।]$")
 WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")
 WITHOUT_SPACES = re.compile(rf"[{HAN_AND_KANA}\uff00-\uffef]$")
-QUOTES = {  # by language; others have those of English
-    **dict.fromkeys(("de", "cs", "sk", "sl", "hr", "et", "lt", "bg", "is"), ("„", "“")),
-    **dict.fromkeys(("fr", "ru", "uk", "it", "es", "pt", "el", "no", "nb", "nn"), ("«", "»")),
-    **dict.fromkeys(("pl", "hu", "ro"), ("„", "”")),
-    **dict.fromkeys(("sv", "fi"), ("”", "”")),
-    **dict.fromkeys(("ja",), ("「", "」")),
-}
 BULLETS = ("- ", "– ", "• ", "* ", "{}. ", "{}) ")
 
 
@@ -80,10 +74,7 @@ def initials(text: str) -> str:
 
 def quoted(pair: Pair, material: Material) -> Pair:
     plain = material.random.random() < 0.5
-    marks = (
-        ('"', '"') if plain else QUOTES.get(re.split("[-_]", language)[0], ("“", "”"))
-        for language in material.languages
-    )
+    marks = (('"', '"') if plain else quotes_of(language) for language in material.languages)
     source, target = (left + text + right for text, (left, right) in zip(pair, marks, strict=True))
     return source, target
 

@@ -19,7 +19,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from nmt.text.items import find_items
+from nmt.text.items import NO_OWN, find_items
+from nmt.text.own_items import OwnItems
+from nmt.text.scripts import WORD
+from nmt.text.suspicions import prose
 
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffc"
@@ -69,6 +72,13 @@ class Characters:
                 result += [self.replaced(text[end : item.start]), item.text]
                 end = item.end
         return "".join([*result, self.replaced(text[end:])]).strip()
+
+    def lacks(self, text: str, own: OwnItems = NO_OWN) -> bool:
+        """Whether a readable text has letters, and outside of its items characters without a piece."""
+        if self.known.issuperset(text):
+            return False
+        rest = re.sub(r"\s", "", prose(text, own))
+        return not self.known.issuperset(rest) and any(map(str.isalpha, rest))
 
     def replaced(self, text: str) -> str:
         visible = INVISIBLE.sub(lambda match: match[0] if match[0] in self.known else "", text)
@@ -121,3 +131,17 @@ class Characters:
             return text
         forms = [c if c in self.known else self.find_form(c) for c in text]
         return None if None in forms else "".join(filter(None, forms))
+
+
+def respelled(translation: str, line: str, readable: str) -> str:
+    """The translation, where words of the line that a model read without their accents, and copied, have them again."""
+    words, read = WORD.findall(line), WORD.findall(readable)
+    if len(words) != len(read):
+        return translation
+    spellings = {plain: word for word, plain in zip(words, read, strict=True) if plain != word}
+    spellings = {plain: word for plain, word in spellings.items() if plain not in words and unaccented(word) == plain}
+    return WORD.sub(lambda match: spellings.get(match[0], match[0]), translation) if spellings else translation
+
+
+def unaccented(word: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))

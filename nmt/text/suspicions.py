@@ -30,6 +30,7 @@ Flag = Literal[
     "sentences",
     "numbers",
     "unsure",
+    "unknown",
     "constraints",
 ]
 
@@ -64,7 +65,8 @@ def suspicions(
       nested in another way, or an item has lost the brackets or quotes right beside it. `own`: items of the user.
     - sentences: see `loses_sentences`.
     - numbers: a number of two or more digits is missing; clock times don't count.
-    - constraints: not all are met; added by `nmt.translation.repair`.
+    - unknown: outside of its items the source has letters or signs that the vocabulary lacks, also in a similar form;
+      constraints: not all are met. Both are added by `nmt.translation.repair`.
 
     Takes linear time: milliseconds for 10,000 characters.
     """

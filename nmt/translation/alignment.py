@@ -31,8 +31,13 @@ class Aligner:
 
     def align(self, translation: Translation) -> list[tuple[int, int]]:
         """Link each word of a translation to a source word: pairs (source, target) of word numbers, from 0."""
-        if translation.links is not None:
-            return list(translation.links)
+        links = self.part_links(translation) if translation.links is None else list(translation.links)
+        if translation.moved:
+            links = translation.moved.links(links)
+        return [(i + translation.words_before, j + translation.words_before) for i, j in links]
+
+    def part_links(self, translation: Translation) -> list[tuple[int, int]]:
+        """Links between the words of the parts."""
         links: list[tuple[int, int]] = []
         n_source = n_target = 0
         for part, (weights_TS, source, target) in zip(translation.parts, self.attention(translation), strict=True):
@@ -41,14 +46,14 @@ class Aligner:
             n_target -= bool(n_target) and part.touches[1]
             links += [(n_source + i, n_target + j) for i, j in word_links(weights_TS, source, target)]
             n_source, n_target = n_source + n_words(source), n_target + n_words(target)
-        return translation.moved.links(links, translation.text) if translation.moved else links
+        return links
 
     def align_tokens(self, translation: Translation, source: tuple[str, Tokens], target: tuple[str, Tokens]) -> Links:
         """Link tokens of a translation to tokens of its source: pairs (source, target); words to words, signs to signs.
 
         `source` and `target`: text and tokens (see `nmt.text.tokens`), where tokens may be parts of words.
         """
-        if translation.links is not None or translation.moved:
+        if translation.links is not None or translation.moved or translation.words_before:
             return token_links(self.align(translation), source, target)
         parts = list(self.attention(translation))
         source_owners, source_others = owners([pieces for _, pieces, _ in parts], *source)

@@ -53,5 +53,5 @@ def put_back(translation: Translation, line: Marked) -> Translation | None:
     unmarked = line.restore(translation.text)
     if unmarked is None:
         return None
-    moved = Moved(line.line, line.text, line.places, translation.text, unmarked.places)
+    moved = Moved(line.line, line.text, line.places, unmarked.text, translation.text, unmarked.places)
     return replace(translation, text=unmarked.text, moved=moved)

@@ -34,7 +34,7 @@ BEAM, NGRAM = 5, 3
 
 CUTS: dict[str, Cut] = {"sentences": "sentences", "shorter spans": "halves"}  # of retries that cut lines differently
 # Flags that cause no further search.
-ADVICE: frozenset[Flag] = frozenset({"unsure", "numbers"})
+ADVICE: frozenset[Flag] = frozenset({"unsure", "numbers", "unknown"})
 
 NOTHING = Lifted("", "", [], [], [])
 
@@ -100,10 +100,12 @@ class Judge:
     ranked: bool
     """Whether the first translation of a list is the best; if not, all are samples of equal rank."""
 
-    def flagged(self, translation: Translation, text: str, request: Request) -> Translation:
-        """A translation of a text, with its flags."""
+    def flagged(self, translation: Translation, text: str, request: Request, read: str) -> Translation:
+        """A translation of a text, with its flags; `read`: the text that the model read."""
         sure = translation.confidence >= self.least_confidence
         flags = suspicions(text, translation.text, finished=translation.finished, sure=sure, own=request.own)
+        if self.translator.tokenizer.characters[0].lacks(read, request.own):
+            flags.append("unknown")
         constraints = request.constraints
         if text and constraints and not self.translator.compiler.are_met(constraints, translation.text):
             flags.append("constraints")
@@ -116,7 +118,7 @@ class Line:
     def __init__(self, judge: Judge, request: Request, n_best: list[Translation]) -> None:
         self.judge, self.request, self.own = judge, request, request.own
         self.text = judge.translator.tokenizer.readable(tidy(request.text)[0])
-        self.translations = [judge.flagged(t, self.text, request) for t in n_best]
+        self.translations = [judge.flagged(t, self.text, request, self.text) for t in n_best]
         self.lifted = lift(self.text, self.own) if "items" in self.flags else NOTHING
         self.bare = self.lifted.text if self.lifted.nodes else self.text
 
@@ -150,7 +152,7 @@ class Line:
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""
         retried = translations[:1] if self.judge.ranked else translations
-        flagged = [self.judge.flagged(t, self.text, self.request) for t in retried]
+        flagged = [self.judge.flagged(t, self.text, self.request, self.bare) for t in retried]
         new = [replace(translation, fallback=name) for translation in flagged]
         if not self.judge.ranked:
             pairs = zip(self.translations, new, strict=True)

@@ -68,15 +68,17 @@ class Moved:
     """The line with items."""
     source: str
     source_places: Sequence[int]
+    translation: str
+    """The translation with items."""
     target: str
     target_places: Sequence[int]
 
-    def links(self, links: Links, translation: str) -> list[tuple[int, int]]:
+    def links(self, links: Links) -> list[tuple[int, int]]:
         """Links of the words of the line and its translation with items, from those with placeholders."""
         starts, ends = ([word.start() for word in re.finditer(r"\S+", text)] for text in (self.source, self.target))
         known = [(i, j) for i, j in links if i < len(starts) and j < len(ends)]
         places = [(self.source_places[starts[i]], self.target_places[ends[j]]) for i, j in known]
-        return word_links(places, self.line, translation)
+        return word_links(places, self.line, self.translation)
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,9 @@ class Translation:
 
     links: tuple[tuple[int, int], ...] | None = None
     """Word alignment if items were put back: then `parts` are of the line without items. Else None."""
+
+    words_before: int = 0
+    """Words before the text that was translated: a list mark, for example. They are the same in both texts."""
 
     moved: Moved | None = None
     """Where words are, if placeholders stood for items in the line that the parts are of."""

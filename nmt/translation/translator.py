@@ -27,6 +27,8 @@ from nmt.files import model_in
 from nmt.model.contract import Decoder, GenerativeModel, Model
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.precision import with_precision
+from nmt.text.characters import respelled
+from nmt.text.edges import Edges, quotes_of, take_off
 from nmt.text.normalise import tidy
 from nmt.text.sentences import joint
 from nmt.translation.alignment import Aligner
@@ -79,6 +81,12 @@ def read_config(file: Path) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
+def put_back(translation: Translation, edges: Edges) -> Translation:
+    """The translation of a line with what stands around its text."""
+    text, before = edges.put_back(translation.text), edges.words_before
+    return replace(translation, text=text, words_before=before)
+
+
 class Translator:
     """A model, or an ensemble of several, with its tokenizer. Calls leave no state in it: threads may share it."""
 
@@ -103,6 +111,7 @@ class Translator:
         self.tokenizer, self.shortlist = tokenizer, shortlist
         self.search, self.facts = search or SearchConfig(), facts or Facts()
         self.has_placeholders = tokenizer.has_placeholders
+        self.quotes: tuple[str, str] | None = None  # of the target language, if it is known
         self.lm: LanguageModel | None = None
         self.compiler = ConstraintCompiler(tokenizer, self.longest_target)
         self.spans = SpanSearch(self.decoder, self.device, self.compiler, shortlist)
@@ -134,6 +143,7 @@ class Translator:
         models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
         shortlist = load_shortlist(folders[0], tokenizer)
         translator = cls(models, tokenizer, search or info.search, precision, info.facts, shortlist)
+        translator.quotes = quotes_of(info.target)
         if lm is not None:
             lm_info, _ = read_info(require_model(Path(lm)) / "config.json")
             known = lm_info.source, lm_info.target
@@ -190,15 +200,26 @@ class Translator:
         search = search or self.search
         self.check(search)
 
-        def translate(requests: Sequence[Request]) -> list[list[Translation]]:
+        def search_all(requests: Sequence[Request]) -> list[list[Translation]]:
             n_best = self.attempt(requests, search, rerank)
             return repair(self, search, requests, n_best) if search.guard else n_best
 
-        requests = [line if isinstance(line, Request) else Request(line) for line in lines]
-        if self.has_placeholders:
+        def translate(requests: Sequence[Request]) -> list[list[Translation]]:
+            if not self.has_placeholders:
+                return search_all(requests)
             marked = [mark_request(request, self.tokenizer) for request in requests]
-            return translate_marked(requests, marked, translate, whole_lists=bool(search.samples))
-        return translate(requests)
+            return translate_marked(requests, marked, search_all, whole_lists=bool(search.samples))
+
+        requests = [line if isinstance(line, Request) else Request(line) for line in lines]
+        edges = [self.take_edges(request) for request in requests]
+        pairs = list(zip(requests, edges, strict=True))
+        n_best = translate([replace(request, text=one.text) if one else request for request, one in pairs])
+        return [[put_back(t, one) for t in row] if one else row for row, (_, one) in zip(n_best, pairs, strict=True)]
+
+    def take_edges(self, request: Request) -> Edges | None:
+        """What stands around the text of a line; None if nothing does, or the translation has a given prefix."""
+        edges = take_off(tidy(request.text)[0], self.tokenizer.knows, self.quotes)
+        return edges if edges and not request.constraints.prefix and "\t" not in request.text else None
 
     def attempt(
         self, requests: Sequence[Request], search: SearchConfig, rerank: Reranker | None = None, *, cut: Cut = "usual"
@@ -216,8 +237,8 @@ class Translator:
             candidates = [best_first(c, rerank(r.text, c)) if c[0].parts else c for r, c in pairs]
         elif lm:
             candidates = rerank_with(lm, search.lm_weight, candidates)
-        lines = zip(requests, candidates, strict=True)
-        return [self.flag_unmet(request, translations)[: search.n_best] for request, translations in lines]
+        lines = list(zip(requests, candidates, strict=True))
+        return [self.finish(request, translations)[: search.n_best] for request, translations in lines]
 
     def limits(self, search: SearchConfig) -> Limits:
         """When lines are cut: `search.split_above` replaces what was usual in training."""
@@ -237,9 +258,13 @@ class Translator:
             translations = best_first(translations, expected_utilities([t.text for t in translations], log_probs))
         return translations
 
-    def flag_unmet(self, request: Request, translations: list[Translation]) -> list[Translation]:
-        """The translations of a line, with a flag if the first one doesn't meet the constraints."""
+    def finish(self, request: Request, translations: list[Translation]) -> list[Translation]:
+        """The translations of a line with the accents of its names, and with a flag if the first one doesn't meet the
+        constraints."""
         blank = not translations[0].parts
+        line = tidy(request.text)[0]
+        if not line.isascii() and (readable := self.tokenizer.readable(line)) != line:
+            translations = [replace(t, text=respelled(t.text, line, readable)) for t in translations]
         if not blank and request.constraints and not self.compiler.are_met(request.constraints, translations[0].text):
             return [replace(translation, flags=("constraints",)) for translation in translations]
         return translations

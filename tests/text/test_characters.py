@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.text.characters import Characters
+from nmt.text.characters import Characters, respelled
 from nmt.text.items import find_items
 from nmt.text.normalise import tidy
 
@@ -124,3 +124,18 @@ def test_time_is_linear_in_the_length_of_the_text(part: str) -> None:
     begin = time.process_time()
     known["de"].nearest(tidy(part * 100_000)[0])
     assert time.process_time() - begin < 5  # well below a second; quadratic time is minutes
+
+
+def test_letters_and_signs_without_a_piece_are_told_outside_of_items() -> None:
+    characters = Characters("abcde. ")
+    assert not characters.lacks("abc de.")
+    assert characters.lacks("abc x")
+    assert characters.lacks("abc § e")
+    assert not characters.lacks("abc https://xyz.org/ü {zz}")
+    assert not characters.lacks("§ 12"), "without letters there is nothing to translate"
+
+
+def test_accents_come_back_only_to_copied_words() -> None:
+    assert respelled("a cafe in Sao Paulo", "ein Café in São Paulo", "ein Cafe in Sao Paulo") == "a cafe in São Paulo"
+    assert respelled("Rene, Rene", "René, Rene", "Rene, Rene") == "Rene, Rene"
+    assert respelled("Strasse", "Straße", "Strasse") == "Strasse"

@@ -78,14 +78,14 @@ def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translat
     )
     scripted = Scripted(translator, ["The town hall opens.", both], [both])
     (repaired,), (good,) = scripted.translate_n_best([line, line])
-    assert (repaired.text, repaired.flags, repaired.fallback) == (both, (), "sentences")
-    assert (good.text, good.flags, good.fallback) == (both, (), "")
+    assert (repaired.text, repaired.flags, repaired.fallback) == (both, ("unknown",), "sentences")
+    assert (good.text, good.flags, good.fallback) == (both, ("unknown",), "")  # the vocabulary lacks letters
     assert ([text.text for text in scripted.asked[1][0]], scripted.cuts) == (
         [translator.tokenizer.readable(line)],
         ["usual", "sentences"],
     )
     lost = Scripted(translator, ["The town hall opens."], *[["The town hall opens."]] * 3)
-    assert [best.flags for (best,) in lost.translate_n_best([line])] == [("sentences",)]
+    assert [best.flags for (best,) in lost.translate_n_best([line])] == [("sentences", "unknown")]
 
 
 def test_a_line_that_was_cut_already_is_not_cut_once_more(
@@ -174,7 +174,7 @@ def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator:
     scripted = Scripted(translator, [LOOP, "Fine."], ["A dog runs."], facts=Facts(least_confidence=0.7))
     (looped,), (fine,) = scripted.translate_n_best(["Ein Hund läuft.", "Schön."])
     assert (looped.text, looped.flags, looped.fallback) == ("A dog runs.", ("unsure",), "no repeats")
-    assert (fine.text, fine.flags, fine.fallback) == ("Fine.", ("unsure",), "")
+    assert (fine.text, fine.flags, fine.fallback) == ("Fine.", ("unsure", "unknown"), "")
 
 
 def test_a_lost_number_is_told_but_causes_no_search_and_dates_may_be_spelled_out(translator: Translator) -> None:

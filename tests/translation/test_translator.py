@@ -20,6 +20,7 @@ from nmt.decode.hypothesis import Hypothesis
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import Facts
+from nmt.translation.request import Constraints, Request
 from nmt.translation.translator import Translator, best_joins, find_model
 from tests.tiny import PAIRS, SHORT, save_tiny
 
@@ -333,3 +334,22 @@ def test_a_line_that_is_no_string_is_a_type_error_with_a_sentence(translator: Tr
         translator.translate(["Hund", line])
     with pytest.raises(TypeError, match="but a text must be a string"):
         translator.scorer().score([("Hund", line)])
+
+
+def test_marks_around_a_line_stay_around_its_translation(translator: Translator) -> None:
+    lines = ["Der Hund", "- Der Hund [1]", "> „Der Hund“"]
+    plain, listed, quoted = (best for best, *_ in translator.translate_n_best(lines, SHORT))
+    assert listed.text == f"- {plain.text} [1]"
+    assert quoted.text == f"> „{plain.text}“"
+    links = translator.align(lines[0], plain)
+    assert [translator.align(line, best) for line, best in zip(lines[1:], (listed, quoted), strict=True)] == [
+        [(i + 1, j + 1) for i, j in links]
+    ] * 2
+    ((given,),) = translator.translate_n_best([Request(lines[1], Constraints(prefix="- Dog"))], SHORT)
+    assert given.text.startswith("- Dog")
+
+
+def test_a_name_that_was_copied_has_its_accents_again(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["Hello Nguyen and Rene"] * len(ids))
+    assert translator.translate(["Nguyễn René"], SHORT) == ["Hello Nguyễn and René"]
+    assert translator.translate(["Nguyễn Nguyen"], SHORT) == ["Hello Nguyen and Rene"]

@@ -1,0 +1,115 @@
+"""Edges: marks around the text of a line, which stay as they are in a translation. A line flows in, its parts flow out.
+
+    > 2) Das Rathaus öffnet morgen … [1]   →   "> 2) ", "Das Rathaus öffnet morgen.", " … [1]"
+
+Corpora seldom have such lines, and there a mark can spoil the whole translation. Taken off are:
+
+- before the text: quotes of replies (>), Markdown headings (#), bullets and check boxes, numbers and letters of lists,
+  [1]; a number with a full stop only if the text begins with a word that also exists in lower case: "1. Mai" is a date;
+- after the text: [1] and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model one mark
+  stands there;
+- around the text: quotes and brackets that the vocabulary has no pieces for.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nmt.text.items import find_items
+
+Knows = Callable[[str], bool]
+"""Whether the vocabulary of the source has a piece for a text, alone or at the start of a word."""
+
+BULLET = r"[-–—•*·‣⁃▪▫●○◦■□◆◇➤➢►▶→✓✔✗✘+]"
+LEAD = re.compile(
+    rf"[ \u00a0]*+(?:(?:>[ \u00a0]?)++|\#{{1,6}} |{BULLET}[ \u00a0]+(?:\[[ xX]\] )?|\(?[a-zA-Z]\) |\(?\d{{1,3}}\) "
+    r"|(?P<number>(?:\d{1,3}\.){1,4}|\d{1,3}(?:\.\d{1,3}){1,3}) |\[\d{1,3}\] ?)"
+)
+FOOTNOTE = r"(?:\[\d{1,3}\])++"
+SMILEY = r"(?:[:;=8][-'^o]?[)(\]\[DPpOo3*|/\\]++|[xX]D+|\^_?\^|<3)"
+TRAIL = re.compile(rf"[ \u00a0]*+{FOOTNOTE}|[ \u00a0]++{SMILEY}")
+STOPS = re.compile(r"(?<![.!?…\s])[ \u00a0]*+(?:…|\.{3,}|[!?]{2,})\Z")
+QUOTES = {  # by language; others have those of English
+    **dict.fromkeys(("de", "cs", "sk", "sl", "hr", "et", "lt", "bg", "is"), ("„", "“")),
+    **dict.fromkeys(("fr", "ru", "uk", "it", "es", "pt", "el", "no", "nb", "nn"), ("«", "»")),
+    **dict.fromkeys(("pl", "hu", "ro"), ("„", "”")),
+    **dict.fromkeys(("sv", "fi"), ("”", "”")),
+    **dict.fromkeys(("ja",), ("「", "」")),
+}
+PAIRS = "() [] {} „“ “” ”” «» »« ‹› ›‹ ‚‘ ‘’ 「」 『』 《》 【】 \"\" '' ** __ ~~ ``"
+AROUND = {pair[0]: pair[1] for pair in PAIRS.split()}
+TYPOGRAPHIC = "„“”«»‹›‚‘「『《"
+LONGEST = 40  # characters that are taken off at an end
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The parts of a line."""
+
+    lead: str
+    text: str
+    """What is translated: the line without its edges, perhaps with a full stop in place of `stop`."""
+    trail: str
+    stop: str = ""
+    """What the last mark of the translation is replaced by; empty if it stays."""
+
+    def __bool__(self) -> bool:
+        return bool(self.lead or self.trail or self.stop)
+
+    @property
+    def words_before(self) -> int:
+        """The number of words before the text that end before it."""
+        return len(self.lead.split()) - bool(self.lead and not self.lead[-1].isspace())
+
+    def put_back(self, translation: str) -> str:
+        """The translation with the edges."""
+        if self.stop and translation:
+            translation = re.sub(r"\s?[.!?。！？…]++\Z", "", translation) + self.stop
+        return self.lead + translation + self.trail
+
+
+def quotes_of(language: str) -> tuple[str, str]:
+    """The usual opening and closing quote of a language."""
+    return QUOTES.get(re.split("[-_]", language)[0], ("“", "”"))
+
+
+def take_off(line: str, knows: Knows, quotes: tuple[str, str] | None = None) -> Edges:
+    """The parts of a tidied line. If nothing but edges would be left, the line is its text.
+
+    `quotes`: those of the target language, which replace typographic ones around the text.
+    """
+    start, end = 0, len(line)
+    while start < LONGEST and (lead := LEAD.match(line, start)) and is_mark(lead, knows):
+        start = lead.end()
+    window = max(start, end - LONGEST)
+    trails = [*TRAIL.finditer(line, window)]
+    while trails and trails[-1].end() == end:
+        end = trails.pop().start()
+    text, stop = line[start:end], ""
+    around = ["", ""]
+    while len(text) > 2 and AROUND.get(text[0]) == text[-1] and is_around(text, knows):
+        left, right = quotes if quotes and text[0] in TYPOGRAPHIC else (text[0], text[-1])
+        around = [around[0] + left, right + around[1]]
+        text = text[1:-1]
+    found = STOPS.search(text, max(0, len(text) - LONGEST))
+    if found and not knows(found[0].strip()):
+        stop = found[0]
+        text = text[: found.start()] + (stop.strip()[0] if stop.strip()[0] in "!?" else ".")
+    if not any(map(str.isalpha, text)):
+        return Edges("", line, "")
+    return Edges(line[:start] + around[0], text, around[1] + line[end:], stop)
+
+
+def is_mark(lead: re.Match[str], knows: Knows) -> bool:
+    """Whether this start of a line is a mark: a number with a full stop may be an ordinal."""
+    if not lead["number"]:
+        return True
+    word = re.compile(r"[^\W\d_]+").match(lead.string, lead.end())
+    return bool(word and word[0] != word[0].lower() and knows(word[0].lower()))
+
+
+def is_around(text: str, knows: Knows) -> bool:
+    """Whether the first and last sign of a text belong together, and the vocabulary lacks one."""
+    first, last, inside = text[0], text[-1], text[1:-1]
+    is_item = any(item.start == 0 or item.end == len(text) for item in find_items(text))
+    return first not in inside and last not in inside and not (knows(first) and knows(last)) and not is_item
