@@ -13,7 +13,7 @@ from typing import Any
 
 from nmt.fields import require
 from nmt.text.normalise import one_line, tidy
-from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
+from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation, ranks
 from nmt.translation.translator import Translator
 
 
@@ -133,11 +133,8 @@ class Json(Format):
     def write(self, index: int, record: Record, n_best: Sequence[Sequence[Translation]]) -> list[str]:
         if not record.requests:
             return [as_json(record.rest)]
-        # If the lines of a text have different numbers of translations, the last one is repeated.
-        length = max(map(len, n_best))
-        texts = [[translations[min(k, len(translations) - 1)] for translations in n_best] for k in range(length)]
         sources = [request.text for request in record.requests]
-        return [as_json({**record.rest, **self.answer(sources, text)}) for text in texts]
+        return [as_json({**record.rest, **self.answer(sources, text)}) for text in ranks(n_best)]
 
     def answer(self, sources: Sequence[str], lines: Sequence[Translation]) -> dict[str, Any]:
         """The new members of the output, from the lines of a text and a translation of each."""

@@ -8,7 +8,7 @@ the translation as in the source: then the translation is flagged "items".
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol, get_args
+from typing import Protocol
 
 from nmt.config import SearchConfig
 from nmt.text.items import NO_OWN
@@ -17,12 +17,11 @@ from nmt.text.markup import Document, Mode, Segment, is_markup, parse
 from nmt.text.own_items import OwnItems
 from nmt.text.placing import in_proportion
 from nmt.text.restore import Restored, restore
-from nmt.text.suspicions import Flag
 from nmt.text.tokens import tokenize, word_links, word_starts
 from nmt.translation.alignment import Aligner
 from nmt.translation.placeholders import translate_marked
-from nmt.translation.request import Constraints, Request, Term, Translation
-from nmt.translation.spans import place_of
+from nmt.translation.request import Request, Translation, combined, ranks
+from nmt.translation.spans import share
 
 Links = list[tuple[int, int]]
 
@@ -85,14 +84,8 @@ def clean(text: str) -> str:
 def split(request: Request, document: Document) -> list[Request]:
     """A request for each segment: the first gets the prefix, and the one with the words of a term gets the term."""
     texts = [segment.lifted.text for segment in document.segments]
-    must: list[list[Term]] = [[] for _ in texts]
-    for term in request.constraints.must if texts else ():
-        must[place_of(term.source, texts)].append(term)
-    prefixes = [request.constraints.prefix, *[""] * len(texts)]
-    return [
-        Request(text, Constraints(prefix, tuple(terms), request.constraints.must_not), request.own)
-        for text, prefix, terms in zip(texts, prefixes, must, strict=False)
-    ]
+    shared = share(request.constraints, texts)
+    return [Request(text, constraints, request.own) for text, constraints in zip(texts, shared, strict=True)]
 
 
 def join(
@@ -102,11 +95,7 @@ def join(
     text = document.join([segment.raw for segment in document.segments])
     if not lists:
         return [Translation(text, 0.0, (), links=tuple((n, n) for n in range(len(text.split(" ")))))]
-    joined: list[Translation] = []
-    for k in range(max(map(len, lists))):
-        chosen = [translations[min(k, len(translations) - 1)] for translations in lists]
-        joined.append(join_one(aligner, request.own, document, chosen, text))
-    return joined
+    return [join_one(aligner, request.own, document, chosen, text) for chosen in ranks(lists)]
 
 
 def join_one(
@@ -119,17 +108,11 @@ def join_one(
         end += len(kept)
         links += [(segment.start + i, end + j) for i, j in one.links]
         end += len(one.text)
-    flags = {flag for one in chosen for flag in one.flags} | (
-        {"items"} if not all(r.is_whole for r in restored) else set()
-    )
-    return Translation(
-        text=written,
-        score=sum(one.score for one in chosen) / len(chosen),
-        parts=tuple(part for one in chosen for part in one.parts),
-        flags=tuple(flag for flag in get_args(Flag) if flag in flags),
-        fallback=", ".join(dict.fromkeys(one.fallback for one in chosen if one.fallback)),
-        links=tuple(word_links(links, text, written)),
-    )
+    marked = [
+        one if put.is_whole else replace(one, flags=(*one.flags, "items"))
+        for one, put in zip(chosen, restored, strict=True)
+    ]
+    return combined(written, marked, tuple(word_links(links, text, written)))
 
 
 def put_back(aligner: Aligner, segment: Segment, translation: Translation, own: OwnItems = NO_OWN) -> Restored:

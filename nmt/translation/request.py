@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from nmt.decode.hypothesis import Hypothesis
 from nmt.text.items import NO_OWN
@@ -86,7 +87,8 @@ class Translation:
     """One translation of a line."""
 
     text: str
-    """The translation, without line breaks; empty for a blank line. Tabs only where they separated sentences."""
+    """The translation, with the line breaks inside the source; empty for a blank line. Tabs only where they separated
+    sentences."""
 
     score: float
     """Length-normalised log-probability (see `nmt.decode.beam`); for a line cut into spans, their mean; 0 if blank."""
@@ -133,3 +135,24 @@ class Translation:
     def finished(self) -> bool:
         """False if a part reached the length limit: it is probably incomplete or a loop."""
         return all(part.hypothesis.finished for part in self.parts)
+
+
+def ranks(n_best: Sequence[Sequence[Translation]]) -> list[list[Translation]]:
+    """The best translation of each part of a text, the second ones …; where a part has fewer, its last is repeated."""
+    return [[some[min(k, len(some) - 1)] for some in n_best] for k in range(max(map(len, n_best)))]
+
+
+def combined(
+    text: str, translations: Sequence[Translation], links: tuple[tuple[int, int], ...] | None = None
+) -> Translation:
+    """The translation `text`, made of these of its parts. Its score is the mean of those that aren't blank."""
+    scores = [one.score for one in translations if one.parts] or [0.0]
+    flags = {flag for one in translations for flag in one.flags}
+    return Translation(
+        text,
+        sum(scores) / len(scores),
+        parts=tuple(part for one in translations for part in one.parts),
+        flags=tuple(flag for flag in get_args(Flag) if flag in flags),
+        fallback=", ".join(dict.fromkeys(one.fallback for one in translations if one.fallback)),
+        links=links,
+    )

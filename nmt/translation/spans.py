@@ -119,13 +119,22 @@ def constrain(spans: list[Span], constraints: Constraints, tokenizer: Tokenizer)
     """The spans of a line with its constraints."""
     if not constraints:
         return spans
-    texts = tokenizer.decode_source([span.ids for span in spans])
-    must: list[list[Term]] = [[] for _ in spans]
-    for term in constraints.must if spans else ():
-        must[place_of(term.source, texts)].append(term)
+    shared = share(constraints, tokenizer.decode_source([span.ids for span in spans]))
+    return [replace(span, constraints=own) for span, own in zip(spans, shared, strict=True)]
+
+
+def share(constraints: Constraints, texts: Sequence[str]) -> list[Constraints]:
+    """The constraints of each part of a text. The prefix goes to the first part that is not blank, and each term to the
+    part with the words that it translates, else to the same as the prefix."""
+    if not constraints:
+        return [constraints] * len(texts)
+    first = next((i for i, text in enumerate(texts) if text), 0)
+    must: list[list[Term]] = [[] for _ in texts]
+    for term in constraints.must if texts else ():
+        must[first + place_of(term.source, texts[first:])].append(term)
     return [
-        replace(span, constraints=Constraints("" if i else constraints.prefix, tuple(must[i]), constraints.must_not))
-        for i, span in enumerate(spans)
+        Constraints(constraints.prefix if i == first else "", tuple(terms), constraints.must_not)
+        for i, terms in enumerate(must)
     ]
 
 

@@ -42,6 +42,7 @@ from nmt.translation.repair import repair
 from nmt.translation.request import Part, Request, Translation
 from nmt.translation.span_search import SpanSearch
 from nmt.translation.spans import Cut, Limits, Span, cut_lines
+from nmt.translation.text_lines import join_lines, split_lines
 
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 """Maps a source line and its candidate translations to values, one for each; higher is better."""
@@ -190,6 +191,8 @@ class Translator:
     ) -> list[list[Translation]]:
         """At most `search.n_best` translations of each line, best first; for a blank line a single, empty one.
 
+        A text of several lines is translated line by line, and keeps its line breaks.
+
         Args:
             lines: text, or requests with constraints; ValueError if these can't be met (`ConstraintCompiler.problem`).
             search: the settings of this call; by default the model's own.
@@ -210,11 +213,20 @@ class Translator:
             marked = [mark_request(request, self.tokenizer) for request in requests]
             return translate_marked(requests, marked, search_all, whole_lists=bool(search.samples))
 
-        requests = [line if isinstance(line, Request) else Request(line) for line in lines]
+        texts = [line if isinstance(line, Request) else Request(line) for line in lines]
+        lines_of = [split_lines(text) for text in texts]
+        requests = [request for lines in lines_of for request in lines]
         edges = [self.take_edges(request) for request in requests]
         pairs = list(zip(requests, edges, strict=True))
         n_best = translate([replace(request, text=one.text) if one else request for request, one in pairs])
-        return [[put_back(t, one) for t in row] if one else row for row, (_, one) in zip(n_best, pairs, strict=True)]
+        found = iter(
+            [put_back(t, one) for t in row] if one else row for row, (_, one) in zip(n_best, pairs, strict=True)
+        )
+        lists = [[next(found) for _ in lines] for lines in lines_of]
+        return [
+            some[0] if len(some) == 1 else join_lines(self.aligner, text, some)
+            for text, some in zip(texts, lists, strict=True)
+        ]
 
     def take_edges(self, request: Request) -> Edges | None:
         """What stands around the text of a line; None if nothing does, or the translation has a given prefix."""

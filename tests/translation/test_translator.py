@@ -72,11 +72,11 @@ def frozen_model(positions: str) -> GenerativeModel:
 
 @few
 @given(lines=st.lists(any_text, max_size=6))
-def test_any_text_is_answered_line_by_line_without_a_line_break(translator: Translator, lines: list[str]) -> None:
+def test_any_text_is_answered_line_by_line_without_another_line_break(translator: Translator, lines: list[str]) -> None:
     answers = translator.translate(lines)
     assert len(answers) == len(lines)
     for line, answer in zip(lines, answers, strict=True):
-        assert len(answer.splitlines()) <= 1
+        assert len(answer.splitlines()) <= max(1, len(line.strip().splitlines()))
         assert "\t" not in answer or "\t" in line.strip()
         answer.encode("utf-8")
         assert line.strip() or not answer
@@ -95,7 +95,6 @@ def test_a_blank_line_never_reaches_the_model(translator: Translator, monkeypatc
         ("Hund\x00", "Hund"),
         ("Hund\r", "Hund"),
         ("u\u0308ber", "über"),
-        ("a\u2028b", "a b"),
         ("Hund\ud83d", "Hund\ufffd"),
         ("a\udcffb", "a\ufffdb"),
         ("  Hund ", "Hund"),
