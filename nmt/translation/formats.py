@@ -158,19 +158,36 @@ class Json(Format):
         return result
 
 
+def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of a JSON object; ValueError if one is there twice: it could not be written again."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        require(name not in found, f'the member "{name}" is there twice: keep one of them')
+        found[name] = value
+    return found
+
+
+def refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON: write null, or a string")
+
+
+JSON = json.JSONDecoder(object_pairs_hook=members, parse_constant=refuse_constant)
+
+
 def read_object(line: str) -> tuple[dict[str, Any], str]:
     """The object of a JSON line, and a reason, for the user, why it can't be used; empty if it has a "text".
 
-    A JSON string is the text of an object without other members; a blank line is an empty text.
+    A JSON string is the text of an object without other members; a blank line is an empty text. What is no object of
+    strict JSON, or has a member twice, becomes an object with the member "line", so that nothing is lost.
     """
-    line = line.removeprefix("\ufeff")  # where files were joined; at the start of the input it is gone already
+    read = line.removeprefix("\ufeff")  # where files were joined; at the start of the input it is gone already
     try:
-        value = json.loads(line) if line.strip() else {"text": ""}
+        value = JSON.decode(read) if read.strip() else {"text": ""}
         value = {"text": value} if isinstance(value, str) else value
         json.dumps(value, allow_nan=False)  # refuse values that can't be written as JSON
     except (ValueError, RecursionError) as error:
-        return {}, str(error)
-    known = value if isinstance(value, dict) else {}
+        return {"line": line}, str(error)
+    known = value if isinstance(value, dict) else {"line": line}
     has_text = isinstance(known.get("text"), str)
     return known, "" if has_text else 'a line must be an object with "text", or a string'
 

@@ -107,7 +107,12 @@ def test_line_breaks_and_paragraphs_of_a_json_text_are_kept(translator: Translat
         ('{"text": "a", "must": ["b"], "must_not": ["b"]}', "must"),
         ("[" * 100_000, "no request"),
         ('{"text": "a", "id": ' + "[" * 993 + "]" * 993 + "}", "no request"),
-        ('{"text": "a", "id": NaN}', "no request"),
+        ('{"text": "a", "id": NaN}', "NaN is no JSON: write null"),
+        ('{"text": "a", "id": -Infinity}', "-Infinity is no JSON"),
+        ('{"text": "a", "id": 1' + "0" * 5000 + "}", "no request"),
+        ('{"text": "a", "id": {"b": 1, "b": 2}}', 'the member "b" is there twice'),
+        ('{"text": "a", "text": "b"} ', 'the member "text" is there twice'),
+        ("\ufeff{", "no request"),
         ('{"text": "a", "id": 1e999}', "no request"),
         ('{"text": "a", "prefix": "Two men run", "must_not": ["men"]}', "must_not"),
         ('{"text": "a", "prefix": "' + "The dog runs " * 400 + '"}', "pieces: at most 500 are possible"),
@@ -118,9 +123,20 @@ def test_a_line_that_is_no_request_is_answered_by_its_error(
 ) -> None:
     job = Translating(translator, SHORT, Json(translator))
     good, bad, other = job.answer([b'"Hund"', line.encode(), b'"Wiese"']).decode().splitlines()
-    assert message in json.loads(bad)["error"]
+    answer = json.loads(bad)
+    assert message in answer.pop("error")
+    try:
+        assert answer == json.loads(line) or answer == {"line": line}
+    except (ValueError, RecursionError):
+        assert answer == {"line": line}
     assert [json.loads(line)["translation"] for line in (good, other)] == translator.translate(["Hund", "Wiese"])
     assert "line 2: " in capsys.readouterr().err
+
+
+def test_numbers_of_other_members_come_back_as_they_were(translator: Translator) -> None:
+    line = '{"text": "Hund", "id": 123456789012345678901234567890, "x": -0.1, "y": 1e-300, "z": null}'
+    (answer,) = answers(translator, Json(translator), line)
+    assert answer.startswith(line[:-1])
 
 
 @pytest.mark.parametrize("text", ["  Hund: ", "Hund\r\n\r\nWiese\r\n", "\u3000Hund\xa0", " \r\n\t", "\tHund\u2028"])
