@@ -54,7 +54,8 @@ def members(given: bytes, answer: bytes) -> str:
     except UnicodeDecodeError:
         return ""  # it may be repaired
     except (ValueError, RecursionError):
-        return "" if "error" in made and made.get("line") == given.decode() else "an invalid line has no error, or is lost"
+        is_whole = "error" in made and made.get("line") == given.decode()
+        return "" if is_whole else "an invalid line has no error, or is lost"
     value = {"text": value} if isinstance(value, str) else value
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         return "" if "error" in made else "a line without text has no error"

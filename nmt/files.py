@@ -30,6 +30,7 @@ MARKS = {  # the longest first: one mark of UTF-32 begins with a mark of UTF-16
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
+GZIP = b"\x1f\x8b"  # the first bytes
 CONTROL = bytes({*range(32)} - {*b"\t\n\r"})
 LEAST_CONTROLS = 4  # fewer such bytes in the first line may be damage
 
@@ -99,7 +100,10 @@ def write_json(path: Path, value: Any) -> None:
 
 def require_utf8(start: bytes, name: str) -> None:
     """Raise ValueError, which names the text, if its first line shows that it is UTF-16 or UTF-32: by a byte-order
-    mark, or by many control characters, nearly all at even or at odd places: the high bytes of many scripts."""
+    mark, or by many control characters, nearly all at even or at odd places: the high bytes of many scripts. Or if it
+    is compressed."""
+    if start.startswith(GZIP):
+        raise ValueError(f"{name} is compressed: unpack it with gunzip, or give a file whose name ends in .gz")
     even, odd = (sum(map(start[place::2].count, CONTROL)) for place in (0, 1))
     encoding = next((encoding for mark, encoding in MARKS.items() if start.startswith(mark)), "")
     if not encoding and max(even, odd) >= max(LEAST_CONTROLS, len(start) / 4) and max(even, odd) > 3 * min(even, odd):
@@ -118,12 +122,18 @@ def read_lines(path: Path) -> list[str]:
 def iterate_lines(path: Path, errors: str = "replace") -> Iterator[str]:
     """The lines of a text file, with its byte-order mark, one at a time; `errors` as for `bytes.decode`. Raises
     ValueError for UTF-16, and for a damaged .gz."""
+    with require_whole_gzip(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        for number, line in enumerate(file):
+            if number == 0:
+                require_utf8(line, str(path))
+            yield line.removesuffix(b"\n").decode("utf-8", errors)
+
+
+@contextlib.contextmanager
+def require_whole_gzip(path: Path | str) -> Iterator[None]:
+    """Errors of reading a damaged .gz become a ValueError that names it."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file):
-                if number == 0:
-                    require_utf8(line, str(path))
-                yield line.removesuffix(b"\n").decode("utf-8", errors)
+        yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is cut short or not a gzip file ({error}): copy it again") from error
 

@@ -52,7 +52,7 @@ STOP = {
 def make_generate_parser() -> Any:
     text = "Continue text with a language model: each input line is a prompt, and each output line its continuation."
     parser = make_parser("nmt.generate", text, EXAMPLES, "[options] [FILE ...]")
-    text = "File with prompts. Without a file, or for -, standard input is read."
+    text = "File with prompts (or .gz of it). Without a file, or for -, standard input is read."
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=text)
     group = parser.add_argument_group("Input and output")
     text = """Format of input and output. jsonl: an input line is a string, or an object with "text"; the output is the

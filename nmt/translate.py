@@ -81,7 +81,7 @@ CONSTRAINTS = {
 def make_translate_parser() -> Any:
     text = "Translate text line by line: each input line becomes one output line."
     parser = make_parser("nmt.translate", text, EXAMPLES, "[options] [FILE ...]")
-    text = "File to translate. Without a file, or for -, standard input is translated."
+    text = "File to translate (or .gz of it). Without a file, or for -, standard input is translated."
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=text)
     group = parser.add_argument_group("Input and output")
     text = "More files to translate, after those without an option."

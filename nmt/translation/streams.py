@@ -1,21 +1,26 @@
 """Input and output of a command as bytes: files or standard streams. A finished output file replaces an older one."""
 
 import codecs
+import gzip
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
-from nmt.files import partial_path, require_utf8, whole_file
+from nmt.fields import require
+from nmt.files import partial_path, require_utf8, require_whole_gzip, whole_file
 
 # Bytes read at once, per sentence of a batch: enough for about 12 batches, which are sorted by length.
 BYTES_AHEAD = 1024
 
 
 def open_input(name: str) -> IO[bytes]:
-    """Open a file, or (-) standard input, without a buffer: reading returns what is there and doesn't wait for more."""
+    """Open a file (or .gz), or (-) standard input, without a buffer: reading returns what is there and doesn't wait for
+    more."""
+    if name.endswith(".gz"):
+        return cast(IO[bytes], gzip.open(name))
     if name != "-":
         return open(name, "rb", buffering=0)
     try:
@@ -30,13 +35,14 @@ def open_input(name: str) -> IO[bytes]:
 def open_output(name: str | None, inputs: Sequence[IO[bytes]]) -> AbstractContextManager[IO[bytes]]:
     """Open a file, which replaces an older one when all is written, or (None) standard output.
 
-    ValueError if the output can't be written to, or is also an input.
+    ValueError if the output can't be written to, would have the name of a compressed file, or is also an input.
     """
     if name is None:
         try:  # by its number: Python's own object would try to flush into a closed pipe once more at exit
             return open(1, "wb", closefd=False)
         except OSError as error:
             raise ValueError(f"standard output can't be written to ({error.strerror}): take --output FILE") from error
+    require(not name.endswith(".gz"), f"--output {name}: the output is not compressed: leave out .gz")
     if Path(name).exists() and not Path(name).is_file():  # a pipe or a device, which can't be replaced
         return open(name, "wb")
     path = Path(name).resolve()
@@ -66,15 +72,16 @@ def replace_when_done(path: Path) -> Iterator[IO[bytes]]:
 
 def read_chunks(file: IO[bytes], size: int) -> Iterator[list[bytes]]:
     """The lines that each read completes, without their LF, the first one without a byte-order mark; a last line
-    without LF counts as a line. Raises ValueError for UTF-16."""
+    without LF counts as a line. Raises ValueError for UTF-16, and for a damaged .gz."""
     unfinished, at_start = list[bytes](), True
-    while block := file.read(size):
-        first, *further = block.split(b"\n")
-        unfinished.append(first)
-        if further:
-            line = b"".join(unfinished)
-            yield [first_line(line, file) if at_start else line, *further[:-1]]
-            unfinished, at_start = [further[-1]], False
+    with require_whole_gzip(name_of(file)):
+        while block := file.read(size):
+            first, *further = block.split(b"\n")
+            unfinished.append(first)
+            if further:
+                line = b"".join(unfinished)
+                yield [first_line(line, file) if at_start else line, *further[:-1]]
+                unfinished, at_start = [further[-1]], False
     last = b"".join(unfinished)
     if last := first_line(last, file) if at_start else last:
         yield [last]
@@ -82,6 +89,10 @@ def read_chunks(file: IO[bytes], size: int) -> Iterator[list[bytes]]:
 
 def first_line(line: bytes, file: IO[bytes]) -> bytes:
     """The first line of a file without a byte-order mark; ValueError for UTF-16."""
-    name = getattr(file, "name", 0)
-    require_utf8(line, name if isinstance(name, str) else "standard input")
+    require_utf8(line, name_of(file))
     return line.removeprefix(codecs.BOM_UTF8)
+
+
+def name_of(file: IO[bytes]) -> str:
+    name = getattr(file, "name", 0)
+    return name if isinstance(name, str) else "standard input"

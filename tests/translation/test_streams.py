@@ -1,5 +1,6 @@
 """Lines are those between LF, however many bytes each read returns."""
 
+import gzip
 import io
 from itertools import chain
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.translation.streams import open_input, read_chunks
+from nmt.translation.streams import open_input, open_output, read_chunks
 
 
 @pytest.mark.parametrize("data", [b"", b"a", b"\n", b"a\nb\n", b"a\n\xef\xbb\xbfb"])
@@ -26,10 +27,28 @@ def test_utf16_is_refused_by_its_name(tmp_path: Path) -> None:
         list(read_chunks(io.BytesIO("Ein Mann.".encode("utf-16-le")), 9))
 
 
+def test_a_compressed_file_is_read_and_a_damaged_one_is_refused_by_its_name(tmp_path: Path) -> None:
+    lines, packed = [b"Hund %d" % n for n in range(999)], tmp_path / "in.gz"
+    packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + b"\n".join(lines)))
+    with open_input(str(packed)) as file:
+        assert [*chain.from_iterable(read_chunks(file, 100))] == lines
+    for damaged in (packed.read_bytes()[:-20], b"Hund\n"):
+        packed.write_bytes(damaged)
+        with open_input(str(packed)) as file, pytest.raises(ValueError, match=f"{packed} is cut short or not a gzip"):
+            list(read_chunks(file, 100))
+
+
+def test_compressed_text_without_the_name_is_refused_and_so_is_an_output_with_it(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="standard input is compressed: unpack it with gunzip"):
+        list(read_chunks(io.BytesIO(gzip.compress(b"Hund\n")), 9))
+    with pytest.raises(ValueError, match=r"the output is not compressed: leave out \.gz"):
+        open_output(str(tmp_path / "out.gz"), [])
+
+
 @settings(max_examples=200, derandomize=True)
 @given(data=st.binary(max_size=60).map(lambda data: data.replace(b"\x00", b"\n")), size=st.integers(1, 20))
 def test_reading_in_chunks_gives_the_lines(data: bytes, size: int) -> None:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\x1f\x8b")):
         return
     lines = [line for chunk in read_chunks(io.BytesIO(data), size) for line in chunk]
     assert lines == (data.removesuffix(b"\n").split(b"\n") if data else [])
