@@ -2,22 +2,25 @@
 
 Nothing is written anew: what isn't translated is copied from the source, byte for byte, so that a segment that doesn't
 change gives the same text, also in broken mark-up. Block elements (`nmt.text.elements`) end segments. Inline tags are
-marks of a segment's line (see `nmt.text.restore`). Comments, CDATA, declarations, attributes, elements such as
-`<code>`, and those with translate="no" or the class notranslate are copied. Entities are characters of the line; the
-characters &, < and > of a translation are written as entities, so that text never becomes mark-up.
+marks of a segment's line (see `nmt.text.restore`). Comments, declarations, elements such as `<code>`, and those with
+translate="no" or the class notranslate are copied. The tags are copied too, but attributes that readers see, and CDATA,
+are segments of their own (`parse_inner`). Entities are characters of the line; the characters &, < and > of a
+translation are written as entities, so that text never becomes mark-up.
 
 Source: the HTML standard, section 13.2.5, in short.
 """
 
 import html
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from html.entities import html5
+from itertools import accumulate
 from typing import Literal
 
-from nmt.text.elements import BLOCKS, RAW, RAW_TEXT, UNTRANSLATED, VOID
+from nmt.text.elements import BLOCKS, ELEMENTS, RAW, RAW_TEXT, UNTRANSLATED, VOID
 from nmt.text.items import NO_OWN
 from nmt.text.own_items import OwnItems
 from nmt.text.restore import CLOSES, DEEPEST, OPENS, SINGLE, Flat, Lifted, lift
@@ -31,6 +34,11 @@ TAG = re.compile(
     r"|<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>\"'=]*+|\d++)"
     r"(?P<attributes>(?:[\s/](?:[^<>\"']|\"[^\"]{0,9999}+\"|'[^']{0,9999}+')*+)?)>"
 )
+ATTRIBUTE = re.compile(
+    r"(?P<name>[^\s/<>\"'=]++)\s*+(?:=\s*+(?:\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)'|[^\s\"'<>]++))?"
+)
+READ = frozenset(("alt", "aria-label", "placeholder", "title"))  # attributes of HTML elements that are text for readers
+CDATA, CDATA_END = "<![CDATA[", "]]>"
 NO_TRANSLATION = re.compile(
     r"\stranslate\s*+=\s*+[\"']?no\b|\sclass\s*+=\s*+(?:\"[^\"]*?\bnotranslate\b|'[^']*?\bnotranslate\b|notranslate\b)",
     re.IGNORECASE,
@@ -75,14 +83,15 @@ class Segment:
     lifted: Lifted
     """The line to translate, and the tags to put back (`nmt.text.restore.restore`, with `spell`)."""
     spellings: dict[str, str]
-    """How the segment writes some characters: as entities, or & and > bare."""
+    """How the segment writes some characters: as entities, or & and > bare. None in CDATA, which has no entities."""
 
     def spell(self, text: str) -> str:
         """The characters of a translation as they are written in the mark-up; `finish` it when it is whole."""
         return "".join(self.spellings.get(character, character) for character in text)
 
     def finish(self, text: str) -> str:
-        return re.sub(f"{BARE}(?=[a-zA-Z0-9#])", "&amp;", text).replace(BARE, "&")
+        text = re.sub(f"{BARE}(?=[a-zA-Z0-9#])", "&amp;", text).replace(BARE, "&")
+        return text if self.spellings else text.replace(CDATA_END, "]]&gt;")
 
 
 @dataclass(frozen=True)
@@ -94,22 +103,73 @@ class Document:
 
     def join(self, texts: Sequence[str]) -> str:
         """The text with these in place of its segments."""
-        pairs = zip(self.kept, [*texts, ""], strict=True)
-        return "".join(part for pair in pairs for part in pair)
+        return "".join(self.parts(texts))
+
+    def parts(self, texts: Sequence[str]) -> list[str]:
+        return [part for pair in zip(self.kept, [*texts, ""], strict=True) for part in pair]
+
+    def places(self, texts: Sequence[str], places: Iterable[int]) -> list[int]:
+        """Places in the text that `join` makes of these, as places in the document's own text."""
+        raw = [segment.raw for segment in self.segments]
+        old, new = ([0, *accumulate(map(len, self.parts(some)))] for some in (raw, texts))
+        found = ((place, bisect_right(new, place, hi=len(new) - 1) - 1) for place in places)
+        return [min(old[n] + place - new[n], old[n + 1]) for place, n in found]
 
 
 def parse(text: str, own: OwnItems = NO_OWN) -> Document:
     """The segments of a text with mark-up. Takes linear time."""
     tags = read_tags(text)
     match_tags(tags)
-    kept, segments, position = list[str](), list[Segment](), 0
-    for start, end, inside in cut(text, tags):
-        segment = make_segment(text, start, end, inside, own)
+    return document(text, [make_segment(text, *part, own) for part in cut(text, tags)], own)
+
+
+def document(text: str, segments: Iterable[Segment], own: OwnItems) -> Document:
+    """The text with those of the segments, in order, that have letters."""
+    kept, chosen, position = list[str](), list[Segment](), 0
+    for segment in segments:
         if any(map(str.isalpha, prose(segment.lifted.text, own))):
             kept.append(text[position : segment.start])
-            segments.append(segment)
+            chosen.append(segment)
             position = segment.start + len(segment.raw)
-    return Document([*kept, text[position:]], segments)
+    return Document([*kept, text[position:]], chosen)
+
+
+def parse_inner(text: str, own: OwnItems = NO_OWN) -> Document:
+    """The segments inside the tags of a text: attributes that readers see, and CDATA. Other segments stay the same when
+    these are translated, since each tag is one mark to them."""
+    tags = read_tags(text)
+    match_tags(tags)
+    return document(text, inner_segments(text, tags, own), own)
+
+
+def inner_segments(text: str, tags: list[Tag], own: OwnItems) -> Iterator[Segment]:
+    skipped = 0
+    for tag in tags:
+        raw = text[tag.start : tag.end]
+        if tag.start < skipped:
+            continue
+        if raw.startswith(CDATA) and raw.endswith(CDATA_END):
+            yield from cdata_segments(text, tag.start + len(CDATA), tag.end - len(CDATA_END), own)
+        elif tag.name in ELEMENTS and not tag.closes and not NO_TRANSLATION.search(raw):
+            for match in ATTRIBUTE.finditer(text, tag.start + 1 + len(tag.name), tag.end):
+                side = "double" if match["double"] else "single"
+                if match[side] and match["name"].lower() in READ:
+                    segment = make_segment(text, *match.span(side), [], own)
+                    quote, entity = ('"', "&quot;") if side == "double" else ("'", "&#39;")
+                    yield replace(segment, spellings={quote: entity} | segment.spellings)
+        skipped = tag.partner.end if tag.kept and not tag.closes and tag.partner else tag.end
+
+
+def cdata_segments(text: str, start: int, end: int, own: OwnItems) -> Iterator[Segment]:
+    """The segments of a CDATA section: its text may be mark-up again, else it has no entities."""
+    inside = text[start:end]
+    if is_markup(inside, "auto"):
+        for segment in parse(inside, own).segments:
+            yield replace(segment, start=start + segment.start)
+        return
+    raw = inside.strip(SPACES)
+    flat = Flat(raw, re.sub("[\0-\3]", "\ufffd", raw), [*range(len(raw) + 1)])
+    yield Segment(raw, start + inside.find(raw), lift(flat, own), {})
 
 
 def is_markup(text: str, mode: Mode) -> bool:
@@ -130,7 +190,9 @@ def is_markup(text: str, mode: Mode) -> bool:
 
 def visible(text: str, mode: Mode) -> str:
     """The text without mark-up, with a line for each segment."""
-    return "\n".join(segment.lifted.text for segment in parse(text).segments) if is_markup(text, mode) else text
+    if not is_markup(text, mode):
+        return text
+    return "\n".join(segment.lifted.text for segment in (*parse(text).segments, *parse_inner(text).segments))
 
 
 def read_tags(text: str) -> list[Tag]:
@@ -142,7 +204,7 @@ def read_tags(text: str) -> list[Tag]:
         tag.void = not tag.name or tag.name in VOID or (match["attributes"].endswith("/") and not tag.is_block)
         tag.kept = tag.name in UNTRANSLATED or bool(NO_TRANSLATION.search(match["attributes"] or ""))
         tags.append(tag)
-        if tag.name in RAW | RAW_TEXT and not tag.closes:
+        if tag.name in RAW | RAW_TEXT and not tag.closes and not text.startswith(CDATA, position):  # <title> of XML
             end = re.compile(rf"</{tag.name}(?=[\s/>])", re.IGNORECASE).search(text, position)
             position = end.start() if end else len(text)
             if not end and tag.name in RAW:

@@ -1,4 +1,5 @@
-"""Translation of text with mark-up: its segments are translated as lines of their own, and their tags put back.
+"""Translation of text with mark-up: its segments, also those inside tags, are translated as lines of their own, and
+their tags put back.
 
 Tags go where the word alignment says or, with a model that has learned to copy placeholders, where the model puts
 them. If a pair of tags would lose all its words, the tags of its segment keep their order and go to the same part of
@@ -7,13 +8,13 @@ the translation as in the source: then the translation is flagged "items".
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from nmt.config import SearchConfig
 from nmt.text.items import NO_OWN
 from nmt.text.marking import mark
-from nmt.text.markup import Document, Mode, Segment, is_markup, parse
+from nmt.text.markup import Document, Mode, Segment, is_markup, parse, parse_inner
 from nmt.text.own_items import OwnItems
 from nmt.text.placing import in_proportion
 from nmt.text.restore import Restored, restore
@@ -41,18 +42,14 @@ def translate_markup(
     translator: Translates, requests: Sequence[Request], search: SearchConfig | None = None, mode: Mode = "auto"
 ) -> list[list[Translation]]:
     """As `Translator.translate_n_best`, for requests whose text may have mark-up (see `nmt.text.markup.is_markup`)."""
-    documents = [read(request, mode) for request in requests]
-    parts = [
-        split(request, document) if document else [request]
-        for request, document in zip(requests, documents, strict=True)
-    ]
-    segments = [segment for document in documents for segment in (document.segments if document else [None])]
-    asked = [request for part in parts for request in part]
-    found = iter(translate_segments(translator, asked, segments, search))
+    sources = [read(request, mode) for request in requests]
+    parts = [split(request, source) if source else [request] for request, source in zip(requests, sources, strict=True)]
+    segments = [segment for source in sources for segment in (source.segments if source else [None])]
+    found = iter(translate_segments(translator, [part for some in parts for part in some], segments, search))
     n_best: list[list[Translation]] = []
-    for request, document, part in zip(requests, documents, parts, strict=True):
+    for request, source, part in zip(requests, sources, parts, strict=True):
         lists = [next(found) for _ in part]
-        n_best.append(join(translator.aligner, request, document, lists) if document else lists[0])
+        n_best.append(join(translator.aligner, request.own, source, lists) if source else lists[0])
     return n_best
 
 
@@ -71,9 +68,34 @@ def translate_segments(
     return translate_marked(asked, marked, translate, whole_lists=bool(search and search.samples))
 
 
-def read(request: Request, mode: Mode) -> Document | None:
-    """The document that a request's text is; None if the text is read as plain text."""
-    return parse(clean(request.text), request.own) if is_markup(request.text, mode) else None
+@dataclass(frozen=True)
+class Source:
+    """A text with mark-up."""
+
+    outer: Document
+    inner: Document
+    """The same text; its segments are inside the tags (`nmt.text.markup.parse_inner`)."""
+
+    @property
+    def text(self) -> str:
+        return self.outer.join([segment.raw for segment in self.outer.segments])
+
+    @property
+    def segments(self) -> list[Segment]:
+        return [*self.outer.segments, *self.inner.segments]
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines to translate."""
+        return [segment.lifted.text for segment in self.segments]
+
+
+def read(request: Request, mode: Mode) -> Source | None:
+    """The mark-up that a request's text is; None if the text is read as plain text."""
+    if not is_markup(request.text, mode):
+        return None
+    text = clean(request.text)
+    return Source(parse(text, request.own), parse_inner(text, request.own))
 
 
 def clean(text: str) -> str:
@@ -81,38 +103,42 @@ def clean(text: str) -> str:
     return re.sub("[\ud800-\udfff]", "\ufffd", text).removesuffix("\r")
 
 
-def split(request: Request, document: Document) -> list[Request]:
+def split(request: Request, source: Source) -> list[Request]:
     """A request for each segment: the first gets the prefix, and the one with the words of a term gets the term."""
-    texts = [segment.lifted.text for segment in document.segments]
-    shared = share(request.constraints, texts)
-    return [Request(text, constraints, request.own) for text, constraints in zip(texts, shared, strict=True)]
+    shared = share(request.constraints, source.lines)
+    return [Request(text, constraints, request.own) for text, constraints in zip(source.lines, shared, strict=True)]
 
 
-def join(
-    aligner: Aligner, request: Request, document: Document, lists: Sequence[Sequence[Translation]]
-) -> list[Translation]:
+def join(aligner: Aligner, own: OwnItems, source: Source, lists: Sequence[Sequence[Translation]]) -> list[Translation]:
     """The translations of a text, from those of its segments; if a segment has fewer, its last one is repeated."""
-    text = document.join([segment.raw for segment in document.segments])
     if not lists:
+        text = source.text
         return [Translation(text, 0.0, (), links=tuple((n, n) for n in range(len(text.split(" ")))))]
-    return [join_one(aligner, request.own, document, chosen, text) for chosen in ranks(lists)]
+    return [join_one(aligner, own, source, chosen) for chosen in ranks(lists)]
 
 
-def join_one(
-    aligner: Aligner, own: OwnItems, document: Document, chosen: Sequence[Translation], text: str
-) -> Translation:
-    restored = [put_back(aligner, segment, one, own) for segment, one in zip(document.segments, chosen, strict=True)]
-    written = document.join([one.text for one in restored])
+def join_one(aligner: Aligner, own: OwnItems, source: Source, chosen: Sequence[Translation]) -> Translation:
+    """The translation of a text: its tags first, with what is inside them, then the segments between the tags."""
+    n_outer = len(source.outer.segments)
+    inside = [
+        put_back(aligner, segment, one, own).text
+        for segment, one in zip(source.inner.segments, chosen[n_outer:], strict=True)
+    ]
+    outer = parse(source.inner.join(inside), own) if inside else source.outer
+    is_same = [s.lifted.text for s in outer.segments] == [s.lifted.text for s in source.outer.segments]
+    if not is_same:  # a translation has become too long for an attribute
+        outer, inside = source.outer, [segment.raw for segment in source.inner.segments]
+    restored = [put_back(aligner, s, one, own) for s, one in zip(outer.segments, chosen, strict=False)]
+    written = outer.join([one.text for one in restored])
     links, end = Links(), 0
-    for kept, segment, one in zip(document.kept, document.segments, restored, strict=False):
+    for kept, segment, one in zip(outer.kept, outer.segments, restored, strict=False):
         end += len(kept)
         links += [(segment.start + i, end + j) for i, j in one.links]
         end += len(one.text)
-    marked = [
-        one if put.is_whole else replace(one, flags=(*one.flags, "items"))
-        for one, put in zip(chosen, restored, strict=True)
-    ]
-    return combined(written, marked, tuple(word_links(links, text, written)))
+    is_whole = [is_same and one.is_whole for one in restored] or [is_same]
+    marked = [replace(chosen[0], flags=(*chosen[0].flags, "items")), *chosen[1:]] if not all(is_whole) else chosen
+    links = list(zip(source.inner.places(inside, [i for i, _ in links]), [j for _, j in links], strict=True))
+    return combined(written, marked, tuple(word_links(links, source.text, written)))
 
 
 def put_back(aligner: Aligner, segment: Segment, translation: Translation, own: OwnItems = NO_OWN) -> Restored:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.text.markup import TAG, is_markup, parse, visible
+from nmt.text.markup import TAG, is_markup, parse, parse_inner, visible
 from nmt.text.restore import restore
 
 PARTS = [
@@ -70,6 +70,41 @@ def test_what_is_translated_together(text: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('<p title="Ein Hut">a <img alt=\'Der Hund\' src="a.png"> b</p>', ["Ein Hut", "Der Hund"]),
+        ('<input Placeholder = "Name&nbsp;hier" aria-label="" value="Hut"><a title=Hut>x</a>', ["Name\xa0hier"]),
+        ('<a data-x=" title=\'Hut\'" title="Zwei\n  Hunde">x</a>', ["Zwei Hunde"]),
+        ('<img alt="{x} 12.5"><img alt="https://example.org/a">', []),
+        ('<img alt="Hut" translate="no"><p class="notranslate" title="Hut"><b title="Hut">x</b></p>', []),
+        ('<textarea placeholder="Dein Text">Hut</textarea><pre title="Ein Hut"><b title="x">y</b></pre>',
+         ["Dein Text", "Ein Hut"]),
+        ('<Buch title="Hut" alt="Hut">x</Buch>', []),
+        ('<script>"<img alt=\'Hut\'>"</script><!-- <img alt="Hut"> -->', []),
+        ("<text><![CDATA[ Ein <Hut> &amp; \n mehr ]]></text>", ["Ein <Hut> &amp; \n mehr"]),
+        ("<item><title><![CDATA[Ein Hut]]></title><d><![CDATA[<p>Der <b>Hund</b></p><p>b</p>]]></d></item>",
+         ["Ein Hut", "Der Hund", "b"]),
+        ("<text translate='no'><![CDATA[Hut]]></text> <![CDATA[Hut", []),
+    ],
+)  # fmt: skip
+def test_text_inside_tags_is_translated_apart(text: str, expected: list[str]) -> None:
+    assert [segment.lifted.text for segment in parse_inner(text).segments] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [
+        ("<p title='a'>", '&lt;b&gt; &#39;"&amp;amp; ]]&gt;'),
+        ('<p title="a">', "&lt;b&gt; '&quot;&amp;amp; ]]&gt;"),
+        ("<x><![CDATA[a]]></x>", "<b> '\"&amp; ]]&gt;"),
+    ],
+)
+def test_text_inside_a_tag_never_ends_it(text: str, spelled: str) -> None:
+    (segment,) = parse_inner(text).segments
+    assert segment.finish(segment.spell("<b> '\"&amp; ]]>")) == spelled
+
+
+@pytest.mark.parametrize(
     ("text", "spelled"),
     [("a &amp; b", "&lt;b&gt; &amp; &amp;lt;"), ("a & b > c", "&lt;b> & &amp;lt;"), ("a", "&lt;b&gt; &amp; &amp;lt;")],
 )
@@ -109,11 +144,13 @@ def test_lines_with_matching_tags_are_markup(text: str, expected: bool) -> None:
 @pytest.mark.parametrize(
     "unit",
     ["<b>", "</b>", "<p>", "<b>x", "<b>x</b> ", "<", "<!--", "<!-- -", "<![CDATA[", "<!", '<a "', "<a '\"", "<a b='",
-     "&", "&amp;", "<script>", "<code>", "<code></p>", "<title>", "x <b>y<p>", "<i>x</b>", "<b class='notranslate"],
+     "&", "&amp;", "<a title=''>", "<a title", "<![CDATA[<![CDATA[x]]>", "<script>", "<code>", "<code></p>", "<title>",
+     "x <b>y<p>", "<i>x</b>", "<b class='notranslate"],
 )  # fmt: skip
 def test_time_is_linear_in_the_length_of_hostile_markup(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     begin = time.process_time()
     is_markup(text, "auto")
     parse(text)
+    parse_inner(text)
     assert time.process_time() - begin < 8

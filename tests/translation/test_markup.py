@@ -98,6 +98,22 @@ def test_tags_follow_their_words(text: str, order: list[int], expected: str) -> 
     assert (best.text, best.flags) == (expected, ())
 
 
+def test_text_inside_tags_is_translated_and_words_stay_linked() -> None:
+    text = "Ein <b title='rot und'>Hut</b> <img alt=\"Hunde\"> da"
+    done = translate(text, Pretended(range, str.upper))
+    assert done.text == "EIN <b title='ROT UND'>HUT</b> <img alt=\"HUNDE\"> DA"
+    assert {(0, 0), (3, 3), (6, 6)} <= set(done.links or ())
+    longer = translate(text, Pretended(range, lambda line: line.replace(" und", " und auch").replace("da", "hier")))
+    assert longer.text == "Ein <b title='rot und auch'>Hut</b> <img alt=\"Hunde\"> hier"
+    assert {(0, 0), (3, 4), (6, 7)} <= set(longer.links or ())
+
+
+def test_an_attribute_whose_translation_is_too_long_stays_and_is_flagged() -> None:
+    done = translate('<p title="Hut">Hund</p>', Pretended(range, lambda line: line.replace("Hut", "Hut" * 5000)))
+    assert done.text == '<p title="Hut">Hund</p>'
+    assert done.flags == ("items",)
+
+
 def test_a_pair_that_would_lose_its_words_keeps_its_place_and_is_flagged() -> None:
     best = translate("ein <b>roter</b> Hut", Pretended(lambda n: [0, 2, 2], str.upper))
     assert (best.text, best.flags) == ("EIN <b>HUT</b> HUT", ("items",))
