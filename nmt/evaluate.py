@@ -42,7 +42,10 @@ TEXTS = {
 def make_evaluate_parser() -> Any:
     text = "Score translations with BLEU and chrF. Without --source and --hypothesis, the test sets of the model's run "
     parser = make_parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
-    add_options(parser.add_argument_group("Texts and scores"), TEXTS)
+    group = parser.add_argument_group("Texts and scores")
+    add_options(group, TEXTS)
+    text = "Which lines are HTML or XML, as for nmt.translate: those with tags that all match (auto), all, or none."
+    group.add_argument("--markup", choices=["auto", "html", "none"], default="auto", help=text)
     group = parser.add_argument_group("Model and device")
     text = "Model or run folder. Without it, the newest finished run that translates."
     group.add_argument("--model", action="append", default=[], metavar="DIR", help=text)
@@ -100,7 +103,8 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     translator = Translator.load(folder, options.device, precision=options.precision, lm=lm)
     search = override_search(replace(translator.search, n_best=1), options)
     require_lm(options, search)
-    results = {name: evaluate(translator, *lines, metrics=metrics, search=search) for name, lines in tests.items()}
+    chosen = {"metrics": metrics, "search": search, "markup": options.markup}
+    results = {name: evaluate(translator, *lines, **chosen) for name, lines in tests.items()}
     for name, file in files.items():
         write_lines(file, results[name].translations)
     return results

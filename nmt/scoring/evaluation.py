@@ -15,6 +15,9 @@ from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.files import read_lines
 from nmt.scoring.metrics import USUAL_METRICS, Metric, Score, score
+from nmt.text.markup import Mode
+from nmt.translation.markup import translate_markup
+from nmt.translation.request import Request
 from nmt.translation.translator import Translator
 
 
@@ -28,8 +31,8 @@ class Evaluation:
     """Time of translating; 0 if the translations were given."""
 
     settings: dict[str, Any] = field(default_factory=dict)
-    """Precision, device and search settings of the translator, and whether it has a language model; empty if the
-    translations were given."""
+    """Precision, device and search settings of the translator, which lines are read as mark-up, and whether there is a
+    language model; empty if the translations were given."""
 
 
 def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) -> dict[str, list[list[str]]]:
@@ -53,13 +56,16 @@ def evaluate(
     *references: Sequence[str],
     metrics: Sequence[Metric] = USUAL_METRICS,
     search: SearchConfig | None = None,
+    markup: Mode = "auto",
 ) -> Evaluation:
     """Translate and score a test set; `search`: None for the model's own settings. Raises ValueError as `score`."""
     started = time.perf_counter()
-    translations = translator.translate(sources, search)
+    found = translate_markup(translator, [Request(source) for source in sources], search, markup)
+    translations = [best.text for best, *_ in found]
     seconds = time.perf_counter() - started
     settings: dict[str, Any] = {"precision": translator.precision, "device": str(translator.device)}
     settings["search"] = asdict(search or translator.search)
+    settings["markup"] = markup
     settings["lm"] = translator.lm is not None  # without one, search.lm_weight has no effect
     return Evaluation(score(translations, *references, metrics=metrics), translations, seconds, settings)
 

@@ -21,6 +21,15 @@ def test_evaluating_is_translating_and_scoring(translator: Translator) -> None:
         evaluate(translator, SOURCES, REFERENCES[:1])
 
 
+def test_marked_lines_are_evaluated_as_users_get_them(translator: Translator) -> None:
+    lines = ["<p>Der Hund.</p><p>Der Hund.</p>", "a < b"]
+    [dog] = translator.translate(["Der Hund."])
+    assert evaluate(translator, lines, lines).translations[0] == f"<p>{dog}</p><p>{dog}</p>"
+    plain = evaluate(translator, lines, lines, markup="none")
+    assert plain.translations == translator.translate(lines)
+    assert plain.settings["markup"] == "none"
+
+
 def test_test_sets_are_those_of_the_run_or_the_files_given(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for name in ("test_b", "test_a", "train"):
