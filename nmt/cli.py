@@ -262,12 +262,13 @@ LM = {"--lm": ("DIR", "Model or run folder of a language model of the target lan
 
 
 def require_lm(options: Any, search: SearchConfig) -> None:
-    """Raise ValueError if --lm is given without a weight, or its settings without --lm."""
+    """Raise ValueError if --lm is given without a weight, or its settings without --lm. A weight of 0, which is the
+    default, needs none."""
     if "lm" in options:
         require(
             search.lm_weight > 0, "--lm needs a weight above 0, because search.lm_weight is 0: give --lm-weight too"
         )
-    given = next((name for name in ("lm_weight", "lm_mode") if name in options), "")
+    given = next((name for name in ("lm_weight", "lm_mode") if options.get(name)), "")
     require("lm" in options or not given, f"--{given.replace('_', '-')} needs a language model: give --lm DIR")
 
 

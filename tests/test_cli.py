@@ -21,6 +21,7 @@ from nmt.cli import (
     make_config,
     make_run_parser,
     parse,
+    require_lm,
     run_command,
     sections,
     short_help,
@@ -303,3 +304,9 @@ def test_a_users_mistake_is_printed_and_ours_is_not_hidden(capsys: pytest.Captur
     assert "--resume goes on" in capsys.readouterr().err
     with pytest.raises(KeyError):
         run_command("train", bug)
+
+
+def test_a_language_model_weight_of_0_needs_no_language_model() -> None:
+    require_lm({"lm_weight": 0.0}, SearchConfig())
+    with pytest.raises(ValueError, match="--lm-weight needs a language model"):
+        require_lm({"lm_weight": 0.1}, SearchConfig())

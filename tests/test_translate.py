@@ -326,6 +326,14 @@ def test_a_language_model_helps_to_choose(
     assert found != translator.translate(lines, replace(search, lm_weight=0.0))
 
 
+@pytest.fixture
+def beside_language_models(language_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current folder is a temporary one, in which the language models stand."""
+    monkeypatch.chdir(tmp_path)
+    for lm in language_models.iterdir():
+        (tmp_path / lm.name).symlink_to(lm)
+
+
 @pytest.mark.usefixtures("auto")
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -344,6 +352,7 @@ def test_a_language_model_helps_to_choose(
         (["--force-decode", "--must", "cat"], "--must is for lines to translate"),
         (["--batch-size", "1000000000"], "search.batch_size is 1000000000: it must be at least 1 and at most 10000"),
         (["--samples", "100000"], "it must be at least 0 and at most 1000"),
+        (["--lm-mode", "rerank", "--lm-weight", "0"], "--lm-mode needs a language model: give --lm DIR"),
         (["--lm-weight", "0.5"], "--lm-weight needs a language model: give --lm DIR"),
         (["--lm", "lm"], "--lm needs a weight above 0, because search.lm_weight is 0: give --lm-weight too"),
         (["--lm", "lm", "--lm-weight", "1", "--samples", "2"], "search.samples is 2, and search.lm_mode is fusion"),
@@ -353,19 +362,11 @@ def test_a_language_model_helps_to_choose(
         (["--lm", "other", "--lm-weight", "1"], "another vocabulary than the translator's target side: take --lm-mode"),
     ],
 )
+@pytest.mark.usefixtures("beside_language_models")
 def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
-    arguments: list[str],
-    message: str,
-    model_folder: Path,
-    language_models: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    arguments: list[str], message: str, model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "in").write_text("Hund\n")
-    for lm in language_models.iterdir():
-        (tmp_path / lm.name).symlink_to(lm)
     assert main(["in", "--model", str(model_folder), *arguments]) == 2
     output = capfd.readouterr()
     assert output.out == ""

@@ -3,6 +3,7 @@
 `make_job` chooses the job by the options: `Generating` continues prompts, `Measuring` tells how probable texts are.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -161,8 +162,14 @@ def search_settings(options: Any, stored: SearchConfig) -> SearchConfig:
     """The model's search settings, replaced by the options. Without sampling (temperature 0), samples is 0."""
     samples, greedy = options.get("samples", stored.samples), options.greedy or options.get("temperature") == 0
     require(samples > 0, f"--samples is {samples}: it must be at least 1")
-    if not greedy:
-        return override_search(stored, options)
-    require("samples" not in options or samples == 1, f"--samples is {samples}: --greedy gives only one continuation")
-    given = {name: value for name, value in options.as_dict().items() if name not in ("samples", "temperature")}
-    return replace(override_search(stored, given), samples=0)
+    several = greedy and "samples" in options and samples != 1
+    require(not several, f"--samples is {samples}: --greedy gives only one continuation")
+    given = {k: v for k, v in options.as_dict().items() if not (greedy and k in ("samples", "temperature"))}
+    longest = options.get("max_length", 0)
+    shortest = min(stored.min_length, longest) if longest > 0 else stored.min_length  # there is no --min-length
+    try:
+        search = override_search(replace(stored, min_length=shortest), given)
+    except ValueError as error:
+        named = re.sub(r"search\.(\w+)", lambda match: f"--{match[1].replace('_', '-')}", str(error))
+        raise ValueError(named) from error
+    return replace(search, samples=0) if greedy else search

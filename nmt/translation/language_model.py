@@ -93,6 +93,11 @@ def bits_per_character(log_prob: float, n_characters: int) -> float:
     return -log_prob / math.log(2) / n_characters
 
 
+def ends_in_blank(prompt: str) -> bool:
+    """Whether a prompt ends in a blank, which its pieces don't have: the continuation begins without one then."""
+    return prompt.removesuffix("\r")[-1:].isspace()
+
+
 class LanguageModel:
     """A language model with its tokenizer. Calls leave no state in it: threads may share it."""
 
@@ -152,7 +157,7 @@ class LanguageModel:
         """`search.samples` continuations of each prompt, in the order sampled; an empty prompt: texts from their start.
 
         Args:
-            prompts: texts, which may be parts of words or sentences.
+            prompts: texts, which may be parts of words or sentences. A blank at the end is not doubled.
             search: the settings of this call (temperature, top_k, top_p, min_p, seed, samples, min_length, max_length,
                 batch_size); by default the model's own. With samples 0, the most probable piece is taken at each step.
             stop: a continuation ends before the first of these strings.
@@ -170,7 +175,8 @@ class LanguageModel:
         ]
 
         def run(batch: list[int]) -> list[Growing]:
-            growing = [Growing(GrowingText(self.tokenizer, stop, at_start=not ids[i])) for i in batch for _ in samples]
+            starts = [(not ids[i] or ends_in_blank(prompts[i])) for i in batch]
+            growing = [Growing(GrowingText(self.tokenizer, stop, at_start=start)) for start in starts for _ in samples]
             for _ in self.grow([ids[i] for i in batch], [limits[i] for i in batch], search, growing):
                 pass
             return growing
@@ -192,7 +198,7 @@ class LanguageModel:
         [ids] = self.encode([prompt], prompts=True)
         limit = self.limit(len(ids), search)
         require(limit > 0, f"the prompt has {len(ids)} pieces: the model has only {self.model.max_positions} positions")
-        growing = Growing(GrowingText(self.tokenizer, stop, at_start=not ids))
+        growing = Growing(GrowingText(self.tokenizer, stop, at_start=not ids or ends_in_blank(prompt)))
         return filter(None, self.grow([ids], [limit], search, [growing]))
 
     def fits(self, prompt: str) -> bool:

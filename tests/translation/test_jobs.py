@@ -197,6 +197,13 @@ def test_given_pairs_get_their_quality_with_a_translator_and_without_one(
     assert {"score", "quality"} < json.loads(shown[0]).keys()
 
 
+@pytest.fixture
+def scorers(model_folder: Path, scorer_folder: Path, tokenizer: Tokenizer, tmp_path: Path) -> dict[str, str]:
+    """Folders of a translator, its scorer and a scorer of the other direction."""
+    other = save_scorer(tmp_path / "other", tokenizer, ("en", "de"))
+    return {"MODEL": str(model_folder), "SCORER": str(scorer_folder), "OTHER": str(other)}
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -208,19 +215,11 @@ def test_given_pairs_get_their_quality_with_a_translator_and_without_one(
     ],
 )
 def test_a_scorer_that_can_t_be_used_is_told(
-    options: str,
-    told: str,
-    model_folder: Path,
-    scorer_folder: Path,
-    tokenizer: Tokenizer,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    options: str, told: str, scorers: dict[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    other = save_scorer(tmp_path / "other", tokenizer, ("en", "de"))
     (tmp_path / "in").write_text("Hund\n")
-    folders = {"MODEL": str(model_folder), "SCORER": str(scorer_folder), "OTHER": str(other)}
-    words = [folders.get(word, word) for word in options.split()]
-    assert main([str(tmp_path / "in"), "--model", str(model_folder), *words]) == 2
+    words = [scorers.get(word, word) for word in options.split()]
+    assert main([str(tmp_path / "in"), "--model", scorers["MODEL"], *words]) == 2
     output = capfd.readouterr()
     assert (output.out, output.err.count("\n")) == ("", 1)
     assert told in output.err

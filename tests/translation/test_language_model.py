@@ -110,6 +110,15 @@ def test_a_continuation_follows_its_prompt_without_a_gap(lm: LanguageModel) -> N
         assert [prompt + c.text for c in found] == lm.tokenizer.decode_target([[*ids, *c.ids] for c in found])
 
 
+def test_a_blank_at_the_end_of_a_prompt_is_not_doubled(lm: LanguageModel) -> None:
+    search = replace(ONE, samples=8, max_length=6)
+    [free], [ended] = lm.generate(["Two men"], search), lm.generate(["Two men \r"], search)
+    assert any(one.text.startswith(" ") for one in free)
+    assert [one.text for one in ended] == [one.text.lstrip(" ") for one in free]
+    one = replace(search, samples=1)
+    assert "".join(lm.stream("Two men ", one)) == "".join(lm.stream("Two men", one)).lstrip(" ")
+
+
 @given(st.lists(st.one_of(st.integers(4, 310), st.sampled_from([260, 4 + 0x20, 4 + 0xE2, 4 + 0x82, 4 + 0xAC]))))
 def test_growing_text_is_the_decoded_text_in_whole_characters(tokenizer: Tokenizer, ids: list[int]) -> None:
     for prompt in ([], tokenizer.encode_target(["dog"])[0]):
