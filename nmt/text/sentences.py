@@ -3,7 +3,8 @@
 A wrong cut, inside a sentence, spoils a translation; a missed cut often does no harm. So a text is cut only where a
 sentence surely ends: after a mark of MARKS, with the closing quotes and brackets that follow it, and only if
 
-- a blank follows, or the mark is one that needs none (`。！？`), or it is `!` or `?` between East Asian characters;
+- a blank follows, or the mark is one that needs none (`。！？`), or it is `!` or `?` between East Asian characters, or
+  the blank was forgotten: "Es ist kalt.Das Haus steht leer.";
 - the next word doesn't begin with a small letter, except in a text without capitals, after `!`, `?` or a long word;
 - a full stop doesn't follow an abbreviation, an initial, an ordinal or a Roman numeral: "am 3. Mai", "J. S. Bach";
 - the end isn't inside brackets or quotes that were opened in the middle of a sentence, other than direct speech;
@@ -49,6 +50,12 @@ ORDINAL = re.compile(r"\d{1,3}|\d{1,2}\.\d{1,2}|\d+000|[IVX]+")
 INITIALS = re.compile(r"[^\W\d_]|(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
 CONSONANTS = re.compile("(?=..)[B-DF-HJ-NP-TV-XZ]?[b-df-hj-np-tv-xz]{1,4}|.*str|[бвгджзклмнпрстфхцчшщ]{2,4}")
 UNIT = re.compile(r"\d\s?(?:[ckdm]?[mlg]|[kKMGT]B|k?W)\Z")  # ends no abbreviation: "Noch 5 km. Dann sind wir da."
+# Where a blank was forgotten: another word stands before and after the two words, unlike in most names with a stop.
+BEFORE_TOUCHING = re.compile(r"\w\S*\s[\"'„“‚‘«»‹›(\[]*[^\W\d_]{2,}\Z")
+AFTER_TOUCHING = re.compile(r"([^\W\d_]{2,24}),?\s+\w")
+FILES = frozenset(
+    ("com", "de", "doc", "docx", "htm", "html", "info", "jpg", "net", "org", "pdf", "png", "txt", "xlsx", "zip")
+)
 UNSPACED = re.compile(f"[{CJK}{SOUTH_EAST_ASIAN}]")
 PUNCTUATION = "\"'“”‘’«»„()[].,!?:;…–—-"  # of many scripts: does not tell whether a text has blanks after its sentences
 LONGEST_WORD, LONG_WORD = 24, 5  # letters that are looked at; letters of a word that is no abbreviation
@@ -135,7 +142,7 @@ def is_end(text: str, match: re.Match[str], has_capitals: bool) -> bool:
     if not blank:
         between = IS_CJK.match(text, match.start() - 1) and IS_CJK.match(following) if match.start() else None
         if not (set(marks) & set(UNSPACED_MARKS) or (set(marks) & set("!?") and between)):
-            return False
+            return not closers and touches(text, match)
         return following in QUOTES if closers else not (marks == "．" and following.isdigit())
     opening = BEFORE_WORD.match(text, match.end())
     following = text[opening.end() : opening.end() + 1] if opening else ""
@@ -146,6 +153,19 @@ def is_end(text: str, match: re.Match[str], has_capitals: bool) -> bool:
     if len(marks) > 1 or marks == "…":
         return match.start() > 0 and not text[match.start() - 1].isspace() and not following.islower()
     return ends_at_stop(text[max(0, match.start() - LONGEST_WORD) : match.start()], following)
+
+
+def touches(text: str, match: re.Match[str]) -> bool:
+    """Whether a blank was forgotten after these marks: a sentence in small letters ends, and a capital follows."""
+    before, after = (
+        text[max(0, match.start() - 2 * LONGEST_WORD) : match.start()],
+        AFTER_TOUCHING.match(text, match.end()),
+    )
+    if len(match[1]) > 1 or match[1] not in ".!?" or not after or not BEFORE_TOUCHING.search(before):
+        return False
+    word = after[1]
+    is_name = not word[0].isupper() or not word[1:].islower() or word.lower() in FILES
+    return not is_name and (match[1] != "." or ends_at_stop(before[-LONGEST_WORD:], word[0]))
 
 
 def ends_at_stop(before: str, following: str) -> bool:
