@@ -44,6 +44,7 @@ NO_TRANSLATION = re.compile(
     re.IGNORECASE,
 )
 CHARACTER = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});|[ \t\n\r\f\v]+|.", re.DOTALL)
+ENTITY = re.compile("&(?:amp|lt|gt|quot|apos|nbsp|#39|#160);")
 SPACES = " \t\n\r\f\v"
 BARE = "\3"  # stands for a bare & until the character after it is known
 SOURCE_SPELLINGS = {"&": BARE, ">": ">"}
@@ -173,9 +174,12 @@ def cdata_segments(text: str, start: int, end: int, own: OwnItems) -> Iterator[S
 
 
 def is_markup(text: str, mode: Mode) -> bool:
-    """Whether a text is read as mark-up: in `auto` mode if it has tags, each of them matches, and all "<" are tags."""
+    """Whether a text is read as mark-up: in `auto` mode if it has tags, each of them matches, and all "<" are tags; or if
+    it has no "<", and each "&" begins an entity that any text may have."""
     if mode != "auto":
         return mode == "html"
+    if "&" in text and "<" not in text:
+        return len(ENTITY.findall(text)) == text.count("&")
     if "<" not in text or ">" not in text:
         return False
     tags = read_tags(text)
