@@ -174,8 +174,8 @@ def cdata_segments(text: str, start: int, end: int, own: OwnItems) -> Iterator[S
 
 
 def is_markup(text: str, mode: Mode) -> bool:
-    """Whether a text is read as mark-up: in `auto` mode if it has tags, each of them matches, and all "<" are tags; or if
-    it has no "<", and each "&" begins an entity that any text may have."""
+    """Whether a text is read as mark-up: in `auto` mode if it has tags, each of them matches, and all "<" are tags; or
+    if it has no "<", and each "&" begins an entity that any text may have."""
     if mode != "auto":
         return mode == "html"
     if "&" in text and "<" not in text:

@@ -56,6 +56,8 @@ AFTER_TOUCHING = re.compile(r"([^\W\d_]{2,24}),?\s+\w")
 FILES = frozenset(
     ("com", "de", "doc", "docx", "htm", "html", "info", "jpg", "net", "org", "pdf", "png", "txt", "xlsx", "zip")
 )
+CLAUSE_MARK, DASH = re.compile(r";\s|\s[—–-]\s"), re.compile(r"\s[—–-]\s")
+CLAUSE_WORDS = 3  # fewest words of a clause
 UNSPACED = re.compile(f"[{CJK}{SOUTH_EAST_ASIAN}]")
 PUNCTUATION = "\"'“”‘’«»„()[].,!?:;…–—-"  # of many scripts: does not tell whether a text has blanks after its sentences
 LONGEST_WORD, LONG_WORD = 24, 5  # letters that are looked at; letters of a word that is no abbreviation
@@ -97,6 +99,31 @@ def split_sentences(text: str) -> list[tuple[str, str]]:
         (text[start:end], text[end:after])
         for start, end, after in zip(starts, ends, [*starts[1:], len(text)], strict=True)
     ]
+
+
+def split_clauses(text: str) -> list[tuple[str, str]]:
+    """As `split_sentences`, and sentences are also cut at a semicolon, or at a lone dash before a capital letter, if at
+    least CLAUSE_WORDS words stand on both sides: there a full sentence may end. The mark goes with the blanks."""
+    parts = list[tuple[str, str]]()
+    for sentence, blank in split_sentences(text):
+        start = position = n_before = 0
+        lone = len(DASH.findall(sentence)) == 1
+        for match in CLAUSE_MARK.finditer(sentence):
+            after = CLAUSE_MARK.search(sentence, match.end())
+            following = sentence[match.end() : after.start() if after else None]
+            n_before += n_words(sentence[position : match.start()])
+            position = match.end()
+            is_mark = match[0][0] == ";" or (lone and following[:1].isupper())
+            if is_mark and min(n_before, n_words(following)) >= CLAUSE_WORDS:
+                parts.append((sentence[start : match.start()], match[0]))
+                start, n_before = position, 0
+        parts.append((sentence[start:], blank))
+    return parts
+
+
+def n_words(text: str) -> int:
+    """The number of words that begin with a letter, after quotes and brackets."""
+    return sum(word.strip(PUNCTUATION)[:1].isalpha() for word in text.split())
 
 
 def sentence_ends(text: str) -> Iterator[tuple[int, int]]:
@@ -200,8 +227,10 @@ def count_ends(text: str) -> int:
 def joint(left: str, right: str, blank: str, *, amid: bool) -> str:
     """What goes between the translations of two parts of a text that this blank separates.
 
-    Chinese and Japanese have no spaces between sentences; nor have scripts without spaces amid a sentence (`amid`).
+    Chinese and Japanese have no spaces between sentences; nor have scripts without spaces amid a sentence (`amid`). A
+    mark between two clauses is left out if the first translation ends like a sentence.
     """
+    blank = " " if blank.strip() and left[-1:] in MARKS else blank
     last, first = left.rstrip(PUNCTUATION)[-1:], right.lstrip(PUNCTUATION)[:1]
     is_cjk = IS_CJK.match(last) and (IS_CJK.match(first) or not last.isalnum())
     if is_cjk or (amid and UNSPACED.match(last) and UNSPACED.match(first)):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nmt.text.items import NO_OWN, Item, breaks_tags, find_items, framed, scan, unmatched
 from nmt.text.own_items import OwnItems
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
-from nmt.text.sentences import count_ends, split_sentences
+from nmt.text.sentences import CLAUSE_MARK, count_ends, split_clauses
 
 Flag = Literal[
     "loop",
@@ -182,13 +182,15 @@ def encode(units: Sequence[str]) -> NDArray[np.intp]:
 
 
 def loses_sentences(source: str, translation: str, ratio: float) -> bool:
-    """Whether the translation has fewer sentences than its source, and a length that fits that; `ratio`: of lengths.
+    """Whether the translation has fewer sentences or clauses than its source, and a length that fits that; `ratio`: of
+    lengths.
 
     Translators join sentences, too: only if the translation is also shorter by half of what as many average sentences
     take, one was probably lost. In Thai and its neighbours no mark ends a sentence.
     """
-    n_source = len(split_sentences(source))
-    lost = n_source - count_ends(translation) if n_source > 1 and not UNMARKED.search(translation) else 0
+    n_source = len(split_clauses(source))
+    lost = n_source - count_ends(translation) - len(CLAUSE_MARK.findall(translation)) if n_source > 1 else 0
+    lost = 0 if lost > 0 and UNMARKED.search(translation) else lost
     return lost > 0 and ratio < 1 - lost / (2 * n_source)
 
 

@@ -44,6 +44,7 @@ class Aligner:
             # Where no blank separates two parts, the first word of the second part belongs to the word before it.
             n_source -= bool(n_source) and part.touches[0]
             n_target -= bool(n_target) and part.touches[1]
+            n_source, n_target = n_source + part.between[0], n_target + part.between[1]
             links += [(n_source + i, n_target + j) for i, j in word_links(weights_TS, source, target)]
             n_source, n_target = n_source + n_words(source), n_target + n_words(target)
         return links

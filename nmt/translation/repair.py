@@ -1,6 +1,7 @@
 """The guard: n-best lists flow in; lists flow out, where retries replace translations that look wrong, and flags.
 
-A retry replaces a translation if it looks less wrong. The retries, in order: sentence by sentence, if some were lost;
+A retry replaces a translation if it looks less wrong. The retries, in order: sentence by sentence, and clause by
+clause, if some were lost;
 without items (addresses, tags …) if some were lost, and with the items put back afterwards; in lower case, if the line
 is in capitals; a copy, if the line has no letters; beam search without repeated n-grams; the same with shorter spans.
 What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two retries, because their
@@ -20,7 +21,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.text.items import recase
 from nmt.text.normalise import tidy
 from nmt.text.restore import Lifted, lift, restore
-from nmt.text.sentences import split_sentences
+from nmt.text.sentences import split_clauses, split_sentences
 from nmt.text.suspicions import Flag, prose, suspicions
 from nmt.text.tokens import tokenize, word_links
 from nmt.translation.alignment import Aligner
@@ -79,7 +80,8 @@ def repair(
                 recased = [replace(one, text=recase(one.text, after, line.own)) for one in translations]
                 line.consider([line.put_back(translation) for translation in recased], name)
 
-    retry("sentences", [line for line in lines if "sentences" in line.flags and not line.is_cut], search)
+    cuttable = [line for line in lines if not line.is_cut and ("sentences" in line.flags or line.is_unsure)]
+    retry("sentences", cuttable, search)
     retry("items", [line for line in lines if line.lifted.nodes], search)
     retry("lower case", [line for line in lines if line.flags and line.is_capitals], search, str.lower, str.upper)
     for line in lines:
@@ -129,8 +131,13 @@ class Line:
 
     @property
     def is_cut(self) -> bool:
-        """Whether each sentence was translated alone."""
-        return len(self.translations[0].parts) >= len(split_sentences(self.text))
+        """Whether each sentence, and each clause, was translated alone."""
+        return len(self.translations[0].parts) >= len(split_clauses(self.text))
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the model was unsure of a line with several clauses, which may be sentences."""
+        return "unsure" in self.flags and len(split_clauses(self.text)) > len(split_sentences(self.text))
 
     @property
     def is_capitals(self) -> bool:

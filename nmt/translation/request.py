@@ -59,6 +59,8 @@ class Part:
     hypothesis: Hypothesis
     touches: tuple[bool, bool] = (False, False)
     """Whether no blank separates it from the part before it: in the source, and in the translation."""
+    between: tuple[int, int] = (0, 0)
+    """Words (dashes) between it and the part before it: in the source, and in the translation."""
 
 
 @dataclass(frozen=True)

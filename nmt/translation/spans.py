@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from nmt.data.tokenizer import Tokenizer
 from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
-from nmt.text.sentences import possible_ends, split_sentences
+from nmt.text.sentences import possible_ends, split_clauses, split_sentences
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term
 from nmt.vocabulary import EOS, PAD, SPACE
 
@@ -56,7 +56,7 @@ class Span:
     ids: tuple[int, ...]
     constraints: Constraints = NO_CONSTRAINTS
     blank: str = field(default="", compare=False)
-    """The blanks that follow it in the line."""
+    """The blanks that follow it in the line, with a mark if it is a clause (`nmt.text.sentences.split_clauses`)."""
     ends_sentence: bool = field(default=True, compare=False)
 
     def __len__(self) -> int:
@@ -78,7 +78,8 @@ def cut_lines(
     ids_of = tokenizer.encode_source(texts)
     parts_of = [[(text, "")] for text in texts]
     for n, request in enumerate(requests):
-        sentences = split_sentences(tidy_cells(request.text) if "\t" in request.text else texts[n])
+        split = split_clauses if cut == "sentences" else split_sentences
+        sentences = split(tidy_cells(request.text) if "\t" in request.text else texts[n])
         if len(sentences) > (limits.sentences if cut == "usual" and len(ids_of[n]) <= limits.split_above else 1):
             parts_of[n] = sentences
     several = [n for n, parts in enumerate(parts_of) if len(parts) > 1]

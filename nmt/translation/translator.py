@@ -287,7 +287,8 @@ class Translator:
         for span, hypothesis, text in zip(spans, hypotheses, texts, strict=True):
             gap = joint(left, text, before.blank, amid=not before.ends_sentence) if before and left and text else ""
             touches = before is not None and not before.blank, bool(left) and not gap
-            parts.append(Part(span.ids, hypothesis, touches))
+            between = (n_dashes(before.blank), n_dashes(gap)) if before else (0, 0)
+            parts.append(Part(span.ids, hypothesis, touches, between))
             joined += [gap, text]
             left, before = text or left, span
         score = sum(h.score for h in hypotheses) / len(hypotheses)
@@ -303,6 +304,11 @@ class Translator:
         """A scorer of given translations, with the same models."""
         search = search or self.search
         return ForcedScorer(self.models, self.tokenizer, search, self.limits(search))
+
+
+def n_dashes(gap: str) -> int:
+    """The words between two parts: dashes; a semicolon belongs to the word before it."""
+    return len(gap.split()) if gap[:1].isspace() else 0
 
 
 USES = {  # of a model that is no translator

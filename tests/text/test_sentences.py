@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.text.sentences import count_ends, joint, possible_ends, split_sentences
+from nmt.text.sentences import count_ends, joint, possible_ends, split_clauses, split_sentences
 
 # Each | is a right cut. The cut after "fig. 4." is missed, as after any short number: it may be an ordinal.
 RIGHT_CUTS = [
@@ -169,6 +169,23 @@ def test_a_text_is_cut_after_its_sentences_only(marked: str) -> None:
     assert [sentence + blank for sentence, blank in split_sentences("".join(marked.split("|")))] == expected
 
 
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "Die Lampe ist hier|; |Tim holt sie ab.| |Er kommt gleich.",
+        "Der Bus kommt gleich| — |Kennen Sie den Jungen?",
+        "Er kommt heute an| - |Wir holen ihn; oder nicht.",
+        "Obst; Brot; dazu ein Glas Wein.",
+        "Das Haus am See — Ein altes Haus — ist heute zu.",
+        "Das Haus am See ist zu — seit drei Jahren schon.",
+        "Er zahlte 3 — 4 5 6 Euro; 7 8 9 10.",
+    ],
+)
+def test_clauses_are_cut_where_a_sentence_may_end(marked: str) -> None:
+    parts = [*marked.split("|"), ""]
+    assert split_clauses("".join(parts)) == list(zip(parts[::2], parts[1::2], strict=True))
+
+
 def test_blanks_between_sentences_are_kept_apart() -> None:
     text = "Er kam.  Sie ging!\u00a0Wer?\t„Ich.“\u3000Gut。はい"
     assert split_sentences(text) == [
@@ -193,12 +210,32 @@ def test_the_sentences_of_any_text_are_the_text(text: str) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    [".", "!", '"', "! ", 'a" ', "(", "([ ", "。", "Ja! ", "z. B. ", "»", "! »", "a.b", " ", "「」", "😀 ", ".\t"],
+    [
+        ".",
+        "!",
+        '"',
+        "! ",
+        'a" ',
+        "(",
+        "([ ",
+        "。",
+        "Ja! ",
+        "z. B. ",
+        "»",
+        "! »",
+        "a.b",
+        " ",
+        "「」",
+        "😀 ",
+        ".\t",
+        "a; ",
+        " - A",
+    ],
 )
 def test_long_texts_take_linear_time(unit: str) -> None:
     text = unit * (400_000 // len(unit))
     begin = time.process_time()
-    split_sentences(text + "A")
+    split_clauses(text + "A")
     count_ends(text)
     possible_ends(text + "A")
     assert time.process_time() - begin < 10  # 0.1 to 3 s; what is quadratic takes minutes
@@ -230,6 +267,8 @@ def test_every_mark_may_end_a_sentence(text: str, most: int) -> None:
         ("Il vint.", "Elle part.", "\u00a0", False, "\u00a0"),
         ("He came.", "She left.", "\t", False, "\t"),
         ("He came.", "She left.", "\u3000", False, " "),
+        ("He came", "She left.", "; ", False, "; "),
+        ("He came.", "She left.", " — ", False, " "),
         ("long", "word", "", True, " "),
         ("你好。", "我是老师。", " ", False, ""),
         ("你好。", "NATO来了。", " ", False, ""),

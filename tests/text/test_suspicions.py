@@ -96,6 +96,8 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         (SOURCE, " … !", ["empty"]),
         ("25", "-", ["empty"]),
         ("Das Rathaus öffnet am Freitag. Das Museum nicht.", "The town hall opens on Friday.", ["sentences"]),
+        ("Das Rathaus öffnet am Freitag; Das Museum öffnet nicht.", "The town hall opens on Friday.", ["sentences"]),
+        ("Das Rathaus öffnet am Freitag; Das Museum öffnet nicht.", "It opens on Friday; the museum.", []),
         ("Wer ist da? Ich bin es. Komm bitte herein!", "Who is there? Come in!", ["sentences"]),
         ("他在哪里？我不知道。", "Where is he?", ["sentences"]),
         ("Where is he? I don't know where he is.", "他在哪里？", ["sentences"]),

@@ -189,6 +189,19 @@ def test_sentences_without_a_space_between_them_are_joined_and_aligned_so(
     assert max(i for i, _ in translator.aligner.align(spaced)) <= 4
 
 
+def test_clauses_are_joined_by_their_mark_and_aligned_over_it(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["They run"] * len(ids))
+    line = "Die Hunde laufen heute — Zwei Männer trinken Kaffee."
+    ((best,),) = translator.attempt([Request(line)], SHORT, None, cut="sentences")
+    assert best.text == "They run — They run"
+    assert [part.between for part in best.parts] == [(0, 0), (1, 1)]
+    numbers = {i for i, _ in translator.aligner.align(best)}
+    assert 4 not in numbers
+    assert max(numbers) > 4
+
+
 @given(st.lists(st.lists(st.integers(-4, 0), min_size=1, max_size=4), max_size=4), st.integers(1, 9))
 def test_the_best_joins_of_spans_are_those_of_all_combinations(scores: list[list[int]], n_best: int) -> None:
     lists = [
