@@ -35,19 +35,21 @@ ADDED |= {"error", "continuation", "ending", "log_prob", "mean_log_prob", "perpl
 
 
 def any_line(given: bytes, answer: bytes) -> str:
-    """The check of plain text: any line will do."""
+    """The check of plain text: any line of UTF-8 will do."""
+    answer.decode()
     return ""
 
 
 def columns(given: bytes, answer: bytes) -> str:
-    """The columns of a TSV line stay as they are, and three are added."""
+    """The columns of a TSV line stay as they are, byte for byte, and three are added."""
     line = given.removesuffix(b"\r")
+    answer[len(line) :].decode()
     return "" if answer.startswith(line + b"\t") and answer.count(b"\t") == line.count(b"\t") + 3 else "columns changed"
 
 
 def members(given: bytes, answer: bytes) -> str:
     """The other members of an object stay as they are, and so does the number of lines of its text."""
-    made = json.loads(answer, parse_constant=refuse)
+    made = json.loads(answer.decode(), parse_constant=refuse)
     try:
         value = json.loads(given.decode() if given.strip() else '""', parse_constant=refuse)
         json.dumps(value, allow_nan=False)
@@ -192,7 +194,6 @@ class Fuzzing:
     def problem(self, line: bytes, answer: bytes) -> str:
         """What is wrong with a line of output."""
         try:
-            answer.decode()
             return self.job.check(line, answer)
         except ValueError as error:
             return f"invalid output: {str(error)[:100]}"
