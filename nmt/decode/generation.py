@@ -40,14 +40,21 @@ class Continuations:
 
     @torch.inference_mode()
     def __init__(
-        self, model: PromptedModel, prompts: Sequence[Sequence[int]], limits: Sequence[int], options: SearchConfig
+        self,
+        model: PromptedModel,
+        prompts: Sequence[Sequence[int]],
+        limits: Sequence[int],
+        options: SearchConfig,
+        samples: range | None = None,
     ) -> None:
         """`prompts`: ids without BOS and EOS; `limits`: the most pieces, at least 1, to add to each, with EOS.
 
         Of `options`, those of sampling and min_length are used. `options.samples` 0 takes the most probable piece.
+        `samples`: the numbers of the samples to take; by default all.
         """
         self.model, self.options, self.limits, self.n_steps = model, options, limits, 0
-        width, device = max(1, options.samples), model.device
+        samples = samples or range(max(1, options.samples))
+        width, device = len(samples), model.device
         # The model reads all of a prompt but its last id, which the first step adds.
         prefixes = [torch.tensor([BOS, *ids][:-1], dtype=torch.int64) for ids in prompts]
         prefix_NP = pad_sequence(prefixes, batch_first=True).to(device)
@@ -55,7 +62,8 @@ class Continuations:
         real_NP = torch.arange(prefix_NP.size(1), device=device) < lengths_N[:, None]
         self.cache = model.start_after(prefix_NP, real_NP, max(limits), width)
         self.tokens_NW = torch.tensor([[[BOS, *ids][-1]] * width for ids in prompts], device=device)
-        self.random_TBW = random_numbers(prompts, limits, options).to(device) if options.samples else None
+        random_TBW = random_numbers(prompts, limits, options).to(device) if options.samples else None
+        self.random_TBW = None if random_TBW is None else random_TBW[:, :, samples.start : samples.stop]
         self.prompts_N = [*range(len(prompts))]
         self.live = {(n, w) for n in self.prompts_N for w in range(width)}
 

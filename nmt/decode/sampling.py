@@ -20,19 +20,40 @@ from nmt.fields import require
 from nmt.model.contract import Decoder
 from nmt.vocabulary import BOS, EOS
 
+# Rows (samples) times length of what is sampled together: it bounds the memory of their keys and values.
+MAX_SLOTS = 2**19
+
 
 @torch.inference_mode()
 def sample(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig) -> list[list[Hypothesis]]:
     """Return `options.samples` translations of each sentence, in the order sampled; a translation may occur twice.
 
     Log-probabilities are the model's own, whatever temperature, top_k, top_p and min_p are. Sources as in
-    `Decoder.start`. Time and memory grow with the number of samples. Raises ValueError if logits are not numbers.
+    `Decoder.start`. Memory grows with the number of samples up to MAX_SLOTS. ValueError if logits are not numbers.
     """
-    n_sentences, width, device = src_BS.size(0), options.samples, src_BS.device
     sources = [ids[real].tolist() for ids, real in zip(src_BS, src_mask_BS, strict=True)]
     lengths = [len(ids) - 1 for ids in sources]
     limits = [longest_output(length, options, model.longest_target(length)) for length in lengths]
-    random_TBW = random_numbers(sources, limits, options).to(device)
+    random_TBW = random_numbers(sources, limits, options).to(src_BS.device)
+    parts = [
+        sample_part(model, (src_BS, src_mask_BS), limits, options, random_TBW[:, :, part.start : part.stop])
+        for part in sample_parts(options.samples, random_TBW.size(0) * len(sources))
+    ]
+    return [[hypothesis for some in found for hypothesis in some] for found in zip(*parts, strict=True)]
+
+
+def sample_parts(n_samples: int, n_slots: int) -> list[range]:
+    """The numbers of the samples that are taken together, if each needs this many slots."""
+    most = max(1, MAX_SLOTS // n_slots)
+    return [range(start, min(start + most, n_samples)) for start in range(0, n_samples, most)]
+
+
+def sample_part(
+    model: Decoder, sources: tuple[Tensor, Tensor], limits: list[int], options: SearchConfig, random_TBW: Tensor
+) -> list[list[Hypothesis]]:
+    """One sample for each of the random numbers. `sources`: as for `Decoder.start`."""
+    src_BS, src_mask_BS = sources
+    n_sentences, width, device = src_BS.size(0), random_TBW.size(2), src_BS.device
     cache = model.start(src_BS, src_mask_BS, random_TBW.size(0), width, separate=True)
     sentences_N, limits_N = torch.arange(n_sentences, device=device), torch.tensor(limits, device=device)
     tokens_NW = torch.full((n_sentences, width), BOS, device=device)

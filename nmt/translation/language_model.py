@@ -20,6 +20,7 @@ from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import BAD_LOGITS
 from nmt.decode.parallel import halve_if_too_large, map_batches
+from nmt.decode.sampling import sample_parts
 from nmt.fields import require
 from nmt.model.contract import Model, PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
@@ -177,8 +178,10 @@ class LanguageModel:
         def run(batch: list[int]) -> list[Growing]:
             starts = [(not ids[i] or ends_in_blank(prompts[i])) for i in batch]
             growing = [Growing(GrowingText(self.tokenizer, stop, at_start=start)) for start in starts for _ in samples]
-            for _ in self.grow([ids[i] for i in batch], [limits[i] for i in batch], search, growing):
-                pass
+            for part in sample_parts(len(samples), len(batch) * max(limits[i] for i in batch)):
+                chosen = [growing[n * len(samples) + w] for n in range(len(batch)) for w in part]
+                for _ in self.grow([ids[i] for i in batch], [limits[i] for i in batch], search, chosen, part):
+                    pass
             return growing
 
         for batch, growing in zip(
@@ -213,10 +216,16 @@ class LanguageModel:
         return min(search.max_length or LENGTH, room)
 
     def grow(
-        self, prompts: list[list[int]], limits: list[int], search: SearchConfig, growing: list["Growing"]
+        self,
+        prompts: list[list[int]],
+        limits: list[int],
+        search: SearchConfig,
+        growing: list["Growing"],
+        samples: range | None = None,
     ) -> Iterator[str]:
-        """Grow the continuations of a batch of prompts; yield each addition to one of the texts."""
-        batch, width = Continuations(self.model, prompts, limits, search), len(growing) // len(prompts)
+        """Grow the continuations (of these samples) of a batch of prompts; yield each addition to one of the texts."""
+        batch = Continuations(self.model, prompts, limits, search, samples)
+        width = len(growing) // len(prompts)
         while batch.live:
             for prompt, sample, piece, log_prob in batch.step():
                 one = growing[prompt * width + sample]

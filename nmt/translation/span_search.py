@@ -13,7 +13,7 @@ from nmt.decode.beam import search as beam_search
 from nmt.decode.hypothesis import NO_CONSTRAINTS as FREE
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_output
 from nmt.decode.parallel import halve_if_too_large, map_batches
-from nmt.decode.sampling import sample
+from nmt.decode.sampling import MAX_SLOTS, sample
 from nmt.decode.shortlist import Shortlist
 from nmt.model.contract import Decoder
 from nmt.translation.constraints import ConstraintCompiler
@@ -24,7 +24,7 @@ from nmt.translation.spans import Span, make_batches, pad
 WIDENING_STEP, MAX_WIDENING = 4, 40
 # What bounds the memory of a batch, besides its source pieces. Rows (hypotheses or samples): their logits. Slots, rows
 # times length: their keys and values. Scores: in beam search, a row attends to the slots of all rows of its sentence.
-MAX_ROWS, MAX_SLOTS, MAX_SCORES = 2**12, 2**19, 2**24
+MAX_ROWS, MAX_SCORES = 2**12, 2**24
 
 Item = TypeVar("Item")
 

@@ -1,6 +1,7 @@
 """Samples follow the model's distribution, whatever the batch, and come again with the same seed."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from nmt.config import SearchConfig
+from nmt.decode import sampling
 from nmt.decode.beam import force_score
 from nmt.decode.hypothesis import FORBIDDEN_IDS
 from nmt.decode.sampling import sample, sample_pieces
@@ -48,6 +50,21 @@ def test_samples_are_the_same_in_every_batch(seed: int, order: list[int], size: 
     for part in (order[i : i + size] for i in range(0, 5, size)):
         for i, apart in zip(part, sample(model, *batch([SOURCES[i] for i in part]), options), strict=True):
             assert [h.ids for h in apart] == [h.ids for h in together[i]]
+
+
+def test_many_long_samples_are_taken_in_parts_and_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, options = random_model(1), SearchConfig(samples=7)
+    whole, rows, step = sample(model, *batch(SOURCES[:1]), options), list[int](), model.step
+
+    def noted(tokens_NW: Tensor, cache: Any) -> Tensor:
+        rows.append(tokens_NW.size(1))
+        return step(tokens_NW, cache)
+
+    monkeypatch.setattr(model, "step", noted)
+    monkeypatch.setattr(sampling, "MAX_SLOTS", 3 * 21)
+    parts = sample(model, *batch(SOURCES[:1]), options)
+    assert [[h.ids for h in found] for found in parts] == [[h.ids for h in found] for found in whole]
+    assert set(rows) == {3, 1}
 
 
 def test_another_seed_samples_others() -> None:

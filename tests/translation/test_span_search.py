@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode import beam, sampling
+from nmt.decode.sampling import MAX_SLOTS
 from nmt.translation import span_search
-from nmt.translation.span_search import MAX_ROWS, MAX_SCORES, MAX_SLOTS, bounded
+from nmt.translation.span_search import MAX_ROWS, MAX_SCORES, bounded
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT, make_model
 
