@@ -54,8 +54,7 @@ class DataConfig:
     """Lowest probability of being a true pair, by data.scorer. Pairs that are too long to be scored are dropped."""
 
     variants: Probability = 0.0
-    """Share of the training pairs of which copies are added as headings, list items, quotes, two pairs on a line and
-    others that corpora seldom have."""
+    """Share of the training pairs of which copies are added without a full stop, IN CAPITALS, and In Title Case."""
 
     placeholders: Probability = 0.0
     """Share of the training pairs of which a copy is added with placeholders: characters from U+E000 to U+E007, which

@@ -5,8 +5,8 @@
 Corpora seldom have such lines, and there a mark can spoil the whole translation. Taken off are:
 
 - before the text: quotes of replies (>), Markdown headings (#), bullets and check boxes, numbers and letters of lists,
-  [1]; a number with a full stop only if the text begins with a word that also exists in lower case: "1. Mai" is a date;
-- after the text: [1] and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model one mark
+  [1] and emoji; a number with a full stop only if the text begins with a word that also exists in lower case: "1. Mai" is a date;
+- after the text: [1], emoji and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model one mark
   stands there;
 - around the text: quotes and brackets that the vocabulary has no pieces for.
 """
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nmt.text.items import find_items
+from nmt.text.items import EMOJI, find_items
 
 Knows = Callable[[str], bool]
 """Whether the vocabulary of the source has a piece for a text, alone or at the start of a word."""
@@ -23,11 +23,12 @@ Knows = Callable[[str], bool]
 BULLET = r"[-–—•*·‣⁃▪▫●○◦■□◆◇➤➢►▶→✓✔✗✘+]"
 LEAD = re.compile(
     rf"[ \u00a0]*+(?:(?:>[ \u00a0]?)++|\#{{1,6}} |{BULLET}[ \u00a0]+(?:\[[ xX]\] )?|\(?[a-zA-Z]\) |\(?\d{{1,3}}\) "
+    rf"|(?:(?:{EMOJI})[ \u00a0]*+)++"
     r"|(?P<number>(?:\d{1,3}\.){1,4}|\d{1,3}(?:\.\d{1,3}){1,3}) |\[\d{1,3}\] ?)"
 )
 FOOTNOTE = r"(?:\[\d{1,3}\])++"
 SMILEY = r"(?:[:;=8][-'^o]?[)(\]\[DPpOo3*|/\\]++|[xX]D+|\^_?\^|<3)"
-TRAIL = re.compile(rf"[ \u00a0]*+{FOOTNOTE}|[ \u00a0]++{SMILEY}")
+TRAIL = re.compile(rf"[ \u00a0]*+(?:{FOOTNOTE}|(?:{EMOJI}))|[ \u00a0]++{SMILEY}")
 STOPS = re.compile(r"(?<![.!?…\s])[ \u00a0]*+(?:…|\.{3,}|[!?]{2,})\Z")
 QUOTES = {  # by language; others have those of English
     **dict.fromkeys(("de", "cs", "sk", "sl", "hr", "et", "lt", "bg", "is"), ("„", "“")),
@@ -57,9 +58,11 @@ class Edges:
         return bool(self.lead or self.trail or self.stop)
 
     @property
-    def words_before(self) -> int:
-        """The number of words before the text that end before it."""
-        return len(self.lead.split()) - bool(self.lead and not self.lead[-1].isspace())
+    def words_around(self) -> tuple[int, int]:
+        """The number of words before the text and after it that aren't a part of its first and last word."""
+        before, after = (len(edge.split()) for edge in (self.lead, self.trail))
+        lead, trail = self.lead[-1:], self.trail[:1]
+        return before - bool(lead and not lead.isspace()), after - bool(trail and not trail.isspace())
 
     def put_back(self, translation: str) -> str:
         """The translation with the edges."""

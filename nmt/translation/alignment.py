@@ -34,7 +34,8 @@ class Aligner:
         links = self.part_links(translation) if translation.links is None else list(translation.links)
         if translation.moved:
             links = translation.moved.links(links)
-        return [(i + translation.words_before, j + translation.words_before) for i, j in links]
+        before, _ = translation.words_around
+        return [(i + before, j + before) for i, j in links]
 
     def part_links(self, translation: Translation) -> list[tuple[int, int]]:
         """Links between the words of the parts."""
@@ -54,7 +55,7 @@ class Aligner:
 
         `source` and `target`: text and tokens (see `nmt.text.tokens`), where tokens may be parts of words.
         """
-        if translation.links is not None or translation.moved or translation.words_before:
+        if translation.links is not None or translation.moved or any(translation.words_around):
             return token_links(self.align(translation), source, target)
         parts = list(self.attention(translation))
         source_owners, source_others = owners([pieces for _, pieces, _ in parts], *source)

@@ -107,8 +107,8 @@ class Translation:
     links: tuple[tuple[int, int], ...] | None = None
     """Word alignment if items were put back: then `parts` are of the line without items. Else None."""
 
-    words_before: int = 0
-    """Words before the text that was translated: a list mark, for example. They are the same in both texts."""
+    words_around: tuple[int, int] = (0, 0)
+    """Words before and after the text that was translated, such as a list mark: the same in line and translation."""
 
     moved: Moved | None = None
     """Where words are, if placeholders stood for items in the line that the parts are of."""

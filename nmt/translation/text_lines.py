@@ -31,7 +31,7 @@ def join_lines(aligner: Aligner, request: Request, n_best: Sequence[Sequence[Tra
 def join_rank(aligner: Aligner, parts: Sequence[str], chosen: Sequence[Translation]) -> Translation:
     """One translation of a text. `parts`: its lines, with a break after each but the last."""
     texts, links, n_source, n_target = list[str](), list[tuple[int, int]](), 0, 0
-    has_links = any(one.links is not None for one in chosen)
+    has_links = any(one.links is not None or one.moved or any(one.words_around) for one in chosen)
     for line, gap, one in zip(parts[::2], [*parts[1::2], ""], chosen, strict=True):
         start, end = len(line) - len(line.lstrip()), len(line.rstrip())
         texts += [line[:start], one.text, line[max(start, end) :], gap]

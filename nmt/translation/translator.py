@@ -84,8 +84,7 @@ def read_config(file: Path) -> dict[str, Any]:
 
 def put_back(translation: Translation, edges: Edges) -> Translation:
     """The translation of a line with what stands around its text."""
-    text, before = edges.put_back(translation.text), edges.words_before
-    return replace(translation, text=text, words_before=before)
+    return replace(translation, text=edges.put_back(translation.text), words_around=edges.words_around)
 
 
 class Translator:

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 
 import pytest
 
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data.corpora import load_corpus
 from nmt.data.prepared import prepare
-from nmt.data.variants import CHANGES, Material, make_variants
+from nmt.data.variants import CHANGES, make_variants
 
 PAIRS = [(f"Der Hund {n} läuft.", f"The dog {n} runs.") for n in range(100)]
 CONFIG = DataConfig(variants=0.1)
@@ -27,34 +26,12 @@ CONFIG = DataConfig(variants=0.1)
     ],
 )
 def test_a_pair_is_changed_alike_on_both_sides(kind: str, pair: tuple[str, str], expected: tuple[str, str]) -> None:
-    assert CHANGES[kind](pair, Material([pair], ("de", "en"), Random(1))) == expected
-
-
-def test_two_pairs_are_joined_as_their_script_wants() -> None:
-    pair = ("狗在跑。", "The dog runs.")
-    assert CHANGES["joined"](pair, Material([pair], ("zh", "en"), Random(1))) == (
-        "狗在跑。狗在跑。",
-        "The dog runs. The dog runs.",
-    )
-
-
-def test_quotes_are_those_of_the_language_or_plain() -> None:
-    pair = ("Ja.", "Yes.")
-    found = {CHANGES["quoted"](pair, Material([pair], ("de", "fr"), Random(seed))) for seed in range(20)}
-    assert found == {("„Ja.“", "«Yes.»"), ('"Ja."', '"Yes."')}
-
-
-def test_a_list_item_has_the_same_bullet_on_both_sides() -> None:
-    pair = ("Ja.", "Yes.")
-    found = [CHANGES["listed"](pair, Material([pair], ("de", "en"), Random(seed))) for seed in range(50)]
-    assert len({source for source, _ in found}) > 5
-    for source, target in found:
-        assert source.removesuffix("Ja.") == target.removesuffix("Yes.") != ""
+    assert CHANGES[kind](pair) == expected
 
 
 def test_each_kind_adds_its_share_and_the_copies_are_always_the_same() -> None:
     copies = make_variants(PAIRS, CONFIG)
-    assert len(copies) == 6 * 10
+    assert len(copies) == 3 * 10
     assert not set(copies) & set(PAIRS)
     assert copies == make_variants(PAIRS, CONFIG)
     assert make_variants(PAIRS, replace(CONFIG, variants=0.0)) == []
@@ -70,7 +47,7 @@ def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
     config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=320))
     prepared = prepare(load_corpus(data), config, tmp_path / "run")
     assert prepared.train[:80] == PAIRS[:80]
-    assert len(prepared.train) == 80 + 6 * 8
+    assert len(prepared.train) == 80 + 3 * 8
     assert prepared.val == PAIRS[80:90]
     assert sum(source.isupper() for source, _ in prepared.train) == 8
     assert prepared.tokenizer.encode_source(["DER HUND"])[0] != []
@@ -86,4 +63,4 @@ def test_a_copy_that_nothing_changed_is_left_out() -> None:
     pairs = [(f"der hund {n}", f"the dog {n}") for n in range(100)]  # without a stop that could be left out
     copies = make_variants(pairs, replace(CONFIG, variants=0.9))
     assert not set(copies) & set(pairs)
-    assert len(copies) == 5 * 90
+    assert len(copies) == 2 * 90

@@ -27,6 +27,7 @@ def knows(text: str) -> bool:
         ("[1] Das Haus", "[1] ", "Das Haus", ""),
         ("Das Haus.[1][22]", "", "Das Haus.", "[1][22]"),
         ("Das Haus :-) [3]", "", "Das Haus", " :-) [3]"),
+        ("😀 Das Haus. 👍\U0001f3fd🎸", "😀 ", "Das Haus.", " 👍\U0001f3fd🎸"),
         ("„Das Haus.“", "„", "Das Haus.", "“"),
         ("*(Das Haus)*", "*(", "Das Haus", ")*"),
         # What may be part of the text.
@@ -73,8 +74,9 @@ def test_typographic_quotes_become_those_of_the_target_language() -> None:
     assert quotes_of("en") == ("“", "”")
 
 
-def test_words_before_the_text_are_counted() -> None:
-    assert [take_off(line, knows).words_before for line in ("- [ ] „Das Haus“", "„Das Haus“", "2) Das")] == [3, 0, 1]
+def test_words_around_the_text_are_counted() -> None:
+    lines = ("- [ ] „Das Haus“", "„Das Haus“", "2) Das [1]", "Das Haus[1] :-) :-)")
+    assert [take_off(line, knows).words_around for line in lines] == [(3, 0), (0, 0), (1, 1), (0, 2)]
 
 
 @many
