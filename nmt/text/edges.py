@@ -5,9 +5,10 @@
 Corpora seldom have such lines, and there a mark can spoil the whole translation. Taken off are:
 
 - before the text: quotes of replies (>), Markdown headings (#), bullets and check boxes, numbers and letters of lists,
-  [1] and emoji; a number with a full stop only if the text begins with a word that also exists in lower case: "1. Mai" is a date;
-- after the text: [1], emoji and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model one mark
-  stands there;
+  [1] and emoji; a number with a full stop only if the text begins with a word that also exists in lower case, since
+  "1. Mai" is a date;
+- after the text: [1], emoji and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model
+  one mark stands there;
 - around the text: quotes and brackets that the vocabulary has no pieces for.
 """
 

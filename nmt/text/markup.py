@@ -170,7 +170,7 @@ def cdata_segments(text: str, start: int, end: int, own: OwnItems) -> Iterator[S
         return
     raw = inside.strip(SPACES)
     flat = Flat(raw, re.sub("[\0-\3]", "\ufffd", raw), [*range(len(raw) + 1)])
-    yield Segment(raw, start + inside.find(raw), lift(flat, own), {})
+    yield Segment(raw, start + inside.find(raw), flat, lift(flat, own), {})
 
 
 def is_markup(text: str, mode: Mode) -> bool:
