@@ -29,6 +29,7 @@ from nmt.cli import (
 )
 from nmt.config import Config, ModelConfig, SearchConfig, TrainingConfig
 from nmt.evaluate import make_evaluate_parser
+from nmt.export import make_export_parser
 from nmt.generate import make_generate_parser
 from nmt.inspect import make_inspect_parser
 from nmt.prepare import make_prepare_parser
@@ -45,6 +46,7 @@ PARSERS: dict[str, Callable[[], Any]] = {
     "nmt.generate": make_generate_parser,
     "nmt.evaluate": make_evaluate_parser,
     "nmt.augment": make_augment_parser,
+    "nmt.export": make_export_parser,
     "nmt.inspect": make_inspect_parser,
     "nmt.tokenizer train": partial(make_tokenizer_parser, "train"),
     "nmt.tokenizer encode": partial(make_tokenizer_parser, "encode"),

@@ -25,6 +25,7 @@ from nmt.model.weights import fill, read_tensors, write_tensors
 from nmt.upgrade import FORMAT, take_format, upgrade_model_info
 
 SHORTLIST = "shortlist.safetensors"
+EXPORTED = "nmt.json"  # in a folder that was exported for another library: its config.json, with our contents
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,55 @@
+"""Command: a model folder in; a folder that another library runs out, after a check that both give the same."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from nmt.cli import add_options, make_parser, parse, run_command, say
+from nmt.fields import require
+
+EXAMPLES = """
+python -m nmt.export runs/de-en-phrasebook exported --to ctranslate2
+python -m nmt.export runs/de-en-phrasebook exported-int8 --to ctranslate2 --quantization int8 --check my-lines.de
+"""
+OPTIONS = {
+    "--to": ("FORMAT", "Format to write: ctranslate2."),
+    "--quantization": (
+        "TYPE",
+        "Number format of the weights. Without it, float32. ctranslate2 takes float32, float16, bfloat16, int8, "
+        "int8_float32, int8_float16, int8_bfloat16 and int16.",
+    ),
+    "--check": (
+        "FILE",
+        "Text in the source language, with which the exported model is compared with this one: its first 200 lines. "
+        "Without it, the test sets of the model's run are taken, or the phrasebook.",
+    ),
+}
+
+
+def make_export_parser() -> Any:
+    text = "Write a model for another library, and check that it gives the same there."
+    parser = make_parser("nmt.export", text, EXAMPLES, "[options] MODEL OUT")
+    parser.add_argument("model", metavar="MODEL", help="Model or run folder.")
+    parser.add_argument("out", metavar="OUT", help="Folder to write. It must not exist.")
+    add_options(parser.add_argument_group("Format"), OPTIONS)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_command("export", lambda: command(parse(make_export_parser(), argv)))
+
+
+def command(options: Any) -> int:
+    from nmt.interop.export import export
+
+    require("to" in options, "the format is missing: give --to, such as --to ctranslate2")
+    check = Path(options.check) if "check" in options else None
+    parity = export(Path(options.model), Path(options.out), options.to, options.get("quantization"), check)
+    for line in parity.sentences_of_card():
+        say(line)
+    say(f"Exported: {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

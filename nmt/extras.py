@@ -1,0 +1,14 @@
+"""Packages that the core install lacks: imported when they are needed, with an error that says how to get them."""
+
+import importlib
+from typing import Any
+
+
+def package(name: str, extra: str) -> Any:
+    """The package of this name. Raises ValueError, which names the extra of nmt, if it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ValueError(
+            f"this needs the package {name}, which can't be imported ({error}): pip install 'nmt[{extra}]'"
+        ) from error

@@ -1,0 +1,148 @@
+"""Export: a model folder flows in; a folder for another library flows out, after a check against the model itself.
+
+A format is a module of this folder with the members of `Format`. To add one, write the module and name it in FORMATS.
+An exported folder has the files of the format, the tokenizer, the settings of the model (nmt.json), the model card with
+a section about the export, and SHA256SUMS.
+"""
+
+import importlib
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from nmt import __version__
+from nmt.data.phrasebook import phrasebook
+from nmt.data.tokenizer import Tokenizer
+from nmt.fields import require
+from nmt.files import read_lines, whole_folder
+from nmt.model.contract import Model
+from nmt.text.normalise import tidy
+from nmt.translation.model_folder import EXPORTED, ModelInfo, load_model, require_model
+
+FORMATS = {"ctranslate2": "nmt.interop.ctranslate2", "hf": "nmt.interop.huggingface"}
+MOST_LINES = 200  # of a file or a test set, that an export is checked with
+PHRASEBOOK = {"de": 0, "en": 1}  # the languages of the phrasebook, and their side of its pairs
+
+
+@dataclass(frozen=True)
+class Export:
+    """A model, and how it is exported."""
+
+    model: Model
+    """In float32, on the CPU, in evaluation mode."""
+    tokenizer: Tokenizer
+    info: ModelInfo
+    quantization: str
+    """The number format of the exported weights, one of the format's `QUANTIZATIONS`."""
+
+
+@dataclass(frozen=True)
+class Parity:
+    """The result of comparing the exported model with ours."""
+
+    compared: str
+    """What `largest` is a difference of, such as "log-probability of a piece"."""
+    largest: float
+    """The largest absolute difference."""
+    sentences: int
+    figures: tuple[str, ...] = ()
+    """Further results, a sentence each."""
+
+    def sentences_of_card(self) -> list[str]:
+        first = f"Compared with nmt on {self.sentences:,} sentences: {self.compared}"
+        return [f"{first}, largest difference {self.largest:.1e}.", *self.figures]
+
+
+@dataclass(frozen=True)
+class About:
+    """What the model card says of an exported folder."""
+
+    runtime: str
+    """The library with its version, such as "CTranslate2 4.8.5"."""
+    usage: str
+    """A program (Python), run in the folder, that runs the model with that library, without nmt."""
+    notes: tuple[str, ...] = ()
+    """Sentences for its users, such as limits."""
+    header: str = ""
+    """Text before the card, such as metadata in YAML."""
+
+
+class Format(Protocol):
+    """The members of a module that implements a format."""
+
+    QUANTIZATIONS: Sequence[str]
+    """The number formats that `--quantization` can name; the first is the default."""
+
+    def obstacles(self, info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
+        """All settings of the model that the format can't express, each as words such as "model.attention latent".
+        Without a tokenizer, only the settings are looked at. Must not need the library."""
+
+    def write(self, export: Export, folder: Path) -> None:
+        """Write the files of the format into a folder, which exists and is empty."""
+
+    def check(self, export: Export, folder: Path, lines: Sequence[str]) -> Parity:
+        """Load the folder with the other library, and compare it with the model on these lines of source text (of any
+        text, if the model doesn't translate). ValueError if it differs more than it may."""
+
+    def about(self, export: Export) -> About: ...
+
+
+def load_format(name: str) -> Format:
+    """The format with this name. Raises ValueError if there is none."""
+    require(name in FORMATS, f"--to is {name}: it must be {' or '.join(FORMATS)}")
+    module: Any = importlib.import_module(FORMATS[name])
+    form: Format = module
+    return form
+
+
+def export(folder: Path, target: Path, name: str, quantization: str | None = None, check: Path | None = None) -> Parity:
+    """Write the model of a model folder (or run folder) as a new folder `target` in the format `name`.
+
+    `quantization`: None for the format's default; `check`: a file of source lines to compare with, see `real_lines`.
+    Raises ValueError, and leaves nothing behind, if the format can't express a setting, or if the results differ.
+    """
+    form, folder = load_format(name), require_model(folder)
+    require(not target.exists(), f"{target} exists already: name another folder, or delete it")
+    known = ", ".join(form.QUANTIZATIONS)
+    quantization = quantization or form.QUANTIZATIONS[0]
+    require(quantization in form.QUANTIZATIONS, f"--quantization is {quantization}: {name} takes one of {known}")
+    model, tokenizer, info = load_model(folder)
+    obstacles = form.obstacles(info, tokenizer)
+    require(not obstacles, f"{name} can't express this model: {'; '.join(obstacles)}")
+    lines = real_lines(folder, info, check)
+    task = Export(model, tokenizer, info, quantization)
+    with whole_folder(target) as draft:
+        form.write(task, draft)
+        parity = form.check(task, draft, lines)
+        tokenizer.save(draft)
+        shutil.copyfile(folder / "config.json", draft / EXPORTED)
+        card = (folder / "README.md").read_text(encoding="utf8") if (folder / "README.md").is_file() else ""
+        (draft / "README.md").write_text(exported_card(card, form.about(task), task, parity), encoding="utf8")
+    return parity
+
+
+def real_lines(folder: Path, info: ModelInfo, file: Path | None = None) -> list[str]:
+    """Lines, none of them blank, to compare an export with: the first of a file or, without one, of the test sets of
+    the run that the model folder is in, or else of the phrasebook. Raises ValueError if there is none."""
+    files = [file] if file else sorted((folder.parent / "data").glob("test*.src"))
+    lines = [line for path in files for line in read_lines(path) if tidy(line)[0]]
+    if not files and info.source in PHRASEBOOK:
+        lines = [pair[PHRASEBOOK[info.source]] for pair in phrasebook(1, 1000, 50).test]
+    require(bool(lines), f"{file} has no line of text" if file else NO_LINES.format(info.source))
+    return lines[:MOST_LINES]
+
+
+NO_LINES = "the export must be checked on real sentences, and there are none in {} beside the model: give --check FILE"
+
+
+def exported_card(card: str, about: About, export: Export, parity: Parity) -> str:
+    """The model card with a section about the export."""
+    usage = "\n".join(f"    {line}".rstrip() for line in about.usage.strip().splitlines())
+    text = [
+        f"Written by nmt {__version__} for {about.runtime}, with {export.quantization} weights.",
+        *parity.sentences_of_card(),
+        *about.notes,
+    ]
+    return f"{about.header}{card.rstrip()}\n\n## Exported\n\n{' '.join(text)}\n\nTo run it without nmt:\n\n{usage}\n"
