@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
-from nmt.config import FAMILIES, Config, DecodingPrecision, SearchConfig
+from nmt.config import FAMILIES, Backend, Config, DecodingPrecision, SearchConfig
 from nmt.fields import MAY_CHANGE, Metavar, annotations, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
@@ -243,6 +243,16 @@ def add_search_options(parser: Any, *names: str) -> None:
             kind = {"choices": choices} if (choices := get_args(hint)) else {"type": hint}
             text = f"{short_help()[f.name]} (default: the model's, else {show_value(f.default)})"
             group.add_argument(option, default=SUPPRESS, metavar=metavar(hint, marks), help=text, **kind)
+
+
+def add_backend_option(parser: Any) -> None:
+    parser.add_argument(
+        "--backend",
+        default="pytorch",
+        choices=get_args(Backend),
+        help="What runs the model. ctranslate2 needs a folder that nmt.export wrote for it, and searches nearly as "
+        "pytorch does; settings that it can't follow are refused.",
+    )
 
 
 def add_device_options(parser: Any, precision: DecodingPrecision) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.cli import (
     LM,
+    add_backend_option,
     add_device_options,
     add_options,
     add_search_options,
@@ -50,6 +51,7 @@ def make_evaluate_parser() -> Any:
     text = "Model or run folder. Without it, the newest finished run that translates."
     group.add_argument("--model", action="append", default=[], metavar="DIR", help=text)
     add_options(group, LM)
+    add_backend_option(group)
     add_device_options(group, precision="auto")  # as for translating: what is scored is what users get
     add_search_options(parser, *(f.name for f in fields(SearchConfig) if f.name != "n_best"))
     return parser
@@ -100,7 +102,7 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     existing = next((file for file in files.values() if file.exists()), None)
     require(existing is None, f"{existing} exists already: name another folder for --save, or delete the file")
     lm = find_model(options.lm) if "lm" in options else None
-    translator = Translator.load(folder, options.device, precision=options.precision, lm=lm)
+    translator = Translator.load(folder, options.device, precision=options.precision, lm=lm, backend=options.backend)
     search = override_search(replace(translator.search, n_best=1), options)
     require_lm(options, search)
     chosen = {"metrics": metrics, "search": search, "markup": options.markup}

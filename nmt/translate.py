@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.cli import (
     LM,
+    add_backend_option,
     add_device_options,
     add_options,
     add_search_options,
@@ -95,6 +96,7 @@ def make_translate_parser() -> Any:
     add_options(group, OUTPUT)
     group = parser.add_argument_group("Model and device")
     add_options(group, MODELS | LM | SCORER)
+    add_backend_option(group)
     add_device_options(group, precision="auto")
     group = parser.add_argument_group("Constraints on the translations of all lines")
     group.add_argument("--prefix", default="", metavar="TEXT", help="Text that every translation begins with.")
@@ -138,17 +140,17 @@ def command(options: Any) -> int:
 def load_translator(options: Any) -> "tuple[Translator | None, tuple[str, str] | None]":
     """The translator with its source and target language; None if only the quality of given translations is asked
     for: with --force-decode and --scorer, and without --model."""
-    from nmt.translation.model_folder import read_info
+    from nmt.translation.model_folder import read_info, settings_file
     from nmt.translation.translator import Translator, find_model
 
     if options.force_decode and "scorer" in options and not options.model:
         return None, None
     folders = [find_model(folder) for folder in options.model or [None]]
     lm = find_model(options.lm) if "lm" in options else None
-    translator = Translator.load(folders, options.device, precision=options.precision, lm=lm)
+    translator = Translator.load(folders, options.device, precision=options.precision, lm=lm, backend=options.backend)
     if options.verbose:
         print(f"{', '.join(map(str, folders))}: {translator.describe()}", file=sys.stderr)
-    info, _ = read_info(folders[0] / "config.json")
+    info, _ = read_info(settings_file(folders[0]))
     return translator, (info.source, info.target)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 from nmt.config.data import DataConfig, TokenizerConfig, text_of
 from nmt.config.model import ModelConfig
 from nmt.config.noise import NoiseConfig
-from nmt.config.search import MAX_HYPOTHESES, DecodingPrecision, SearchConfig
+from nmt.config.search import MAX_HYPOTHESES, Backend, DecodingPrecision, SearchConfig
 from nmt.config.training import METRICS, ObjectiveName, Precision, TrainingConfig
 from nmt.fields import MAY_CHANGE, Folder, Metavar, require
 from nmt.files import require_plain_name
@@ -21,6 +21,7 @@ __all__ = [
     "FAMILIES",
     "MAX_HYPOTHESES",
     "METRICS",
+    "Backend",
     "Config",
     "DataConfig",
     "DecodingPrecision",

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from nmt.decode.ensemble import least
 from nmt.decode.rules import Rule
-from nmt.model.contract import Decoder
+from nmt.model.contract import Decoder, Limited
 from nmt.vocabulary import BOS
 
 
@@ -42,6 +42,6 @@ class Fusion(Rule):
         self.tokens_NK = self.tokens_NK[index]
 
 
-def room(model: Decoder, n_source: int, language_model: Decoder | None) -> int | None:
+def room(model: Limited, n_source: int, language_model: Limited | None) -> int | None:
     """The most pieces that a target may have if a language model must read it too; None: no limit."""
     return least([model.longest_target(n_source), language_model.longest_target(0) if language_model else None])

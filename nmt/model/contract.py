@@ -25,12 +25,8 @@ from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 
 
-class Decoder(Protocol):
-    """What search calls: a `GenerativeModel` in evaluation mode, one with a `Restricted` vocabulary, or an
-    `Ensemble`."""
-
-    @property
-    def vocab_size(self) -> int: ...
+class Limited(Protocol):
+    """How much a model can read and write."""
 
     @property
     def longest_source(self) -> int | None:
@@ -38,6 +34,14 @@ class Decoder(Protocol):
 
     def longest_target(self, n_source: int) -> int | None:
         """The most pieces that a target may have, without EOS, if the source has `n_source`; None: no limit."""
+
+
+class Decoder(Limited, Protocol):
+    """What search calls: a `GenerativeModel` in evaluation mode, one with a `Restricted` vocabulary, or an
+    `Ensemble`."""
+
+    @property
+    def vocab_size(self) -> int: ...
 
     def restricted(self, pieces_L: Tensor) -> "Decoder":
         """This decoder with a smaller vocabulary: its piece i is piece `pieces_L[i]` (int64) of the present one."""

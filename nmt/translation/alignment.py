@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.ctranslate2 import CTranslate2Model
 from nmt.decode.surfaces import BYTE_PIECE
 from nmt.model.contract import GenerativeModel
 from nmt.text.tokens import Links, Tokens, is_word, token_links
@@ -26,7 +27,7 @@ LOOK_AHEAD = 8  # characters of a text that may be missing in its pieces
 class Aligner:
     """Aligns translations with their sources, by the cross-attention of one model."""
 
-    def __init__(self, model: GenerativeModel, tokenizer: Tokenizer) -> None:
+    def __init__(self, model: GenerativeModel | CTranslate2Model, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
 
     def align(self, translation: Translation) -> list[tuple[int, int]]:
@@ -73,7 +74,10 @@ class Aligner:
         """For each part the cross-attention (T, S) of its pieces to its source, and the pieces of source and target."""
         for part in translation.parts:
             source, target = part.source, part.hypothesis.ids
-            weights_TS = cross_attention(self.model, source, target)[:-1, :-1]
+            if isinstance(self.model, CTranslate2Model):
+                weights_TS = self.model.cross_attention(source, target)
+            else:
+                weights_TS = cross_attention(self.model, source, target)[:-1, :-1]
             yield weights_TS, self.tokenizer.source_pieces(source), self.tokenizer.target_pieces(target)
 
 

@@ -20,8 +20,11 @@ MAX_PIECES = 500
 class ConstraintCompiler:
     """Compiles constraints for the target vocabulary of a tokenizer."""
 
-    def __init__(self, tokenizer: Tokenizer, longest_target: Callable[[int], int | None]) -> None:
-        self.tokenizer, self.longest_target = tokenizer, longest_target
+    def __init__(
+        self, tokenizer: Tokenizer, longest_target: Callable[[int], int | None], *, phrases: bool = True
+    ) -> None:
+        """`phrases`: whether the search can follow phrases of `must` and `must_not`."""
+        self.tokenizer, self.longest_target, self.phrases = tokenizer, longest_target, phrases
 
     @cached_property
     def surfaces(self) -> Surfaces:
@@ -30,6 +33,8 @@ class ConstraintCompiler:
     def compile(self, constraints: Constraints, n_source: int, search: SearchConfig) -> CompiledConstraints:
         """Compile the constraints of a source of `n_source` pieces; ValueError, for the user, if they can't be met."""
         require(not search.samples, "prefixes and phrases need beam search: they don't go with search.samples")
+        has_phrases = bool(constraints.must or constraints.must_not)
+        require(self.phrases or not has_phrases, "CTranslate2 can't follow phrases of must and must_not, only a prefix")
         prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
         require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
         phrases = self.automaton(constraints)

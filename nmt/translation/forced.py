@@ -11,7 +11,8 @@ import torch
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score
-from nmt.decode.ensemble import Ensemble
+from nmt.decode.ctranslate2 import CTranslate2Model
+from nmt.decode.ensemble import least
 from nmt.decode.hypothesis import Hypothesis, length_divisor
 from nmt.decode.parallel import halve_if_too_large
 from nmt.model.contract import GenerativeModel
@@ -34,14 +35,18 @@ class ForcedScorer:
     """
 
     def __init__(
-        self, models: Sequence[GenerativeModel], tokenizer: Tokenizer, search: SearchConfig, limits: Limits
+        self,
+        models: Sequence[GenerativeModel | CTranslate2Model],
+        tokenizer: Tokenizer,
+        search: SearchConfig,
+        limits: Limits,
     ) -> None:
         self.models, self.tokenizer, self.search, self.cut_at = models, tokenizer, search, limits
-        self.limits = Ensemble(models)
 
     def fits(self, source: Sequence[int], target: Sequence[int]) -> bool:
         """Whether the models have positions for both sides."""
-        longest_source, longest_target = self.limits.longest_source, self.limits.longest_target(len(source))
+        longest_source = least(model.longest_source for model in self.models)
+        longest_target = least(model.longest_target(len(source)) for model in self.models)
         fits = longest_source is None or len(source) <= longest_source
         return fits and (longest_target is None or len(target) <= longest_target)
 
@@ -75,19 +80,23 @@ class ForcedScorer:
         lengths = [max(len(source), len(target)) for source, target in pairs]
         fitting = [i for i, length in enumerate(lengths) if length <= MAX_SCORED and self.fits(*pairs[i])]
         scored: list[Hypothesis | None] = [None] * len(pairs)
-        device = self.models[0].device
-
-        def run(rows: list[int]) -> list[list[float]]:
-            batch = (*pad((pairs[i][0] for i in rows), device), *pad((pairs[i][1] for i in rows), device))
-            log_probs_XBT = torch.stack([force_score(model, *batch) for model in self.models])
-            log_probs: list[list[float]] = (log_probs_XBT.logsumexp(0) - math.log(len(self.models))).tolist()
-            return log_probs
-
         for rows in make_batches(fitting, self.search.batch_size, lengths.__getitem__):
-            for i, row in zip(rows, halve_if_too_large(run, rows), strict=True):
+            for i, row in zip(rows, halve_if_too_large(self.log_probs, [pairs[i] for i in rows]), strict=True):
                 target = pairs[i][1]
                 token_log_probs = row[: len(target) + 1]
                 total = math.fsum(token_log_probs)
                 score = total / float(length_divisor(len(token_log_probs), self.search))
                 scored[i] = Hypothesis(list(target), score, total, token_log_probs, finished=True)
         return scored
+
+    def log_probs(self, pairs: Sequence[IdPair]) -> list[list[float]]:
+        """The log-probability of each piece of the targets, and of EOS; what follows it is padding."""
+        if isinstance(self.models[0], CTranslate2Model):
+            return self.models[0].force_score(pairs)
+        device = self.models[0].device
+        batch = (*pad((source for source, _ in pairs), device), *pad((target for _, target in pairs), device))
+        log_probs_XBT = torch.stack(
+            [force_score(model, *batch) for model in self.models if isinstance(model, GenerativeModel)]
+        )
+        log_probs: list[list[float]] = (log_probs_XBT.logsumexp(0) - math.log(len(self.models))).tolist()
+        return log_probs

@@ -106,8 +106,15 @@ def require_model(folder: Path) -> Path:
     require(folder.is_dir(), f"{folder}: there is no such folder")
     hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
     folder = model_in(folder)
+    problem = f"{folder} was exported for another library: --backend ctranslate2 reads it if that is CTranslate2"
+    require(not (folder / EXPORTED).is_file(), problem)
     require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     return folder
+
+
+def settings_file(folder: Path) -> Path:
+    """The file with the contents of config.json, in a model folder or an exported one."""
+    return folder / (EXPORTED if (folder / EXPORTED).is_file() else "config.json")
 
 
 def read_info(file: Path) -> tuple[ModelInfo, dict[str, Any]]:

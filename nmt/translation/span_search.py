@@ -10,6 +10,7 @@ import torch
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.decode.beam import search as beam_search
+from nmt.decode.ctranslate2 import CTranslate2Model
 from nmt.decode.hypothesis import NO_CONSTRAINTS as FREE
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_output
 from nmt.decode.parallel import halve_if_too_large, map_batches
@@ -33,7 +34,11 @@ class SpanSearch:
     """Beam search and sampling of spans with one decoder."""
 
     def __init__(
-        self, decoder: Decoder, device: torch.device, compiler: ConstraintCompiler, shortlist: Shortlist | None
+        self,
+        decoder: Decoder | CTranslate2Model,
+        device: torch.device,
+        compiler: ConstraintCompiler,
+        shortlist: Shortlist | None,
     ) -> None:
         self.decoder, self.device, self.compiler, self.shortlist = decoder, device, compiler, shortlist
         self.language_model: Decoder | None = None  # with the same target vocabulary; it joins searches by fusion
@@ -105,6 +110,8 @@ class SpanSearch:
     def find_part(
         self, compiled: dict[Span, CompiledConstraints], search: SearchConfig, batch: list[Span]
     ) -> list[list[Hypothesis]]:
+        if isinstance(self.decoder, CTranslate2Model):
+            return self.decoder.search([s.ids for s in batch], search, [compiled.get(span, FREE) for span in batch])
         src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
         if search.samples:
             return sample(self.decoder, src_BS, src_mask_BS, search)

@@ -16,8 +16,9 @@ from typing import Any
 
 import torch
 
-from nmt.config import DecodingPrecision, SearchConfig
+from nmt.config import Backend, DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.ctranslate2 import CTranslate2Model
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.fusion import room
 from nmt.decode.hypothesis import Hypothesis
@@ -33,6 +34,7 @@ from nmt.text.normalise import tidy
 from nmt.text.sentences import joint
 from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
+from nmt.translation.exported import load_exported
 from nmt.translation.forced import ForcedScorer
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.mbr import expected_utilities
@@ -92,30 +94,38 @@ class Translator:
 
     def __init__(
         self,
-        model: GenerativeModel | Sequence[GenerativeModel],
+        model: GenerativeModel | CTranslate2Model | Sequence[GenerativeModel],
         tokenizer: Tokenizer,
         search: SearchConfig | None = None,
         precision: DecodingPrecision = "fp32",
         facts: Facts | None = None,
         shortlist: Shortlist | None = None,
     ) -> None:
-        """Prepare the model, or several as an ensemble: evaluation mode, and conversion to the precision.
+        """Prepare the model, or several as an ensemble: evaluation mode, and conversion to the precision (a model that
+        CTranslate2 runs has its own).
 
         `search`: the default settings of calls. ValueError if the device can't compute in this precision, or if the
         models have different vocabularies.
         """
-        models = [model] if isinstance(model, GenerativeModel) else model
-        converted = [with_precision(model.eval(), precision) for model in models]
-        self.models, self.precision = [model for model, _ in converted], converted[0][1]
-        self.decoder: Decoder = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
+        self.models: list[GenerativeModel | CTranslate2Model]
+        self.decoder: Decoder | CTranslate2Model
+        if isinstance(model, CTranslate2Model):
+            self.models, self.decoder, self.precision = [model], model, model.precision
+        else:
+            given = [model] if isinstance(model, GenerativeModel) else model
+            converted = [with_precision(model.eval(), precision) for model in given]
+            models = [model for model, _ in converted]
+            self.models, self.precision = [*models], str(converted[0][1])
+            self.decoder = models[0] if len(models) == 1 else Ensemble(models)
         self.tokenizer, self.shortlist = tokenizer, shortlist
         self.search, self.facts = search or SearchConfig(), facts or Facts()
         self.has_placeholders = tokenizer.has_placeholders
         self.quotes: tuple[str, str] | None = None  # of the target language, if it is known
         self.lm: LanguageModel | None = None
-        self.compiler = ConstraintCompiler(tokenizer, self.longest_target)
+        is_own = not isinstance(model, CTranslate2Model)
+        self.compiler = ConstraintCompiler(tokenizer, self.longest_target, phrases=is_own)
         self.spans = SpanSearch(self.decoder, self.device, self.compiler, shortlist)
-        self.aligner = Aligner(self.model, tokenizer)
+        self.aligner = Aligner(self.models[0], tokenizer)
 
     @classmethod
     def load(
@@ -125,14 +135,40 @@ class Translator:
         search: SearchConfig | None = None,
         precision: DecodingPrecision = "auto",
         lm: Path | str | None = None,
+        backend: Backend = "pytorch",
     ) -> "Translator":
         """Load a model folder (or a run folder), or several as an ensemble; by default with the first one's settings.
 
-        `lm`: the model folder of a language model, which calls use as `search.lm_weight` and `search.lm_mode` say.
+        `lm`: the model folder of a language model, which calls use as `search.lm_weight` and `search.lm_mode` say;
+        `backend`: ctranslate2 takes a folder that nmt.export wrote for CTranslate2, which then runs the model.
         ValueError if a folder is not a whole model folder, the device or precision is missing, or tokenizers differ.
         """
-        keep_freed_memory()
         folders = [model_in(Path(path)) for path in ([folder] if isinstance(folder, Path | str) else folder)]
+        if backend == "ctranslate2":
+            require(len(folders) == 1, f"{len(folders)} models are given, but CTranslate2 runs no ensembles: give one")
+            model, tokenizer, info = load_exported(folders[0], str(device), precision)
+            translator = cls(model, tokenizer, search or info.search, facts=info.facts)
+        else:
+            translator, info = cls.load_own(folders, device, search, precision)
+        translator.quotes = quotes_of(info.target)
+        if lm is not None:
+            lm_info, _ = read_info(require_model(Path(lm)) / "config.json")
+            known = lm_info.source, lm_info.target
+            problem = f"the language model in {lm} has learned {' and '.join(dict.fromkeys(known))}"
+            require(info.target in known, f"{problem}, but the translations are in {info.target}")
+            translator.use_language_model(LanguageModel.load(lm, translator.device, precision=precision))
+        return translator
+
+    @classmethod
+    def load_own(
+        cls,
+        folders: Sequence[Path],
+        device: str | torch.device,
+        search: SearchConfig | None,
+        precision: DecodingPrecision,
+    ) -> "tuple[Translator, ModelInfo]":
+        """Load model folders of ours; also what the first one's config.json says."""
+        keep_freed_memory()
         loaded = [load_model(path, choose_device(str(device))) for path in folders]
         _, tokenizer, info = loaded[0]
         for path, (_, other, _) in zip(folders, loaded, strict=True):
@@ -142,15 +178,7 @@ class Translator:
             )
         models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
         shortlist = load_shortlist(folders[0], tokenizer)
-        translator = cls(models, tokenizer, search or info.search, precision, info.facts, shortlist)
-        translator.quotes = quotes_of(info.target)
-        if lm is not None:
-            lm_info, _ = read_info(require_model(Path(lm)) / "config.json")
-            known = lm_info.source, lm_info.target
-            problem = f"the language model in {lm} has learned {' and '.join(dict.fromkeys(known))}"
-            require(info.target in known, f"{problem}, but the translations are in {info.target}")
-            translator.use_language_model(LanguageModel.load(lm, translator.device, precision=translator.precision))
-        return translator
+        return cls(models, tokenizer, search or info.search, precision, info.facts, shortlist), info
 
     def use_language_model(self, lm: LanguageModel) -> None:
         """Use a language model, on the same device, in all calls whose `search.lm_weight` is above 0."""
@@ -158,8 +186,12 @@ class Translator:
         self.spans.language_model = lm.model if self.tokenizer.same_target_as(lm.tokenizer) else None
 
     def check(self, search: SearchConfig) -> None:
-        """Raise ValueError if the language model can't be used as these settings of a call say."""
+        """Raise ValueError if the language model can't be used as these settings of a call say, or if CTranslate2 runs
+        the model and can't follow them."""
         fuses = self.lm is not None and search.lm_weight > 0 and search.lm_mode == "fusion"
+        if isinstance(self.decoder, CTranslate2Model):
+            self.decoder.check(search)
+            require(not fuses, "a language model can't join CTranslate2's search: take --lm-mode rerank")
         problem = "the language model has another vocabulary than the translator's target side"
         advice = "take --lm-mode rerank, or train a language model with the translator's tokenizer (tokenizer.folder)"
         require(not fuses or self.spans.language_model is not None, f"{problem}: {advice}")
@@ -171,11 +203,13 @@ class Translator:
     @property
     def model(self) -> GenerativeModel:
         """The model, or the first of an ensemble."""
-        return self.models[0]
+        model = self.models[0]
+        assert isinstance(model, GenerativeModel), "CTranslate2 runs it"
+        return model
 
     @property
     def device(self) -> torch.device:
-        return self.model.device
+        return self.models[0].device
 
     def describe(self) -> str:
         """Device, precision and threads, for the user."""

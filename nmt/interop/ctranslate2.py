@@ -1,0 +1,218 @@
+"""The format of CTranslate2: the weights of an encoder–decoder flow in; its model folder flows out.
+
+The weights keep their values. Layers that share a block get copies of it (the file has them once). The factor of
+DeepNorm's residual moves into the weights: norm(α x + f(x)) is norm(x + f(x) / α), apart from the epsilon of the norm.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.config import ModelConfig, SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.ctranslate2 import POSITIONS
+from nmt.extras import package
+from nmt.fields import require
+from nmt.interop.export import About, Export, Parity
+from nmt.model.bias import FARTHEST
+from nmt.model.feed_forward import GATED
+from nmt.model.positions import sinusoids
+from nmt.scoring.metrics import score
+from nmt.translation.exported import run_exported
+from nmt.translation.model_folder import ModelInfo
+from nmt.translation.request import Request, Translation
+from nmt.translation.translator import Translator
+from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
+
+QUANTIZATIONS = ["float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16"]
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH", "geglu": "GELU"}
+EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
+    "family": ["encoder-decoder"],
+    "attention": ["heads"],
+    "experts": [0],
+    "qk_norm": [False],  # CTranslate2 has such norms, but gives other results (differences of 0.1 to 0.6 nats)
+    "norm": ["layer", "rms"],
+    "norm_position": ["post", "pre", "deepnorm"],
+    "positions": ["sinusoidal", "learned", "rotary", "relative"],
+    "activation": [*ACTIVATIONS],
+}
+
+TOLERANCE, MOST_MEAN = 1e-3, 0.2  # of log-probabilities, in nats
+
+Array = NDArray[np.float32]
+
+
+def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
+    values = {name: getattr(info.model, name) for name in EXPRESSIBLE}
+    return [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
+
+
+def write(export: Export, folder: Path) -> None:
+    specs = package("ctranslate2.specs", "ctranslate2")
+    writer = Writer(specs, export.info.model, export.model)
+    spec = specs.TransformerSpec(writer.stack("encoder"), writer.stack("decoder"))
+    tokenizer, settings = export.tokenizer, spec.config
+    spec.register_source_vocabulary(tokenizer.source_pieces(range(tokenizer.src_vocab_size)))
+    spec.register_target_vocabulary(tokenizer.target_pieces(range(tokenizer.tgt_vocab_size)))
+    settings.unk_token, settings.bos_token, settings.eos_token = (SPECIAL_PIECES[i] for i in (UNK, BOS, EOS))
+    settings.decoder_start_token, settings.add_source_eos = settings.bos_token, True
+    settings.layer_norm_epsilon = 1e-6 if export.info.model.norm == "rms" else 1e-5
+    spec.validate()
+    spec.optimize(export.quantization)
+    spec.save(str(folder))
+
+
+def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
+    """In float32, log-probabilities may differ by TOLERANCE at most, and greedy translations not at all; with other
+    weights, log-probabilities may differ by MOST_MEAN on average."""
+    search, info = SearchConfig(beam_size=1), export.info
+    foreign = run_exported(folder, export.tokenizer, info)
+    ours = Translator(export.model, export.tokenizer, search, facts=info.facts)  # type: ignore[arg-type]
+    theirs = Translator(foreign, export.tokenizer, search, facts=info.facts)
+    found, foreign_found = ([best for [best] in t.attempt([*map(Request, lines)], search)] for t in (ours, theirs))
+    pairs = [(part.source, part.hypothesis.ids) for translation in found for part in translation.parts]
+    scores, foreign_scores = (t.scorer().score_ids(pairs) for t in (ours, theirs))
+    differences = [
+        abs(a - b)
+        for one, other in zip(scores, foreign_scores, strict=True)
+        if one and other
+        for a, b in zip(one.token_log_probs, other.token_log_probs, strict=True)
+    ]
+    largest, mean = max(differences), fmean(differences)
+    unequal = [n for n, (a, b) in enumerate(zip(found, foreign_found, strict=True)) if ids(a) != ids(b)]
+    compared = "log-probability of a piece of the greedy translation"
+    if export.quantization == "float32":
+        problem = f"the {compared} differs by {largest:.1e}, more than {TOLERANCE}"
+        require(largest <= TOLERANCE, f"{problem}: nothing was exported")
+        first = f", the first that of {lines[unequal[0]]!r}" if unequal else ""
+        problem = f"{len(unequal)} of {len(found)} greedy translations differ{first}"
+        require(not unequal, f"{problem}: nothing was exported")
+        return Parity(compared, largest, len(found), ("All greedy translations are equal.",))
+    problem = f"the {compared} differs by {mean:.2f} on average, more than {MOST_MEAN}"
+    require(mean <= MOST_MEAN, f"{problem}: nothing was exported")
+    [chrf] = score([t.text for t in foreign_found], [t.text for t in found], metrics=["chrf"])
+    figures = f"Mean difference {mean:.1e} (computed in {foreign.precision} on the CPU)."
+    equal = f"{len(found) - len(unequal)} of {len(found)} greedy translations are equal to those of float32"
+    return Parity(compared, largest, len(found), (figures, f"{equal}; chrF between both {chrf.value:.1f}."))
+
+
+def ids(translation: Translation) -> list[list[int]]:
+    return [part.hypothesis.ids for part in translation.parts]
+
+
+def about(export: Export) -> About:
+    config, version = export.info.model, package("ctranslate2", "ctranslate2").__version__
+    positions = {"sinusoidal": POSITIONS, "learned": config.max_positions}.get(config.positions)
+    notes = f"A source, or a translation, has at most {positions - 1:,} pieces." if positions else ""
+    joint = export.tokenizer.joint
+    usage = USAGE.format(*(("joint", "joint") if joint else ("source", "target")))
+    return About(f"CTranslate2 {version}", usage, (notes,) if notes else ())
+
+
+USAGE = """
+import ctranslate2
+from sentencepiece import SentencePieceProcessor
+
+source = SentencePieceProcessor(model_file="{}.model")
+target = SentencePieceProcessor(model_file="{}.model")
+translator = ctranslate2.Translator(".")
+pieces = source.encode(input(), out_type=str)
+[result] = translator.translate_batch([pieces], min_decoding_length=0, disable_unk=True)
+print(target.decode(result.hypotheses[0]))
+"""
+
+
+class Writer:
+    """Fills the specification of a model with its weights."""
+
+    def __init__(self, specs: Any, config: ModelConfig, model: Any) -> None:
+        self.specs, self.config, self.model = specs, config, model
+        self.weights = {name: weight.detach() for name, weight in model.named_parameters()}
+
+    def array(self, name: str, factor: float = 1.0) -> Array:
+        """A copy of a weight: quantisation works in place."""
+        return np.array(self.weights[name].numpy() * np.float32(factor))
+
+    def stack(self, side: str) -> Any:
+        """The encoder or the decoder."""
+        config, specs, decodes = self.config, self.specs.transformer_spec, side == "decoder"
+        kind = specs.TransformerDecoderSpec if decodes else specs.TransformerEncoderSpec
+        stack = getattr(self.model, side)
+        spec = kind(
+            len(stack.order),
+            config.n_heads,
+            pre_norm=config.norm_position == "pre",
+            activation=getattr(self.specs.Activation, ACTIVATIONS[config.activation]),
+            ffn_glu=config.activation in GATED,
+            rms_norm=config.norm == "rms",
+            num_heads_kv=None if config.kv_heads == config.n_heads else config.kv_heads,
+            rotary_dim=0 if config.positions == "rotary" else None,
+            rotary_interleave=False,
+            relative_attention_bias=config.positions == "relative",
+            qk_norm=config.qk_norm,
+            **({"alignment_heads": 0} if decodes else {}),  # the mean of all heads of the last layer
+        )
+        spec.scale_embeddings = config.scale_embeddings
+        if decodes:
+            spec.embeddings.weight = self.array("tgt_embedding.weight")
+            spec.projection.weight = self.array("tgt_embedding.weight" if self.is_tied else "output.weight")
+        else:
+            one = config.tied_embeddings == "three-way"
+            spec.embeddings[0].weight = self.array("tgt_embedding.weight" if one else "src_embedding.weight")
+        if config.norm_position == "pre":
+            self.norm(spec.layer_norm, f"{side}_norm")
+        self.positions(spec, "tgt_positions" if decodes else "src_positions")
+        for layer, number in zip(spec.layer, stack.order, strict=True):
+            self.block(layer, f"{side}.{number}", 1 / stack[number].around_self.alpha)
+        return spec
+
+    @property
+    def is_tied(self) -> bool:
+        return "output.weight" not in self.weights
+
+    def positions(self, spec: Any, name: str) -> None:
+        kind = self.config.positions
+        if kind == "relative":
+            for layer in spec.layer:
+                layer.self_attention.relative_attention_bias = self.array(f"{name}.bias.table")
+                layer.self_attention.relative_attention_max_distance = np.int32(FARTHEST)
+        elif kind == "learned":
+            spec.position_encodings.encodings = self.array(f"{name}.table")
+        elif kind == "sinusoidal":
+            spec.position_encodings.encodings = sinusoids(POSITIONS, self.config.d_model).numpy()
+
+    def block(self, spec: Any, name: str, factor: float) -> None:
+        """Fill a layer with the weights of a block. `factor`: of the output of each sublayer."""
+        self.attention(spec.self_attention, f"{name}.self_attention", ["qkv"], factor)
+        self.norm(spec.self_attention.layer_norm, f"{name}.around_self.norm")
+        if hasattr(spec, "attention"):
+            self.attention(spec.attention, f"{name}.cross_attention", ["q", "kv"], factor)
+            self.norm(spec.attention.layer_norm, f"{name}.around_cross.norm")
+        self.norm(spec.ffn.layer_norm, f"{name}.around_feed_forward.norm")
+        self.linear(spec.ffn.linear_1, f"{name}.feed_forward.down", factor)
+        self.linear(spec.ffn.linear_0, f"{name}.feed_forward.up")
+        if self.config.activation in GATED:
+            whole, gate, beside = spec.ffn.linear_0, spec.ffn.linear_0, spec.ffn.linear_0_noact
+            if self.config.bias:
+                gate.bias, beside.bias = np.split(whole.bias, 2)
+            gate.weight, beside.weight = np.split(whole.weight, 2)
+
+    def attention(self, spec: Any, name: str, inputs: list[str], factor: float) -> None:
+        for linear, part in zip(spec.linear, [*inputs, "out"], strict=True):
+            self.linear(linear, f"{name}.{part}", factor if part == "out" else 1.0)
+        if self.config.qk_norm:
+            spec.q_norm.gamma, spec.k_norm.gamma = (self.array(f"{name}.{part}_norm.weight") for part in "qk")
+
+    def linear(self, spec: Any, name: str, factor: float = 1.0) -> None:
+        spec.weight = self.array(f"{name}.weight", factor)
+        if self.config.bias:
+            spec.bias = self.array(f"{name}.bias", factor)
+
+    def norm(self, spec: Any, name: str) -> None:
+        spec.gamma = self.array(f"{name}.weight")
+        if self.config.norm == "layer":
+            spec.beta = self.array(f"{name}.bias") if self.config.bias else np.zeros_like(spec.gamma)

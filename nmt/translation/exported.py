@@ -1,0 +1,56 @@
+"""Folders that nmt exported for CTranslate2: read as a translator's model, tokenizer and settings."""
+
+from pathlib import Path
+
+import torch
+
+from nmt.config import DecodingPrecision
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Model
+from nmt.decode.parallel import MOST_WORKERS
+from nmt.extras import package
+from nmt.fields import require
+from nmt.files import check_sums
+from nmt.translation.model_folder import EXPORTED, ModelInfo, read_info
+
+COMPUTE_TYPES = {"auto": "default", "fp32": "float32", "bf16": "bfloat16", "int8": "int8"}
+
+
+def load_exported(
+    folder: Path, device: str, precision: DecodingPrecision
+) -> tuple[CTranslate2Model, Tokenizer, ModelInfo]:
+    """Check and load an exported folder. ValueError if it is none, or damaged, or needs what is missing."""
+    require(folder.is_dir(), f"{folder}: there is no such folder")
+    advice = "write one with python -m nmt.export MODEL OUT --to ctranslate2"
+    require((folder / EXPORTED).is_file(), f"{folder} was not exported by nmt, it has no {EXPORTED}: {advice}")
+    require((folder / "model.bin").is_file(), f"{folder} has no model.bin of CTranslate2: {advice}")
+    check_sums(folder, EXPORTED, "config.json", "model.bin")
+    tokenizer, (info, _) = Tokenizer.load(folder), read_info(folder / EXPORTED)
+    return run_exported(folder, tokenizer, info, device, precision), tokenizer, info
+
+
+def run_exported(
+    folder: Path, tokenizer: Tokenizer, info: ModelInfo, device: str = "cpu", precision: DecodingPrecision = "auto"
+) -> CTranslate2Model:
+    """The model in a folder of CTranslate2; `precision` auto: that of the file, as far as the device has it."""
+    library = package("ctranslate2", "ctranslate2")
+    if device == "auto":
+        device = "cuda" if library.get_cuda_device_count() else "cpu"
+    kind, _, index = device.partition(":")
+    # Each batch has one thread, as in `nmt.decode.parallel`.
+    threads = torch.get_num_threads()
+    workers = min(threads, MOST_WORKERS) if kind == "cpu" else 1
+    try:
+        translator = library.Translator(
+            str(folder),
+            device=kind,
+            device_index=int(index or 0),
+            compute_type=COMPUTE_TYPES[precision],
+            inter_threads=workers,
+            intra_threads=threads // workers,
+        )
+    except (RuntimeError, ValueError) as error:
+        raise ValueError(f"CTranslate2 can't run {folder} on {device} in precision {precision}: {error}") from error
+    positions = {"sinusoidal": POSITIONS, "learned": info.model.max_positions}.get(info.model.positions)
+    source = tokenizer.source_pieces(range(tokenizer.src_vocab_size))
+    return CTranslate2Model(translator, source, tokenizer.target_pieces(range(tokenizer.tgt_vocab_size)), positions)
