@@ -1,0 +1,99 @@
+"""CTranslate2: each setting gives the same there, or is refused; quantisation leaves the model as it was."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from nmt.config import ModelConfig, SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.beam import force_score, search
+from nmt.decode.hypothesis import NO_CONSTRAINTS
+from nmt.interop import ctranslate2 as form
+from nmt.interop.export import Export, export
+from nmt.model.contract import GenerativeModel
+from nmt.translation.alignment import cross_attention
+from nmt.translation.exported import run_exported
+from nmt.translation.model_folder import ModelInfo
+from nmt.translation.spans import pad
+from tests.model.settings import some_combinations
+from tests.tiny import PAIRS, SHORT, TINY, make_model
+
+pytest.importorskip("ctranslate2")
+
+CPU = torch.device("cpu")
+IDS = [([5, 9, 110, 7, 6, 20], [4, 9, 9, 120]), ([8], []), ([*range(100, 120)], [*range(200, 215)])]
+COMBINATIONS = [(n, config) for n, config in enumerate(some_combinations(90))]
+
+
+def noisy(tokenizer: Tokenizer, config: ModelConfig) -> GenerativeModel:
+    """A model whose biases and norms have weights that matter."""
+    model = make_model(tokenizer, config=config).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn_like(weight), alpha=0.2)
+    return model
+
+
+def info_of(config: ModelConfig) -> ModelInfo:
+    return ModelInfo("de", "en", "three pairs", config, SHORT)
+
+
+def expressible(combinations: list[tuple[int, ModelConfig]]) -> list[tuple[int, ModelConfig]]:
+    return [(n, config) for n, config in combinations if not form.obstacles(info_of(config))]
+
+
+def test_much_can_be_expressed_and_what_cannot_is_named() -> None:
+    assert len(expressible(COMBINATIONS)) > 30
+    for _, config in COMBINATIONS:
+        for obstacle in form.obstacles(info_of(config)):
+            name, value = obstacle.removeprefix("model.").split(" ")
+            assert str(getattr(config, name)) == value
+
+
+@pytest.mark.parametrize(("n", "config"), expressible(COMBINATIONS))
+def test_each_setting_gives_the_same_log_probabilities_translations_and_attention(
+    n: int, config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    model = noisy(tokenizer, config)
+    form.write(Export(model, tokenizer, info_of(config), "float32"), tmp_path)
+    theirs = run_exported(tmp_path, tokenizer, info_of(config))
+    for (source, target), log_probs in zip(IDS, theirs.force_score(IDS), strict=True):
+        ours = force_score(model, *pad([source], CPU), *pad([target], CPU))[0]
+        torch.testing.assert_close(torch.tensor(log_probs), ours, atol=1e-4, rtol=0)
+        attention = cross_attention(model, source, target)[:-1, :-1]
+        torch.testing.assert_close(theirs.cross_attention(source, target), attention, atol=1e-4, rtol=0)
+    greedy, sources = SearchConfig(beam_size=1, max_length=12), [source for source, _ in IDS]
+    expected = search(model, *pad(sources, CPU), greedy)
+    found = theirs.search(sources, greedy, [NO_CONSTRAINTS] * len(sources))
+    assert [best.ids for best, *_ in found] == [best.ids for best, *_ in expected]
+    assert [best.finished for best, *_ in found] == [best.finished for best, *_ in expected]
+
+
+@pytest.mark.parametrize("quantization", form.QUANTIZATIONS[1:])
+def test_quantisation_is_measured_and_leaves_the_model_alone(
+    quantization: str, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    model = make_model(tokenizer).eval()
+    before = {name: weight.clone() for name, weight in model.named_parameters()}
+    task = Export(model, tokenizer, info_of(TINY), quantization)
+    form.write(task, tmp_path)
+    assert all(torch.equal(weight, before[name]) for name, weight in model.named_parameters())
+    parity = form.check(task, tmp_path, [source for source, _ in PAIRS])
+    assert 0 < parity.largest < 0.5
+    assert parity.sentences == 3
+    assert [sentence.split()[0] for sentence in parity.figures] == ["Mean", *parity.figures[1].split()[:1]]
+    assert "chrF between both" in parity.figures[1]
+
+
+def test_a_quantised_export_says_so_in_its_card_and_is_smaller(model_folder: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    lines.write_text(PAIRS[0][0], encoding="utf8")
+    sizes = []
+    for quantization in ("float32", "int8"):
+        parity = export(model_folder, tmp_path / quantization, "ctranslate2", quantization, lines)
+        card = (tmp_path / quantization / "README.md").read_text(encoding="utf8")
+        assert f"with {quantization} weights" in card
+        assert all(sentence in card for sentence in parity.sentences_of_card())
+        sizes.append((tmp_path / quantization / "model.bin").stat().st_size)
+    assert sizes[1] < sizes[0]

@@ -1,0 +1,135 @@
+"""Export: nothing that exists is touched, nothing half is left, and the card says how to run what was written."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.export import main
+from nmt.files import check_sums
+from nmt.interop import ctranslate2 as form
+from nmt.interop.export import MOST_LINES, export, real_lines
+from nmt.text.normalise import tidy
+from nmt.translation.model_folder import EXPORTED, Facts, ModelInfo, read_info
+from nmt.translation.translator import Translator
+from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
+
+LINES = [source for source, _ in PAIRS]
+INFO = ModelInfo("fi", "sv", "three pairs", TINY, SHORT, Facts())
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    file = tmp_path / "lines.txt"
+    file.write_text("\n".join(LINES), encoding="utf8")
+    return file
+
+
+def test_an_export_has_tokenizer_settings_hashes_and_a_card_that_runs(
+    model_folder: Path, tokenizer: Tokenizer, lines: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("ctranslate2")
+    target = tmp_path / "new" / "exported"
+    assert main([str(model_folder), str(target), "--to", "ctranslate2", "--check", str(lines)]) == 0
+    check_sums(target, "README.md", "config.json", "model.bin", EXPORTED)
+    assert Tokenizer.load(target).same_as(tokenizer)
+    assert read_info(target / EXPORTED) == read_info(model_folder / "config.json")
+    card = (target / "README.md").read_text(encoding="utf8")
+    assert card.startswith((model_folder / "README.md").read_text(encoding="utf8"))
+    assert "Compared with nmt on 3 sentences" in card
+    program = "\n".join(line.removeprefix("    ") for line in card.partition("without nmt:")[2].splitlines())
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, cwd=target, input=LINES[0], capture_output=True, text=True, check=True)
+    search = SearchConfig(beam_size=2, max_length=256, max_length_ratio=100, guard=False)
+    [expected] = Translator.load(target, "cpu", search, backend="ctranslate2").translate([LINES[0]])
+    assert tidy(run.stdout)[0] == expected
+
+
+def test_what_exists_is_not_touched(model_folder: Path, lines: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ValueError, match="mine exists already"):
+        export(model_folder, tmp_path / "mine", "ctranslate2", check=lines)
+    with pytest.raises(ValueError, match=r"lines\.txt exists already"):
+        export(model_folder, lines, "ctranslate2")
+    assert not any((tmp_path / "mine").iterdir())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError])
+def test_an_export_that_ends_early_leaves_nothing(
+    model_folder: Path, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    pytest.importorskip("ctranslate2")
+
+    def interrupted(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(form, "check", interrupted)
+    with pytest.raises(error):
+        export(model_folder, tmp_path / "out", "ctranslate2", check=lines)
+    assert [*tmp_path.iterdir()] == [lines]
+
+
+@pytest.mark.parametrize(
+    ("quantization", "limit", "message"),
+    [("float32", "TOLERANCE", "differs by"), ("int8", "MOST_MEAN", "on average, more than")],
+)
+def test_an_export_that_differs_too_much_is_refused(
+    model_folder: Path,
+    lines: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    quantization: str,
+    limit: str,
+    message: str,
+) -> None:
+    pytest.importorskip("ctranslate2")
+    monkeypatch.setattr(form, limit, -1.0)
+    with pytest.raises(ValueError, match=message):
+        export(model_folder, tmp_path / "out", "ctranslate2", quantization, lines)
+    assert [*tmp_path.iterdir()] == [lines]
+
+
+def test_all_obstacles_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    config = replace(TINY, positions="alibi", activation="relu2", attention="latent")
+    folder = save_tiny(tmp_path / "model", make_model(tokenizer, config=config), tokenizer)
+    with pytest.raises(ValueError, match=r"attention latent; model\.positions alibi; model\.activation relu2"):
+        export(folder, tmp_path / "out", "ctranslate2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give --to"),
+        (["--to", "ctranslate3"], "--to is ctranslate3"),
+        (["--to", "ctranslate2", "--quantization", "int4"], "--quantization is int4: ctranslate2 takes one of float32"),
+        (["--to", "ctranslate2", "--check", "missing.de"], "missing.de: No such file"),
+    ],
+)
+def test_wrong_options(
+    model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main([str(model_folder), str(tmp_path / "out"), *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_lines_to_check_come_from_the_file_or_the_run_or_the_phrasebook(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    folder, file = tmp_path / "model", tmp_path / "mine.txt"
+    with pytest.raises(ValueError, match="none in fi beside the model: give --check FILE"):
+        real_lines(folder, INFO)
+    (german, english) = (real_lines(folder, replace(INFO, source=language)) for language in ("de", "en"))
+    assert len(german) == len(english) >= 36
+    assert german != english
+    for name in ("test", "test_b"):
+        (tmp_path / "data" / f"{name}.src").write_text(f"of {name}\n\n \u00a0\n", encoding="utf8")
+    assert real_lines(folder, INFO) == ["of test", "of test_b"]
+    file.write_text("\n".join(map(str, range(MOST_LINES + 1))), encoding="utf8")
+    assert real_lines(folder, INFO, file) == [*map(str, range(MOST_LINES))]
+    file.write_text(" \n", encoding="utf8")
+    with pytest.raises(ValueError, match="has no line of text"):
+        real_lines(folder, INFO, file)

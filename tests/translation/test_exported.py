@@ -1,0 +1,157 @@
+"""A translator that CTranslate2 runs: the same methods, settings followed or refused, folders checked."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nmt import evaluate, translate
+from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.interop.export import export
+from nmt.translation.request import Constraints, Request, Term
+from nmt.translation.translator import Translator
+from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
+
+pytest.importorskip("ctranslate2")
+
+LINES = [source for source, _ in PAIRS]
+SEARCH = SearchConfig(beam_size=3, n_best=3, max_length=14, batch_size=4, guard=False)
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("lines") / "lines.de"
+    file.write_text("\n".join(LINES), encoding="utf8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def exported(model_folder: Path, lines: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    export(model_folder, folder, "ctranslate2", check=lines)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def foreign(exported: Path) -> Translator:
+    return Translator.load(exported, "cpu", backend="ctranslate2")
+
+
+@pytest.fixture(scope="module")
+def own(model_folder: Path) -> Translator:
+    return Translator.load(model_folder, "cpu", precision="fp32")
+
+
+def test_scores_of_hypotheses_are_their_forced_scores_and_they_are_in_order(
+    foreign: Translator, own: Translator
+) -> None:
+    for line, n_best in zip(LINES, foreign.translate_n_best(LINES, SEARCH), strict=True):
+        assert len(n_best) == 3
+        assert [t.score for t in n_best] == sorted((t.score for t in n_best), reverse=True)
+        for translation in n_best:
+            pairs = [(part.source, part.hypothesis.ids) for part in translation.parts]
+            scored = own.scorer(SEARCH).score_ids(pairs)
+            for part, expected in zip(translation.parts, scored, strict=True):
+                assert expected
+                assert part.hypothesis.score == pytest.approx(expected.score, abs=1e-4)
+                assert part.hypothesis.token_log_probs == pytest.approx(expected.token_log_probs, abs=1e-4)
+        assert foreign.align(line, n_best[0]) == own.align(line, n_best[0])
+
+
+def test_greedy_search_prefixes_and_limits_are_followed(foreign: Translator, own: Translator) -> None:
+    greedy = replace(SEARCH, beam_size=1, n_best=1)
+    requests = [Request(line, Constraints(prefix="The dog")) for line in LINES]
+    for settings in (greedy, replace(greedy, min_length=9), replace(greedy, max_length=0, max_length_ratio=0.2)):
+        ours, theirs = (t.translate_n_best([*LINES, "", *requests], settings) for t in (own, foreign))
+        assert [best.text for best, *_ in theirs] == [best.text for best, *_ in ours]
+        assert [best.finished for best, *_ in theirs] == [best.finished for best, *_ in ours]
+    [[best]] = foreign.translate_n_best(requests[:1], greedy)
+    assert best.text.startswith("The dog")
+
+
+def test_no_repeated_ngrams_batches_and_given_translations(foreign: Translator, own: Translator) -> None:
+    greedy = replace(SEARCH, beam_size=1, n_best=1, max_length=30, no_repeat_ngram=2)
+    for translation in foreign.translate_n_best(LINES, greedy):
+        for part in translation[0].parts:
+            bigrams = [*zip(part.hypothesis.ids, part.hypothesis.ids[1:], strict=False)]
+            assert len(set(bigrams)) == len(bigrams)
+    alone = [foreign.translate([line], greedy)[0] for line in LINES]
+    assert foreign.translate(LINES, greedy) == alone
+    for ours, theirs in zip(own.scorer().score(PAIRS), foreign.scorer().score(PAIRS), strict=True):
+        assert ours
+        assert theirs
+        assert theirs.score == pytest.approx(ours.score, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"length_norm": "gnmt"}, {"coverage_penalty": 0.2}, {"repetition_penalty": 1.5}, {"samples": 2}, {"shortlist": 8}],
+)
+def test_a_setting_that_cannot_be_followed_is_refused_by_name(
+    foreign: Translator, settings: dict[str, float | str]
+) -> None:
+    [(name, value)] = settings.items()
+    with pytest.raises(ValueError, match=rf"search\.{name} is {value}, and CTranslate2 can't do that"):
+        foreign.translate(LINES, replace(SHORT, **settings))  # type: ignore[arg-type]
+
+
+def test_phrases_are_refused(foreign: Translator) -> None:
+    with pytest.raises(ValueError, match="can't follow phrases of must and must_not"):
+        foreign.translate([Request(LINES[0], Constraints(must=(Term(("dog",)),)))])
+
+
+def test_lines_that_are_too_long_for_the_positions_are_cut(tokenizer: Tokenizer, lines: Path, tmp_path: Path) -> None:
+    config = replace(TINY, positions="learned", max_positions=24)
+    folder = save_tiny(tmp_path / "model", make_model(tokenizer, config=config), tokenizer)
+    export(folder, tmp_path / "out", "ctranslate2", check=lines)
+    translator = Translator.load(tmp_path / "out", "cpu", replace(SHORT, max_length_ratio=9), backend="ctranslate2")
+    [[best]] = translator.translate_n_best([" ".join(LINES)])
+    assert 20 < max(len(part.source) for part in best.parts) <= 23
+    assert 20 < max(len(part.hypothesis.ids) for part in best.parts) <= 23
+
+
+def test_commands_take_the_backend(
+    exported: Path, lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--backend", "ctranslate2", "--model", str(exported), "--device", "cpu"]
+    output = tmp_path / "out.txt"
+    written = ["--format", "jsonl", "--alignments", "--output", str(output)]
+    (tmp_path / "in.jsonl").write_text('"Das ist <b>gut</b>: https://a.de"\n{"text": "Hund", "must": ["dog"]}\n')
+    assert translate.main([*options, *written, str(tmp_path / "in.jsonl")]) == 0
+    first, second = map(json.loads, output.read_text(encoding="utf8").splitlines())
+    assert first["translation"]
+    assert first["alignment"] is not None
+    assert "can't follow phrases" in second["error"]
+    assert evaluate.main([*options, "--source", str(lines), "--reference", str(lines)]) == 0
+    assert "float32 on cpu" in capsys.readouterr().out
+
+
+def test_folders_that_the_backend_cannot_take(
+    exported: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match=r"write one with python -m nmt\.export MODEL OUT --to ctranslate2"):
+        Translator.load(model_folder, "cpu", backend="ctranslate2")
+    with pytest.raises(ValueError, match="was exported for another library: --backend ctranslate2"):
+        Translator.load(exported, "cpu")
+    with pytest.raises(ValueError, match="runs no ensembles"):
+        Translator.load([exported, exported], "cpu", backend="ctranslate2")
+    with pytest.raises(ValueError, match="there is no such folder"):
+        Translator.load(tmp_path / "missing", "cpu", backend="ctranslate2")
+    with pytest.raises(ValueError, match=r"CTranslate2 can't run .* on cuda:7"):
+        Translator.load(exported, "cuda:7", backend="ctranslate2")
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    with pytest.raises(ValueError, match=r"pip install 'nmt\[ctranslate2\]'"):
+        Translator.load(exported, "cpu", backend="ctranslate2")
+
+
+def test_a_damaged_folder_is_refused(exported: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for file in exported.iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    (copy / "model.bin").write_bytes(b"other")
+    with pytest.raises(ValueError, match=r"model\.bin is damaged or was altered"):
+        Translator.load(copy, "cpu", backend="ctranslate2")
