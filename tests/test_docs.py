@@ -226,7 +226,7 @@ def test_python_examples_run(example: str, folder: Path, monkeypatch: pytest.Mon
 
 def test_the_documentation_shows_all_doors() -> None:
     shown = " ".join(COMMANDS)
-    names = ("train", "translate", "generate", "evaluate", "augment", "inspect", "prepare", "tokenizer")
+    names = ("train", "translate", "generate", "evaluate", "augment", "export", "inspect", "prepare", "tokenizer")
     commands = [f"nmt.{name}" for name in names]
     for door in ("make train-de-en", "make test", "make tensorboard", "make train-fi-sv", "torchrun", *commands):
         assert door in shown

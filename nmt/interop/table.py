@@ -1,0 +1,61 @@
+"""The table of docs/exporting.md: which settings each format can express. `python -m nmt.interop.table` prints it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, get_args
+
+from nmt.cli import show_value
+from nmt.config import ModelConfig, SearchConfig
+from nmt.fields import annotations
+from nmt.interop.export import FORMATS, load_format
+from nmt.translation.model_folder import ModelInfo
+
+MODERN: dict[str, Any] = {
+    "norm": "rms",
+    "norm_position": "pre",
+    "positions": "rotary",
+    "activation": "swiglu",
+    "bias": False,
+}
+USUAL: dict[str, dict[str, Any]] = {  # a usual model of each family, as changes of the defaults
+    "encoder-decoder": {},
+    "decoder-only": {**MODERN, "source_attention": "causal"},
+    "encoder-only": MODERN,
+}
+NUMBERS = {"n_kv_heads": [2], "share_layers": [2], "experts": [4]}  # values for the settings that are numbers
+ONLY_WITH_OTHERS = ("family", "expert_balance", "sharing")
+
+
+def rows() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows: in words, and as changes of a usual model."""
+    yield "a usual model", {}
+    for name, (hint, *_) in annotations(ModelConfig).items():
+        values = NUMBERS.get(name) or ([True, False] if hint is bool else get_args(hint))
+        for value in values if name not in ONLY_WITH_OTHERS else ():
+            if isinstance(value, str | int):
+                yield f"`model.{name}` {show_value(value)}", {name: value}
+
+
+def expressible(name: str, changes: dict[str, Any]) -> str:
+    """The families of which the format can express a usual model with these changes."""
+    form, found = load_format(name), list[str]()
+    for family, usual in USUAL.items():
+        try:
+            config = replace(ModelConfig(family=family, **usual), **changes)  # type: ignore[arg-type]
+        except ValueError:  # the family has no such setting
+            continue
+        objective = "mlm" if family == "encoder-only" else "translation"
+        info = ModelInfo("de", "en", "", config, SearchConfig(), objective=objective)
+        found += [] if form.obstacles(info) else [family]
+    return ", ".join(found) or "–"
+
+
+def table() -> str:
+    """The table in Markdown: a row for each setting, and a column for each format."""
+    lines = [["model", *FORMATS], ["---"] * (1 + len(FORMATS))]
+    lines += [[words, *(expressible(name, changes) for name in FORMATS)] for words, changes in rows()]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+if __name__ == "__main__":
+    print(table())
