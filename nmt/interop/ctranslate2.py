@@ -6,26 +6,23 @@ DeepNorm's residual moves into the weights: norm(α x + f(x)) is norm(x + f(x) /
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.config import ModelConfig, SearchConfig
+from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.ctranslate2 import POSITIONS
+from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Model
+from nmt.decode.hypothesis import NO_CONSTRAINTS
 from nmt.extras import package
-from nmt.fields import require
 from nmt.interop.export import About, Export, Parity
+from nmt.interop.parity import GREEDY, Ids, compare
 from nmt.model.bias import FARTHEST
 from nmt.model.feed_forward import GATED
 from nmt.model.positions import sinusoids
-from nmt.scoring.metrics import score
 from nmt.translation.exported import run_exported
 from nmt.translation.model_folder import ModelInfo
-from nmt.translation.request import Request, Translation
-from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
 
 QUANTIZATIONS = ["float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16"]
@@ -41,7 +38,6 @@ EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
     "activation": [*ACTIVATIONS],
 }
 
-TOLERANCE, MOST_MEAN = 1e-3, 0.2  # of log-probabilities, in nats
 
 Array = NDArray[np.float32]
 
@@ -67,41 +63,18 @@ def write(export: Export, folder: Path) -> None:
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
-    """In float32, log-probabilities may differ by TOLERANCE at most, and greedy translations not at all; with other
-    weights, log-probabilities may differ by MOST_MEAN on average."""
-    search, info = SearchConfig(beam_size=1), export.info
-    foreign = run_exported(folder, export.tokenizer, info)
-    ours = Translator(export.model, export.tokenizer, search, facts=info.facts)  # type: ignore[arg-type]
-    theirs = Translator(foreign, export.tokenizer, search, facts=info.facts)
-    found, foreign_found = ([best for [best] in t.attempt([*map(Request, lines)], search)] for t in (ours, theirs))
-    pairs = [(part.source, part.hypothesis.ids) for translation in found for part in translation.parts]
-    scores, foreign_scores = (t.scorer().score_ids(pairs) for t in (ours, theirs))
-    differences = [
-        abs(a - b)
-        for one, other in zip(scores, foreign_scores, strict=True)
-        if one and other
-        for a, b in zip(one.token_log_probs, other.token_log_probs, strict=True)
-    ]
-    largest, mean = max(differences), fmean(differences)
-    unequal = [n for n, (a, b) in enumerate(zip(found, foreign_found, strict=True)) if ids(a) != ids(b)]
-    compared = "log-probability of a piece of the greedy translation"
-    if export.quantization == "float32":
-        problem = f"the {compared} differs by {largest:.1e}, more than {TOLERANCE}"
-        require(largest <= TOLERANCE, f"{problem}: nothing was exported")
-        first = f", the first that of {lines[unequal[0]]!r}" if unequal else ""
-        problem = f"{len(unequal)} of {len(found)} greedy translations differ{first}"
-        require(not unequal, f"{problem}: nothing was exported")
-        return Parity(compared, largest, len(found), ("All greedy translations are equal.",))
-    problem = f"the {compared} differs by {mean:.2f} on average, more than {MOST_MEAN}"
-    require(mean <= MOST_MEAN, f"{problem}: nothing was exported")
-    [chrf] = score([t.text for t in foreign_found], [t.text for t in found], metrics=["chrf"])
-    figures = f"Mean difference {mean:.1e} (computed in {foreign.precision} on the CPU)."
-    equal = f"{len(found) - len(unequal)} of {len(found)} greedy translations are equal to those of float32"
-    return Parity(compared, largest, len(found), (figures, f"{equal}; chrF between both {chrf.value:.1f}."))
+    model = run_exported(folder, export.tokenizer, export.info)
+    return compare(export, Runner(model), lines, model.precision)
 
 
-def ids(translation: Translation) -> list[list[int]]:
-    return [part.hypothesis.ids for part in translation.parts]
+class Runner:
+    """CTranslate2 as the comparison calls it."""
+
+    def __init__(self, model: CTranslate2Model) -> None:
+        self.model, self.force_score = model, model.force_score
+
+    def greedy(self, sources: Sequence[Ids]) -> list[list[int]]:
+        return [best.ids for best, *_ in self.model.search(sources, GREEDY, [NO_CONSTRAINTS] * len(sources))]
 
 
 def about(export: Export) -> About:

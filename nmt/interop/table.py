@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from nmt.cli import show_value
-from nmt.config import ModelConfig, SearchConfig
+from nmt.config import ModelConfig, ObjectiveName, SearchConfig
 from nmt.fields import annotations
 from nmt.interop.export import FORMATS, load_format
 from nmt.translation.model_folder import ModelInfo
@@ -44,7 +44,7 @@ def expressible(name: str, changes: dict[str, Any]) -> str:
             config = replace(ModelConfig(family=family, **usual), **changes)  # type: ignore[arg-type]
         except ValueError:  # the family has no such setting
             continue
-        objective = "mlm" if family == "encoder-only" else "translation"
+        objective: ObjectiveName = "mlm" if family == "encoder-only" else "translation"
         info = ModelInfo("de", "en", "", config, SearchConfig(), objective=objective)
         found += [] if form.obstacles(info) else [family]
     return ", ".join(found) or "–"

@@ -12,6 +12,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.export import main
 from nmt.files import check_sums
 from nmt.interop import ctranslate2 as form
+from nmt.interop import parity
 from nmt.interop.export import MOST_LINES, export, real_lines
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import EXPORTED, Facts, ModelInfo, read_info
@@ -40,7 +41,7 @@ def test_an_export_has_tokenizer_settings_hashes_and_a_card_that_runs(
     assert read_info(target / EXPORTED) == read_info(model_folder / "config.json")
     card = (target / "README.md").read_text(encoding="utf8")
     assert card.startswith((model_folder / "README.md").read_text(encoding="utf8"))
-    assert "Compared with nmt on 3 sentences" in card
+    assert "Compared with nmt on 4 sentences" in card
     program = "\n".join(line.removeprefix("    ") for line in card.partition("without nmt:")[2].splitlines())
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, cwd=target, input=LINES[0], capture_output=True, text=True, check=True)
@@ -87,7 +88,7 @@ def test_an_export_that_differs_too_much_is_refused(
     message: str,
 ) -> None:
     pytest.importorskip("ctranslate2")
-    monkeypatch.setattr(form, limit, -1.0)
+    monkeypatch.setattr(parity, limit, -1.0)
     with pytest.raises(ValueError, match=message):
         export(model_folder, tmp_path / "out", "ctranslate2", quantization, lines)
     assert [*tmp_path.iterdir()] == [lines]

@@ -1,0 +1,302 @@
+"""The format ONNX: an encoder–decoder flows in; a graph of its encoder and one of its decoder flow out.
+
+The graphs have the names of Hugging Face's optimum. The decoder graph takes any number of new target pieces, with the
+keys and values of the past, which may have length 0: it is the graph of the first step too. The keys and values of the
+source are made from the part of `encoder_hidden_states` that the past lacks: all in the first step, then nothing.
+
+Shapes: B batch, S source length, T new target length, P past length, E source positions of the past (0 or S), H heads,
+K key–value heads, D head width, M model width, V target vocabulary.
+"""
+
+import logging
+import warnings
+from collections.abc import Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.ctranslate2 import POSITIONS
+from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output
+from nmt.extras import package
+from nmt.interop.export import About, Export, Parity
+from nmt.interop.parity import GREEDY, Ids, compare
+from nmt.model.attention import explicit_attention, split_heads
+from nmt.model.cache import MASKED
+from nmt.model.positions import AddedPositions, RotaryPositions
+from nmt.translation.model_folder import ModelInfo
+from nmt.vocabulary import BOS, EOS
+
+QUANTIZATIONS = ["float32", "int8"]
+EXPRESSIBLE: dict[str, Sequence[Any]] = {"family": ["encoder-decoder"], "attention": ["heads"], "experts": [0]}
+ENCODER, DECODER = "encoder_model.onnx", "decoder_model_merged.onnx"
+KINDS = ("decoder.key", "decoder.value", "encoder.key", "encoder.value")  # the past of a layer
+LARGEST = 1 << 30  # bytes of weights above which a graph has them in a file of its own
+
+
+class Past(NamedTuple):
+    """Keys and values of a layer: (B, K, P, D) of the target, (B, K, E, D) of the source."""
+
+    keys: Tensor
+    values: Tensor
+    source_keys: Tensor
+    source_values: Tensor
+
+
+def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
+    values = {name: getattr(info.model, name) for name in EXPRESSIBLE}
+    return [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
+
+
+class EncoderGraph(nn.Module):
+    """Ids and mask (B, S), 1 at real positions → the encoder's states (B, S, M)."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        model, place_S = self.model, torch.arange(input_ids.size(1))
+        x_BSM = model.src_positions.at(model.src_embedding(input_ids) * model.scale, place_S)
+        mask = hide(attention_mask) + bias(model.src_positions, place_S, place_S)
+        for block in model.encoder.layers():
+
+            def attend(x: Tensor, layer: Any = block.self_attention) -> Tensor:
+                q, k, v = keys_values(layer, x, place_S)
+                return mix(layer, q, [k, v], mask)
+
+            x_BSM = block.around_self(x_BSM, attend)
+            x_BSM = block.around_feed_forward(x_BSM, block.feed_forward)
+        states: Tensor = model.encoder_norm(x_BSM)
+        return states
+
+
+class DecoderGraph(nn.Module):
+    """New target ids (B, T), the source's mask and states, and the past of each layer → logits (B, T, V), and the past
+    with the new positions."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self, input_ids: Tensor, encoder_attention_mask: Tensor, encoder_hidden_states: Tensor, past: list[Any]
+    ) -> tuple[Tensor, list[Past]]:
+        model, n_past = self.model, past[0][0].size(2)
+        place_T, place_L = torch.arange(input_ids.size(1)) + n_past, torch.arange(input_ids.size(1) + n_past)
+        x_BTM = model.tgt_positions.at(model.tgt_embedding(input_ids) * model.scale, place_T)
+        causal_TL = torch.where(place_L[None] <= place_T[:, None], 0.0, MASKED)
+        mask, source_mask = causal_TL + bias(model.tgt_positions, place_T, place_L), hide(encoder_attention_mask)
+        new_BEM, present = encoder_hidden_states[:, past[0][2].size(2) :], list[Past]()
+        for block, (keys, values, source_keys, source_values) in zip(model.decoder.layers(), past, strict=True):
+            added = block.cross_attention.keys_values(new_BEM)
+            source = [torch.cat(pair, 2) for pair in zip((source_keys, source_values), added, strict=True)]
+            own = list[Tensor]()
+
+            def attend(x: Tensor, layer: Any = block.self_attention, past: Any = (keys, values), own: Any = own) -> Any:
+                q, k, v = keys_values(layer, x, place_T)
+                own += [torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True)]
+                return mix(layer, q, own, mask)
+
+            def look(x: Tensor, layer: Any = block.cross_attention, source: Any = source) -> Tensor:
+                q = split_heads(layer.q(x), layer.sizes[2])
+                return mix(layer, layer.q_norm(q) if layer.qk_norm else q, source, source_mask)
+
+            x_BTM = block.around_cross(block.around_self(x_BTM, attend), look)
+            x_BTM = block.around_feed_forward(x_BTM, block.feed_forward)
+            present.append(Past(*own, *source))
+        return model.output(model.decoder_norm(x_BTM)), present
+
+
+def hide(mask_BS: Tensor) -> Tensor:
+    """The additive mask (B, 1, 1, S) of padding, from 1 at real positions."""
+    return (1.0 - mask_BS[:, None, None].float()) * MASKED
+
+
+def bias(positions: AddedPositions, queries_T: Tensor, keys_L: Tensor) -> Tensor:
+    """The biases (1, H, T, L) of positions, or 0."""
+    if positions.bias is None:
+        return torch.zeros(())
+    distances_TL = keys_L[None] - queries_T[:, None]
+    return positions.bias.at(distances_TL.flatten()).unflatten(1, (queries_T.size(0), keys_L.size(0)))[None]
+
+
+def keys_values(layer: Any, x_BTM: Tensor, place_T: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries (B, H, T, D), keys and values (B, K, T, D) of self-attention."""
+    H, K, D = layer.sizes
+    q, k, v = split_heads(layer.qkv(x_BTM), D).split([H, K, K], dim=1)
+    if layer.qk_norm:
+        q, k = layer.q_norm(q), layer.k_norm(k)
+    if layer.rotary is not None:
+        q, k = (layer.rotary.at(x.transpose(1, 2), place_T).transpose(1, 2) for x in (q, k))
+    return q, k, v
+
+
+def mix(layer: Any, q: Tensor, kv: Sequence[Tensor], mask: Tensor) -> Tensor:
+    """The output (B, T, M) of attention. It is written out: the faster ways choose by length, which a graph can't."""
+    output: Tensor = layer.out(explicit_attention(q, kv[0], kv[1], mask, 0.0)[0].transpose(1, 2).flatten(2))
+    return output
+
+
+def write(export: Export, folder: Path) -> None:
+    model = deepcopy(export.model)
+    for module in model.modules():
+        if isinstance(module, AddedPositions | RotaryPositions):
+            module.reserve(POSITIONS)
+    write_encoder(model, folder / ENCODER)
+    write_decoder(model, folder / DECODER)
+    if export.quantization == "int8":
+        quantise(folder)
+
+
+def quantise(folder: Path) -> None:
+    """Give the graphs weights of 8 bits; inputs of products are quantised as they come (dynamic quantisation)."""
+    library = package("onnxruntime.quantization", "onnx")
+    for name in (ENCODER, DECODER):
+        large = folder / f"float32_{name}"
+        (folder / name).rename(large)
+        library.quantize_dynamic(large, folder / name, weight_type=library.QuantType.QInt8)
+        large.unlink()
+
+
+def sizes() -> dict[str, Any]:
+    """The names of the sizes that may differ from call to call."""
+    Dim = torch.export.Dim
+    return {"B": Dim("batch_size"), **{name: Dim(name, max=POSITIONS) for name in ("S", "T", "P", "E")}}
+
+
+def write_encoder(model: Any, file: Path) -> None:
+    size, names = sizes(), ["input_ids", "attention_mask"]
+    ids_BS = torch.full((2, 3), EOS)
+    shapes = tuple({0: size["B"], 1: size["S"]} for _ in names)
+    save(EncoderGraph(model), (ids_BS, torch.ones_like(ids_BS)), shapes, (names, ["last_hidden_state"]), file)
+
+
+def write_decoder(model: Any, file: Path) -> None:
+    size, config = sizes(), model.config
+    B, S, T, P, E, layers = 2, 6, 2, 3, 4, len(model.decoder.order)
+    past = [[torch.zeros(B, config.kv_heads, n, config.d_head) for n in (P, P, E, E)] for _ in range(layers)]
+    arguments = (torch.full((B, T), BOS), torch.ones(B, S, dtype=torch.int64), torch.zeros(B, S, config.d_model), past)
+    text, source = {0: size["B"], 1: size["T"]}, {0: size["B"], 1: size["S"]}
+    of_past = [[{0: size["B"], 2: size[name]} for name in "PPEE"] for _ in range(layers)]
+    names = [f"{layer}.{kind}" for layer in range(layers) for kind in KINDS]
+    inputs = ["input_ids", "encoder_attention_mask", "encoder_hidden_states", *(f"past_key_values.{n}" for n in names)]
+    outputs = ["logits", *(f"present.{n}" for n in names)]
+    save(DecoderGraph(model), arguments, (text, source, source, of_past), (inputs, outputs), file)
+
+
+def save(graph: nn.Module, arguments: Any, shapes: Any, names: tuple[list[str], list[str]], file: Path) -> None:
+    package("onnxscript", "onnx")
+    large = sum(p.numel() * p.element_size() for p in graph.parameters()) > LARGEST
+    # Remarks on operators that these graphs don't have, and on names of sizes that are equal to others.
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            graph.eval(),
+            arguments,
+            file,
+            dynamo=True,
+            dynamic_shapes=shapes,
+            input_names=names[0],
+            output_names=names[1],
+            external_data=large,
+            verbose=False,
+        )
+
+
+def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
+    return compare(export, Graphs(folder), lines, export.quantization)
+
+
+class Graphs:
+    """An exported folder, run by onnxruntime, sentence by sentence."""
+
+    def __init__(self, folder: Path) -> None:
+        library = package("onnxruntime", "onnx")
+        options = library.SessionOptions()
+        options.log_severity_level = 3
+        cpu = ["CPUExecutionProvider"]
+        self.encoder, self.decoder = (
+            library.InferenceSession(folder / name, options, providers=cpu) for name in (ENCODER, DECODER)
+        )
+
+    def start(self, source: Ids) -> dict[str, Any]:
+        """The inputs of the decoder for a source, but for the target ids."""
+        ids_BS = np.array([[*source, EOS]])
+        mask_BS = np.ones_like(ids_BS)
+        [states] = self.encoder.run(None, {"input_ids": ids_BS, "attention_mask": mask_BS})
+        past = [x for x in self.decoder.get_inputs() if x.name.startswith("past_key_values")]
+        empty = {x.name: np.zeros((1, x.shape[1], 0, x.shape[3]), np.float32) for x in past}
+        return {"encoder_hidden_states": states, "encoder_attention_mask": mask_BS, **empty}
+
+    def step(self, inputs: dict[str, Any], ids: Ids) -> Any:
+        """The logits (T, V) after these target ids; `inputs` get the new past."""
+        logits, *past = self.decoder.run(None, {**inputs, "input_ids": np.array([ids])})
+        names = [name for name in inputs if name.startswith("past_key_values")]
+        inputs.update(zip(names, past, strict=True))
+        return logits[0]
+
+    def greedy(self, sources: Sequence[Ids]) -> list[list[int]]:
+        return [self.translate(source) for source in sources]
+
+    def translate(self, source: Ids) -> list[int]:
+        inputs, written = self.start(source), [BOS]
+        for _ in range(longest_output(len(source), GREEDY, POSITIONS - 1)):
+            logits_V = self.step(inputs, written[-1:])[-1]
+            logits_V[[*FORBIDDEN_IDS]] = -np.inf
+            written.append(int(logits_V.argmax()))
+            if written[-1] == EOS:
+                return written[1:-1]
+        return written[1:]
+
+    def force_score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[list[float]]:
+        scores = []
+        for source, target in pairs:
+            logits_TV = torch.from_numpy(self.step(self.start(source), [BOS, *target]))
+            expected_T1 = torch.tensor([*target, EOS])[:, None]
+            scores.append(logits_TV.log_softmax(-1).gather(1, expected_T1)[:, 0].tolist())
+        return scores
+
+
+def about(export: Export) -> About:
+    library, joint = package("onnxruntime", "onnx"), export.tokenizer.joint
+    most = export.info.model.max_positions if export.info.model.positions == "learned" else POSITIONS
+    usage = USAGE.format(*(("joint", "joint") if joint else ("source", "target")), most - 1, BOS, EOS, FORBIDDEN_IDS)
+    notes = (f"A source, or a translation, has at most {most - 1:,} pieces.",)
+    return About(f"onnxruntime {library.__version__}", usage, notes)
+
+
+USAGE = """
+import numpy as np
+import onnxruntime
+from sentencepiece import SentencePieceProcessor
+
+source = SentencePieceProcessor(model_file="{}.model")
+target = SentencePieceProcessor(model_file="{}.model")
+longest, bos, eos, never = {}, {}, {}, {}
+encoder, decoder = (
+    onnxruntime.InferenceSession(name) for name in ("encoder_model.onnx", "decoder_model_merged.onnx")
+)
+
+def translate(text):
+    ids = np.array([[*source.encode(text), eos]])
+    mask = np.ones_like(ids)
+    [states] = encoder.run(None, {{"input_ids": ids, "attention_mask": mask}})
+    inputs = {{"encoder_hidden_states": states, "encoder_attention_mask": mask}}
+    past = [x for x in decoder.get_inputs() if x.name.startswith("past")]
+    inputs |= {{x.name: np.zeros((1, x.shape[1], 0, x.shape[3]), np.float32) for x in past}}
+    written = [bos]
+    while written[-1] != eos and len(written) <= min(longest, 2 * ids.shape[1] + 8):
+        logits, *present = decoder.run(None, inputs | {{"input_ids": np.array([written[-1:]])}})
+        inputs |= {{x.name: new for x, new in zip(past, present)}}
+        logits[..., list(never)] = -np.inf  # pieces that are never written
+        written.append(int(logits[0, -1].argmax()))
+    return target.decode([i for i in written if i not in (bos, eos)])
+
+print(translate(input()))
+"""

@@ -1,0 +1,128 @@
+"""ONNX: the graphs give the model's log-probabilities and greedy translations, whole, step by step and in batches."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from shutil import copytree
+
+import numpy as np
+import pytest
+import torch
+
+from nmt.config import ModelConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.beam import force_score, search
+from nmt.interop import onnx as form
+from nmt.interop.export import Export
+from nmt.interop.parity import GREEDY
+from nmt.model.contract import GenerativeModel
+from nmt.translation.model_folder import ModelInfo
+from nmt.translation.spans import pad
+from nmt.vocabulary import BOS
+from tests.model.settings import some_combinations
+from tests.tiny import PAIRS, SHORT, make_model
+
+for name in ("onnx", "onnxruntime", "onnxscript"):
+    pytest.importorskip(name)
+
+CPU = torch.device("cpu")
+# Writing the graphs takes seconds, so one model has many of the settings that differ in them.
+CONFIG = ModelConfig(
+    d_model=16,
+    n_heads=4,
+    n_kv_heads=2,
+    encoder_layers=1,
+    decoder_layers=2,
+    share_layers=2,
+    d_ff=24,
+    norm="rms",
+    norm_position="deepnorm",
+    positions="rotary",
+    activation="swiglu",
+    bias=False,
+    qk_norm=True,
+    tied_embeddings="decoder",
+)
+INFO = ModelInfo("de", "en", "three pairs", CONFIG, SHORT)
+IDS = [([5, 9, 110, 7, 6, 20], [4, 9, 9, 120]), ([8], []), ([*range(100, 240)], [*range(200, 215)])]
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer: Tokenizer) -> GenerativeModel:
+    model = make_model(tokenizer, config=CONFIG).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn_like(weight), alpha=0.2)
+    return model
+
+
+@pytest.fixture(scope="module")
+def folder(model: GenerativeModel, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("onnx")
+    form.write(Export(model, tokenizer, INFO, "float32"), folder)
+    tokenizer.save(folder)
+    return folder
+
+
+def test_the_graphs_give_the_same_log_probabilities_and_translations(model: GenerativeModel, folder: Path) -> None:
+    graphs = form.Graphs(folder)
+    for (source, target), log_probs in zip(IDS, graphs.force_score(IDS), strict=True):
+        ours = force_score(model, *pad([source], CPU), *pad([target], CPU))[0]
+        torch.testing.assert_close(torch.tensor(log_probs), ours, atol=1e-4, rtol=0)
+    sources = [source for source, _ in IDS[:2]]
+    expected = search(model, *pad(sources, CPU), GREEDY)
+    assert graphs.greedy(sources) == [best.ids for best, *_ in expected]
+
+
+def test_steps_of_any_length_give_the_logits_of_the_whole_in_a_batch(model: GenerativeModel, folder: Path) -> None:
+    graphs = form.Graphs(folder)
+    src_BS, src_mask_BS = pad([IDS[0][0], IDS[1][0]], CPU)
+    tgt_BT = torch.tensor([[BOS, 7, 8, 9, 10, 11], [BOS, 20, 30, 40, 50, 60]])
+    with torch.no_grad():
+        expected_BTV = model(src_BS, src_mask_BS, tgt_BT).numpy()
+    mask_BS = src_mask_BS.long().numpy()
+    [states] = graphs.encoder.run(None, {"input_ids": src_BS.numpy(), "attention_mask": mask_BS})
+    inputs = {"encoder_hidden_states": states, "encoder_attention_mask": mask_BS}
+    past = [x.name for x in graphs.decoder.get_inputs() if x.name.startswith("past_key_values")]
+    assert past[:4] == [f"past_key_values.0.{kind}" for kind in form.KINDS]
+    inputs |= {name: np.zeros((2, 2, 0, 4), np.float32) for name in past}
+    start = 0
+    for n in (3, 1, 2):
+        logits, *present = graphs.decoder.run(None, {**inputs, "input_ids": tgt_BT[:, start : start + n].numpy()})
+        np.testing.assert_allclose(logits, expected_BTV[:, start : start + n], atol=1e-4)
+        inputs |= dict(zip(past, present, strict=True))
+        start += n
+
+
+def test_eight_bits_are_smaller_and_near(
+    model: GenerativeModel, folder: Path, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    small = tmp_path / "small"
+    copytree(folder, small)
+    form.quantise(small)
+    parity = form.check(Export(model, tokenizer, INFO, "int8"), small, [source for source, _ in PAIRS])
+    assert 0 < parity.largest < 2
+    assert "chrF between both" in parity.figures[1]
+    assert (small / form.DECODER).stat().st_size < (folder / form.DECODER).stat().st_size
+    assert {file.name for file in small.iterdir()} == {file.name for file in folder.iterdir()}
+
+
+@pytest.mark.slow
+def test_the_program_of_the_card_translates_with_onnxruntime_alone(
+    model: GenerativeModel, folder: Path, tokenizer: Tokenizer
+) -> None:
+    program = form.about(Export(model, tokenizer, INFO, "float32")).usage
+    assert "nmt" not in program
+    line = PAIRS[0][0]
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    run = subprocess.run(command, cwd=folder, input=line, capture_output=True, text=True, check=True)
+    [[best]] = search(model, *pad(tokenizer.encode_source([line]), CPU), GREEDY)
+    assert run.stdout.rstrip("\n").strip() == tokenizer.decode_target([best.ids])[0].strip()
+
+
+def test_each_obstacle_is_a_setting() -> None:
+    refused = [config for config in some_combinations(90) if form.obstacles(ModelInfo("de", "en", "", config, SHORT))]
+    assert 0 < len(refused) < 90
+    for config in refused:
+        assert config.family == "decoder-only" or config.attention == "latent" or config.experts
