@@ -12,11 +12,12 @@ python -m nmt.export runs/de-en-phrasebook exported --to ctranslate2
 python -m nmt.export runs/de-en-phrasebook exported-int8 --to ctranslate2 --quantization int8 --check my-lines.de
 """
 OPTIONS = {
-    "--to": ("FORMAT", "Format to write: ctranslate2 or onnx."),
+    "--to": ("FORMAT", "Format to write: ctranslate2, hf or onnx."),
     "--quantization": (
         "TYPE",
         "Number format of the weights. Without it, float32. ctranslate2 takes float32, float16, bfloat16, int8, "
-        "int8_float32, int8_float16, int8_bfloat16 and int16; onnx takes float32 and int8.",
+        "int8_float32, int8_float16, int8_bfloat16 and int16; hf takes float32, float16 and bfloat16; onnx takes float32 "
+        "and int8.",
     ),
     "--check": (
         "FILE",

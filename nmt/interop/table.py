@@ -27,12 +27,14 @@ ONLY_WITH_OTHERS = ("family", "expert_balance", "sharing")
 
 
 def rows() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows: in words, and as changes of a usual model."""
+    """The rows: in words, and as changes of a usual model; none for what all usual models have."""
+    defaults = ModelConfig()
     yield "a usual model", {}
     for name, (hint, *_) in annotations(ModelConfig).items():
         values = NUMBERS.get(name) or ([True, False] if hint is bool else get_args(hint))
         for value in values if name not in ONLY_WITH_OTHERS else ():
-            if isinstance(value, str | int):
+            is_new = any(usual.get(name, getattr(defaults, name)) != value for usual in USUAL.values())
+            if isinstance(value, str | int) and is_new:
                 yield f"`model.{name}` {show_value(value)}", {name: value}
 
 
