@@ -27,6 +27,7 @@ from nmt.decode.hypothesis import (
 from nmt.fields import require
 
 POSITIONS = 4096  # rows of the tables of sinusoidal positions, which CTranslate2 can't make longer
+SCORED = 32  # translations that are scored together: the logits of all of their positions take memory
 UNABLE = {  # settings of a search that CTranslate2 can't do as nmt does, and their values that change nothing
     "length_norm": "average",
     "coverage_penalty": 0.0,
@@ -103,6 +104,7 @@ class CTranslate2Model:
             [[self.source[i] for i in source] for source, _ in pairs],
             [[self.target[i] for i in target] for _, target in pairs],
             max_input_length=0,
+            max_batch_size=SCORED,
         )
         log_probs = [list(result.log_probs) for result in results]
         require(all(map(math.isfinite, (x for row in log_probs for x in row))), BAD_LOGITS)
