@@ -159,7 +159,11 @@ def quantise(folder: Path) -> None:
     for name in (ENCODER, DECODER):
         large = folder / f"float32_{name}"
         (folder / name).rename(large)
-        library.quantize_dynamic(large, folder / name, weight_type=library.QuantType.QInt8)
+        logging.disable(logging.WARNING)  # its advice to optimise the graph first: torch.onnx has done that
+        try:
+            library.quantize_dynamic(large, folder / name, weight_type=library.QuantType.QInt8)
+        finally:
+            logging.disable(logging.NOTSET)
         large.unlink()
 
 
