@@ -10,6 +10,7 @@ from nmt.fields import require
 EXAMPLES = """
 python -m nmt.export runs/de-en-phrasebook exported --to ctranslate2
 python -m nmt.export runs/de-en-phrasebook exported-int8 --to ctranslate2 --quantization int8 --check my-lines.de
+python -m nmt.export runs/de-en-phrasebook exported-hf --to hf
 """
 OPTIONS = {
     "--to": ("FORMAT", "Format to write: ctranslate2, hf or onnx."),

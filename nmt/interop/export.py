@@ -36,6 +36,8 @@ class Export:
     info: ModelInfo
     quantization: str
     """The number format of the exported weights, one of the format's `QUANTIZATIONS`."""
+    folder: Path = Path()
+    """The model folder."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def export(folder: Path, target: Path, name: str, quantization: str | None = Non
     obstacles = form.obstacles(info, tokenizer)
     require(not obstacles, f"{name} can't express this model: {'; '.join(obstacles)}")
     lines = real_lines(folder, info, check)
-    task = Export(model, tokenizer, info, quantization)
+    task = Export(model, tokenizer, info, quantization, folder)
     with whole_folder(target) as draft:
         form.write(task, draft)
         parity = form.check(task, draft, lines)

@@ -1,0 +1,189 @@
+"""The format `hf`: folders that transformers loads with its own classes. A model flows in, and a folder flows out.
+
+`nmt.interop.huggingface_layouts` says which class holds which model. Files are written without transformers, which only
+the check needs.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from safetensors.torch import save_file
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.interop.export import About, Export, Parity
+from nmt.interop.fast_tokenizer import read_pieces, write_fast_tokenizer
+from nmt.interop.huggingface_check import compare
+from nmt.interop.huggingface_layouts import CAUSAL, MASKED, SEQ2SEQ, SHARED, Layout, choose_layout, config_json
+from nmt.model.positions import sinusoids
+from nmt.translation.model_folder import ModelInfo
+from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
+
+QUANTIZATIONS = ("float32", "float16", "bfloat16")
+CONTENT = "$A"  # the text in a template
+TEMPLATES = {  # what a model reads, by its kind and what it was trained for
+    (SEQ2SEQ, "translation"): f"{CONTENT} </s>",
+    (SEQ2SEQ, "denoise"): f"{CONTENT} </s>",
+    (CAUSAL, "translation"): f"<s> {CONTENT} </s> <s>",
+    (CAUSAL, "lm"): f"<s> {CONTENT}",
+    (MASKED, "mlm"): f"<s> {CONTENT} </s>",
+}
+TASKS = {"translation": "translation", "denoise": "text2text-generation", "lm": "text-generation", "mlm": "fill-mask"}
+
+
+def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
+    """As `Format.obstacles`."""
+    layout, found = choose_layout(info.model, info.objective)
+    if tokenizer is not None and not tokenizer.joint and layout.model_type != "marian":
+        found.append(f"tokenizer.joint false ({layout.name}: true)")
+    return found
+
+
+def write(export: Export, folder: Path) -> None:
+    """As `Format.write`."""
+    layout, _ = choose_layout(export.model.config, export.info.objective)
+    dtype = getattr(torch, export.quantization)
+    tensors = layout.weights(export.model)
+    if layout.model_type == "pegasus":  # it would compute the same table, but it warns if the file has none
+        settings = layout.settings(export.model.config)
+        table = sinusoids(settings["max_position_embeddings"], export.model.config.d_model)
+        tensors |= {f"model.{side}.embed_positions.weight": table for side in ("encoder", "decoder")}
+    stored = {name: tensor.to(dtype, copy=True).contiguous() for name, tensor in tensors.items()}
+    save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").chmod(folder.stat().st_mode & 0o666)
+    write_json(folder / "config.json", config_json(layout, export.model, export.quantization))
+    if layout.auto != MASKED:
+        write_json(folder / "generation_config.json", generation_json(layout, export.info))
+    write_tokenizer(export, layout, folder)
+
+
+def write_json(file: Path, value: Any) -> None:
+    file.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
+
+
+def generation_json(layout: Layout, info: ModelInfo) -> dict[str, Any]:
+    """The search settings of the model, for `generate`. Pieces that search never writes are suppressed."""
+    common: dict[str, Any] = {**SHARED, "suppress_tokens": [UNK, BOS, PAD]}
+    if info.objective == "lm":
+        return common | {"do_sample": True, "max_new_tokens": 200}
+    if layout.auto == SEQ2SEQ:
+        common |= {"decoder_start_token_id": BOS, "forced_eos_token_id": None}
+    search = info.search
+    common |= {"num_beams": search.beam_size, "max_new_tokens": 256, "no_repeat_ngram_size": search.no_repeat_ngram}
+    # With length_norm average both divide by the length to this power; transformers has no other norm.
+    beams = {"early_stopping": False, "length_penalty": search.length_penalty}
+    return common | (beams if search.beam_size > 1 else {})
+
+
+def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
+    """tokenizer.json, and its settings. An encoder–decoder also has the files of Marian's tokenizer, which is the one
+    that is used if both languages have their own."""
+    tokenizer, objective = export.tokenizer, export.info.objective
+    names = {f"{name}_token": SPECIAL_PIECES[i] for name, i in (("unk", UNK), ("eos", EOS), ("pad", PAD))}
+    common = {**names, "clean_up_tokenization_spaces": False, "model_max_length": model_length(layout, export)}
+    if tokenizer.joint:
+        write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.auto, objective])
+        common |= {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": SPECIAL_PIECES[BOS]}
+        # A literal </s> in a text is text; but of a masked language model, a literal <unk> is the mask piece.
+        common |= {"mask_token": SPECIAL_PIECES[UNK]} if objective == "mlm" else {"split_special_tokens": True}
+        common |= {"padding_side": "left"} if layout.auto == CAUSAL else {}
+        common |= {"model_input_names": ["input_ids", "attention_mask"]}
+    else:
+        common |= {"tokenizer_class": "MarianTokenizer", "separate_vocabs": True}
+        common |= {"source_lang": export.info.source, "target_lang": export.info.target}
+    write_json(folder / "tokenizer_config.json", common)
+    if layout.auto == SEQ2SEQ:
+        sides = {"source": tokenizer.source, "target": tokenizer.target}
+        for name, model in sides.items():
+            (folder / f"{name}.spm").write_bytes(model.serialized_model_proto())
+        vocabularies = {"vocab": tokenizer.source} | ({} if tokenizer.joint else {"target_vocab": tokenizer.target})
+        for name, model in vocabularies.items():
+            write_json(folder / f"{name}.json", {model.id_to_piece(i): i for i in range(model.vocab_size())})
+    # llama.cpp reads tokenizer.model, but it takes every such model for BPE.
+    if layout.model_type == "llama" and read_pieces(tokenizer.source)[1]:
+        (folder / "tokenizer.model").write_bytes(tokenizer.source.serialized_model_proto())
+
+
+def model_length(layout: Layout, export: Export) -> int:
+    """The most pieces that the exported model reads."""
+    most: int = layout.settings(export.model.config)["max_position_embeddings"]
+    return most
+
+
+def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
+    """As `Format.check`."""
+    layout, _ = choose_layout(export.model.config, export.info.objective)
+    template = TEMPLATES[layout.auto, export.info.objective]
+    return compare(export, folder, layout, template.split(), lines)
+
+
+def about(export: Export) -> About:
+    """As `Format.about`."""
+    layout, _ = choose_layout(export.model.config, export.info.objective)
+    notes = [f"transformers loads it as {layout.name}; there is no code in this folder."]
+    if layout.auto == SEQ2SEQ:
+        notes.append(f"A text may have at most {model_length(layout, export):,} pieces.")
+    if not export.tokenizer.joint:
+        notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
+    usage = USAGE[layout.auto].format(auto=layout.auto)
+    return About("transformers 5", usage, tuple(notes), header(export))
+
+
+USAGE = {
+    SEQ2SEQ: """
+from transformers import AutoTokenizer, {auto}
+
+tokenizer, model = AutoTokenizer.from_pretrained("."), {auto}.from_pretrained(".")
+batch = tokenizer(["A sentence."], return_tensors="pt", padding=True)
+print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
+""",
+    CAUSAL: """
+from transformers import AutoTokenizer, {auto}
+
+tokenizer, model = AutoTokenizer.from_pretrained("."), {auto}.from_pretrained(".")
+batch = tokenizer(["A sentence."], return_tensors="pt", padding=True)
+new = model.generate(**batch)[:, batch["input_ids"].size(1) :]
+print(tokenizer.batch_decode(new, skip_special_tokens=True))
+""",
+    MASKED: """
+from transformers import pipeline
+
+fill = pipeline("fill-mask", model=".")
+print(fill("A <unk> sentence."))
+""",
+}
+
+
+def header(export: Export) -> str:
+    """The metadata of a model card on the Hub: YAML between two lines."""
+    info = export.info
+    card: dict[str, Any] = {
+        "language": list(dict.fromkeys((info.source, info.target))),
+        "license": "unknown",  # of the training text; the card says that it must be checked
+        "library_name": "transformers",
+        "pipeline_tag": TASKS[info.objective],
+        "tags": ["nmt"],
+    }
+    results = list(test_results(export))
+    if results:
+        card |= {"metrics": sorted({metric["type"] for result in results for metric in result["metrics"]})}
+        card |= {"model-index": [{"name": f"{info.corpus}-{info.source}-{info.target}", "results": results}]}
+    return f"---\n{yaml.safe_dump(card, sort_keys=False, allow_unicode=True)}---\n\n"
+
+
+def test_results(export: Export) -> Iterator[dict[str, Any]]:
+    """The scores of each test set in the report of the model's run, as model cards have them; none without a report."""
+    file = export.folder.parent / "report.json"
+    report = json.loads(file.read_text(encoding="utf8")) if file.is_file() else {}
+    for name, test in report.get("tests", {}).items():
+        metrics = [
+            {"type": key, "value": test[key], "name": title, "args": {"signature": test.get(f"{key}_signature", "")}}
+            for key, title in (("bleu", "BLEU"), ("chrf", "chrF"))
+            if key in test
+        ]
+        if metrics:
+            dataset = {"name": f"{report['corpus']}, {name}", "type": report["corpus"], "split": name}
+            yield {"task": {"type": "translation"}, "dataset": dataset, "metrics": metrics}

@@ -1,0 +1,183 @@
+"""The check of the format `hf`: a folder is loaded by transformers, and compared with the model that it was made of.
+
+Shapes: T length of a sequence, V vocabulary.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from nmt.config import ObjectiveName, SearchConfig
+from nmt.decode.beam import search
+from nmt.decode.fusion import without_sources
+from nmt.decode.generation import Continuations
+from nmt.extras import package
+from nmt.fields import require
+from nmt.interop.export import Export, Parity
+from nmt.interop.huggingface_layouts import Layout
+from nmt.model.contract import GenerativeModel, PromptedModel
+from nmt.text.normalise import tidy
+from nmt.translation.spans import pad
+from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
+
+MOST_DIFFERENCE = 1e-4  # of logits, with float32 weights
+MOST_PIECES = 60  # that greedy search writes
+BATCH = 16
+MASK_EVERY = 5  # pieces of a text, for a masked language model
+
+Ids = list[int]
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A model of transformers, with its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+
+    @classmethod
+    def load(cls, folder: Path, layout: Layout) -> "Foreign":
+        """Raises ValueError if transformers finds weights missing, or more than it knows."""
+        transformers = package("transformers", "transformers")
+        logging, kind = transformers.utils.logging, getattr(transformers, layout.auto)
+        bars = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()
+        try:
+            model, found = kind.from_pretrained(folder, output_loading_info=True, dtype=torch.float32)
+        finally:
+            if bars:
+                logging.enable_progress_bar()
+        wrong = {name: sorted(keys) for name, keys in found.items() if keys}
+        require(not wrong, f"transformers doesn't load the exported weights as they are: {wrong}")
+        require(type(model).__name__ == layout.name, f"transformers took {type(model).__name__}, not {layout.name}")
+        return cls(model.eval(), transformers.AutoTokenizer.from_pretrained(folder))
+
+    @torch.inference_mode()
+    def greedy(self, inputs: Sequence[Ids], most: int) -> list[Ids]:
+        """What `generate` writes, at most so many pieces, without EOS."""
+        written = []
+        for start in range(0, len(inputs), BATCH):
+            batch = self.padded(inputs[start : start + BATCH])
+            options = {"num_beams": 1, "do_sample": False, "max_new_tokens": most, "no_repeat_ngram_size": 0}
+            output = self.model.generate(**batch, **options)
+            new = output[:, 1 if self.model.config.is_encoder_decoder else batch["input_ids"].size(1) :]
+            written += [row[: row.index(EOS)] if EOS in row else row for row in new.tolist()]
+        return written
+
+    def padded(self, inputs: Sequence[Ids]) -> dict[str, Tensor]:
+        """Ids and the mask of real positions, with padding on the side that the tokenizer names."""
+        side, rows = self.tokenizer.padding_side, [torch.tensor(ids) for ids in inputs]
+        ids = pad_sequence(rows, batch_first=True, padding_value=PAD, padding_side=side)
+        masks = [torch.ones_like(row) for row in rows]
+        return {"input_ids": ids, "attention_mask": pad_sequence(masks, batch_first=True, padding_side=side)}
+
+    @torch.inference_mode()
+    def logits(self, ids: Ids, target: Ids) -> Tensor:
+        """The logits (T, V) of the pieces after each piece of `target`, which `ids` come before: as a source, or in the
+        same sequence."""
+        if self.model.config.is_encoder_decoder:
+            logits = self.model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([target])).logits
+        else:
+            logits = self.model(input_ids=torch.tensor([ids + target])).logits
+        return logits[0, -len(target) :]
+
+
+def compare(export: Export, folder: Path, layout: Layout, template: Sequence[str], lines: Sequence[str]) -> Parity:
+    """The largest difference of logits, and whether greedy search writes the same. ValueError if float32 weights give
+    anything else than the model does. `template`: the pieces around a text, which is $A."""
+    foreign = Foreign.load(folder, layout)
+    place = template.index("$A")
+    before, after = (
+        [SPECIAL_PIECES.index(name) for name in names] for names in (template[:place], template[place + 1 :])
+    )
+    texts = export.tokenizer.encode_source([tidy(line)[0] for line in lines])
+    longest = foreign.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
+    kept = [n for n, ids in enumerate(texts) if 0 < len(ids) <= longest]
+    require(bool(kept), f"none of the {len(lines)} lines fits into the {longest} pieces that can be compared")
+    inputs = [[*before, *texts[n], *after] for n in kept]
+    alike = sum(foreign.tokenizer(lines[n])["input_ids"] == ids for n, ids in zip(kept, inputs, strict=True))
+    comparison, same = COMPARISONS[export.info.objective]
+    largest, equal = comparison(export, foreign, [texts[n] for n in kept], inputs)
+    same = f"{same} for {equal:,} of {len(kept):,} sentences"
+    if export.quantization == "float32":
+        problem = f"{same}, and logits differ by up to {largest:.1e}"
+        advice = f"equality for all, and at most {MOST_DIFFERENCE:.0e}, is needed"
+        is_right = largest <= MOST_DIFFERENCE and equal == len(kept)
+        require(is_right, f"the exported model gives something else than nmt: {problem}; {advice}")
+    tokens = f"The tokenizer divides {alike:,} of {len(kept):,} sentences in the same way."
+    return Parity("logits", largest, len(kept), (f"{same}.", tokens))
+
+
+Comparison = Callable[[Export, Foreign, Sequence[Ids], Sequence[Ids]], tuple[float, int]]
+"""Gives the largest difference of logits, and the number of sentences for which the chosen pieces are the same. Given
+are texts as ids, and these with the special pieces around them."""
+
+
+@torch.inference_mode()
+def compare_translations(
+    export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
+) -> tuple[float, int]:
+    model = export.model
+    assert isinstance(model, GenerativeModel)
+    options = SearchConfig(beam_size=1, max_length=MOST_PIECES, max_length_ratio=100)
+    batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
+    written = [best.ids for batch in batches for best, *_ in search(model, *pad(batch, model.device), options)]
+    largest = 0.0
+    for text, ids, target in zip(texts, inputs, written, strict=True):
+        source, real = pad([text], model.device)
+        own_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
+        # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
+        shared = ids if foreign.model.config.is_encoder_decoder else ids[:-1]
+        largest = max(largest, float((own_TV - foreign.logits(shared, [BOS, *target])).abs().max()))
+    theirs = foreign.greedy(inputs, MOST_PIECES)
+    return largest, sum(own == other for own, other in zip(written, theirs, strict=True))
+
+
+@torch.inference_mode()
+def compare_continuations(
+    export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
+) -> tuple[float, int]:
+    model = export.model
+    assert isinstance(model, PromptedModel)
+    written = [list[int]() for _ in texts]
+    batch = Continuations(model, texts, [MOST_PIECES] * len(texts), SearchConfig(samples=0))
+    while batch.live:
+        for prompt, _, piece, _ in batch.step():
+            written[prompt] += [piece] if piece != EOS else []
+    largest = 0.0
+    for ids in inputs:
+        own_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
+        largest = max(largest, float((own_TV - foreign.logits([], ids)).abs().max()))
+    theirs = foreign.greedy(inputs, MOST_PIECES)
+    return largest, sum(own == other for own, other in zip(written, theirs, strict=True))
+
+
+@torch.inference_mode()
+def compare_hidden_pieces(
+    export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
+) -> tuple[float, int]:
+    """Whether the most probable piece is the same wherever one is hidden."""
+    largest, equal = 0.0, 0
+    for ids in inputs:
+        hidden = [n for n in range(1, len(ids) - 1) if n % MASK_EVERY == 1]
+        masked = [UNK if n in hidden else i for n, i in enumerate(ids)]
+        source, real = torch.tensor([masked]), torch.ones(1, len(ids), dtype=torch.bool)
+        own_TV = export.model.output(export.model.target_states(source, real, source, real))
+        their_TV = foreign.logits([], masked)
+        largest = max(largest, float((own_TV - their_TV).abs().max()))
+        equal += own_TV[hidden].argmax(1).equal(their_TV[hidden].argmax(1))
+    return largest, equal
+
+
+SAME = "Greedy search writes the same"
+COMPARISONS: dict[ObjectiveName, tuple[Comparison, str]] = {
+    "translation": (compare_translations, SAME),
+    "denoise": (compare_translations, SAME),
+    "lm": (compare_continuations, SAME),
+    "mlm": (compare_hidden_pieces, "The most probable hidden pieces are the same"),
+}

@@ -1,0 +1,225 @@
+"""Classes of transformers that can hold our models: the settings that each needs, its config.json and its weights."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from nmt.cli import show_value
+from nmt.config import ModelConfig, ObjectiveName
+from nmt.fields import Range
+from nmt.interop.huggingface_weights import Weights, bart, eurobert, is_tied, llama
+from nmt.model.contract import Model
+from nmt.vocabulary import BOS, EOS, PAD, UNK
+
+MOST_POSITIONS = 1024  # of sinusoids, which these classes compute once
+MOST_ROTARY = 4096  # what config.json names for models without a limit
+Values = tuple[Any, ...] | Range
+
+# Settings that change training only, and sizes: every class has any of them. Layers that share a block are written out.
+SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
+IN_TRAINING = ("layer_drop", "dropout", "attention_dropout", "activation_dropout")
+FREE = {*SIZES, *IN_TRAINING, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A class of transformers."""
+
+    name: str
+    model_type: str
+    auto: str
+    """The class of transformers that loads any model for this task."""
+    objectives: tuple[ObjectiveName, ...]
+    needs: Mapping[str, Values]
+    """The values that settings must have. A setting that is neither here nor in FREE must have its default."""
+    weights: Weights
+    settings: Callable[[ModelConfig], dict[str, Any]]
+    """What config.json has besides `SHARED`, without sizes of vocabularies."""
+    shared_heads: bool = True
+    """Whether heads may share keys and values."""
+
+    def obstacles(self, config: ModelConfig, objective: ObjectiveName) -> list[str]:
+        """The settings that this class can't express, with the values that it takes."""
+        found = []
+        if objective not in self.objectives:
+            found.append(f"training.objective {objective} ({self.name}: {' or '.join(self.objectives)})")
+        own = asdict(config)
+        for f in fields(ModelConfig):
+            values = self.needs.get(f.name, () if f.name in FREE else (f.default,))
+            if values != () and own[f.name] not in values:
+                choices = values if isinstance(values, Range) else " or ".join(map(shown, values))
+                found.append(f"model.{f.name} {shown(own[f.name])} ({self.name}: {choices})")
+        if not self.shared_heads and config.kv_heads != config.n_heads:
+            found.append(f"model.n_kv_heads {config.kv_heads} ({self.name}: {config.n_heads}, as n_heads)")
+        return found
+
+
+def shown(value: Any) -> str:
+    return show_value(value) or "none"
+
+
+SHARED = {"bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD}
+CLASSIC: dict[str, Values] = {
+    "family": ("encoder-decoder",),
+    "norm": ("layer",),
+    "positions": ("sinusoidal",),
+    "activation": ("relu", "gelu", "relu2"),
+}
+MODERN: dict[str, Values] = {
+    "family": ("decoder-only",),
+    "source_attention": ("causal",),
+    "norm": ("rms",),
+    "norm_position": ("pre",),
+    "positions": ("rotary",),
+    "activation": ("swiglu", "geglu"),
+}
+
+
+def bart_settings(config: ModelConfig) -> dict[str, Any]:
+    tied = config.tied_embeddings
+    return {
+        "d_model": config.d_model,
+        "encoder_layers": config.encoder_layers,
+        "decoder_layers": config.decoder_layers,
+        "encoder_attention_heads": config.n_heads,
+        "decoder_attention_heads": config.n_heads,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "activation_function": config.activation,
+        "scale_embedding": config.scale_embeddings,
+        "max_position_embeddings": MOST_POSITIONS,
+        "is_encoder_decoder": True,
+        "decoder_start_token_id": BOS,
+        "forced_eos_token_id": None,
+        "share_encoder_decoder_embeddings": tied == "three-way",
+        "tie_word_embeddings": tied != "none",
+        "dropout": config.dropout,
+        "attention_dropout": config.attention_dropout,
+        "activation_dropout": config.activation_dropout,
+    }
+
+
+def llama_settings(config: ModelConfig) -> dict[str, Any]:
+    depth = config.encoder_layers + (config.decoder_layers if config.family == "decoder-only" else 0)
+    return {
+        "hidden_size": config.d_model,
+        "intermediate_size": config.d_ff,
+        "num_hidden_layers": depth,
+        "num_attention_heads": config.n_heads,
+        "num_key_value_heads": config.kv_heads,
+        "head_dim": config.d_head,
+        "hidden_act": {"swiglu": "silu", "geglu": "gelu"}[config.activation],
+        "rms_norm_eps": 1e-6,
+        "rope_theta": 10_000.0,
+        "max_position_embeddings": MOST_ROTARY,
+        "attention_bias": config.bias,
+        "mlp_bias": config.bias,
+        "tie_word_embeddings": is_tied(config),
+        "attention_dropout": config.attention_dropout,
+    }
+
+
+def mixtral_settings(config: ModelConfig) -> dict[str, Any]:
+    own = {"num_local_experts": config.experts, "num_experts_per_tok": config.experts_per_token}
+    return llama_settings(config) | own | {"sliding_window": None}
+
+
+def deepseek_settings(config: ModelConfig) -> dict[str, Any]:
+    latent, rotary = config.latent_widths
+    return llama_settings(config) | {
+        "num_key_value_heads": config.n_heads,
+        "head_dim": rotary,  # that of the rotated part, in this class
+        "q_lora_rank": config.query_latent_width or None,
+        "kv_lora_rank": latent,
+        "qk_nope_head_dim": config.d_head,
+        "qk_rope_head_dim": rotary,
+        "v_head_dim": config.d_head,
+        "rope_interleave": False,
+        "first_k_dense_replace": config.encoder_layers + config.decoder_layers,
+        # Of experts, which no layer has: the smallest numbers that the class takes.
+        **dict.fromkeys(("n_routed_experts", "n_group", "topk_group", "num_experts_per_tok", "n_shared_experts"), 1),
+    }
+
+
+BOTH: tuple[ObjectiveName, ...] = ("translation", "denoise")
+WRITES: tuple[ObjectiveName, ...] = ("translation", "lm")
+SEQ2SEQ, CAUSAL, MASKED = "AutoModelForSeq2SeqLM", "AutoModelForCausalLM", "AutoModelForMaskedLM"
+NO_BIAS: dict[str, Values] = {"bias": (False,)}
+LATENT_WIDTHS: dict[str, Values] = dict.fromkeys(("latent_width", "rotary_width", "query_latent_width"), ())
+LAYOUTS = (
+    Layout(
+        "MarianMTModel",
+        "marian",
+        SEQ2SEQ,
+        BOTH,
+        CLASSIC | {"norm_position": ("post", "deepnorm")},
+        bart,
+        bart_settings,
+        shared_heads=False,
+    ),
+    Layout(
+        "PegasusForConditionalGeneration",
+        "pegasus",
+        SEQ2SEQ,
+        BOTH,
+        CLASSIC | {"norm_position": ("pre",), "tied_embeddings": ("three-way",)},
+        bart,
+        bart_settings,
+        shared_heads=False,
+    ),
+    Layout(
+        "DeepseekV3ForCausalLM",
+        "deepseek_v3",
+        CAUSAL,
+        WRITES,
+        MODERN | NO_BIAS | LATENT_WIDTHS | {"attention": ("latent",)},
+        llama,
+        deepseek_settings,
+    ),
+    Layout(
+        "MixtralForCausalLM",
+        "mixtral",
+        CAUSAL,
+        WRITES,
+        MODERN | NO_BIAS | {"experts": Range(1), "experts_per_token": Range(2)},
+        llama,
+        mixtral_settings,
+    ),
+    Layout("Qwen3ForCausalLM", "qwen3", CAUSAL, WRITES, MODERN | NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
+    Layout("LlamaForCausalLM", "llama", CAUSAL, WRITES, MODERN, llama, llama_settings),
+    Layout(
+        "EuroBertForMaskedLM",
+        "eurobert",
+        MASKED,
+        ("mlm",),
+        MODERN | {"family": ("encoder-only",), "source_attention": ("bidirectional",)},
+        eurobert,
+        lambda config: llama_settings(config) | {"mask_token_id": UNK},
+    ),
+)
+
+
+def choose_layout(config: ModelConfig, objective: ObjectiveName) -> tuple[Layout, list[str]]:
+    """The class with the fewest obstacles among those of the model's family, and what these are."""
+    of_family = [layout for layout in LAYOUTS if config.family in tuple_of(layout.needs["family"])]
+    ways = [(layout, layout.obstacles(config, objective)) for layout in of_family]
+    return min(ways, key=lambda way: len(way[1]))
+
+
+def tuple_of(values: Values) -> tuple[Any, ...]:
+    assert isinstance(values, tuple)
+    return values
+
+
+def config_json(layout: Layout, model: Model, dtype: str) -> dict[str, Any]:
+    """The contents of config.json."""
+    sizes = vocabulary_sizes(model)
+    if layout.model_type == "marian":
+        sizes["decoder_vocab_size"] = model.vocab_size
+    head = {"architectures": [layout.name], "model_type": layout.model_type, "dtype": dtype}
+    return head | sizes | SHARED | layout.settings(model.config)
+
+
+def vocabulary_sizes(model: Model) -> dict[str, int]:
+    sizes = {name: len(parameter) for name, parameter in model.named_parameters(remove_duplicate=False)}
+    return {"vocab_size": sizes.get("src_embedding.weight", model.vocab_size)}
