@@ -1,0 +1,184 @@
+"""`nmt.pipeline("translation")`: translators with the calls and results of the pipeline of transformers 4.
+
+Version 5 of transformers deleted it. Text flows in; dictionaries flow out, with the key `translation_text`. It is
+written from the documentation of `TranslationPipeline` in transformers 4.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from types import GeneratorType
+from typing import Any
+
+import torch
+
+from nmt.config import SearchConfig
+from nmt.fields import annotations, has_type, require
+from nmt.translation.model_folder import read_info, require_model
+from nmt.translation.request import Translation
+from nmt.translation.translator import Translator, find_model
+from nmt.vocabulary import BOS, EOS
+
+LOG = logging.getLogger("nmt")
+Result = list[dict[str, Any]]
+"""The translations of a text, each as a dictionary."""
+
+# Arguments of `generate` that are settings of search under another name, and what they become.
+RENAMED: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "num_beams": ("beam_size", int),
+    "num_return_sequences": ("n_best", int),
+    # Here lengths are without EOS; in max_length, transformers counts the first piece of the decoder too.
+    "max_new_tokens": ("max_length", lambda n: max(1, n - 1)),
+    "max_length": ("max_length", lambda n: max(1, n - 2)),
+    "min_new_tokens": ("min_length", lambda n: max(0, n - 1)),
+    "min_length": ("min_length", lambda n: max(0, n - 2)),
+    "no_repeat_ngram_size": ("no_repeat_ngram", int),
+}
+SAME = ("length_penalty", "repetition_penalty", "temperature", "top_k", "top_p", "min_p", "seed")
+SAMPLING = ("temperature", "top_k", "top_p", "min_p")
+KNOWN = sorted((*RENAMED, *SAME, "do_sample", "early_stopping"))
+TASK = re.compile(r"translation(?:_(?P<source>[\w-]+?)_to_(?P<target>[\w-]+))?")
+NEAR = 0.9  # of the longest translation: sources with more pieces get a warning
+
+
+def pipeline(
+    task: str = "translation",
+    model: Translator | Path | str | None = None,
+    tokenizer: Path | str | None = None,
+    device: int | str | torch.device | None = None,
+    **settings: Any,
+) -> "TranslationPipeline":
+    """A translator that is called like the translation pipeline of transformers 4.
+
+    Args:
+        task: translation, or translation_xx_to_yy with the languages of the model.
+        model: a model folder, or run folder, or a `Translator`; by default that of the newest run.
+        tokenizer: may be the model folder again, which holds the tokenizer.
+        device: -1 or "cpu", the number of a GPU, or "auto" (the default).
+        settings: defaults of calls, as for `TranslationPipeline.__call__`.
+    """
+    match = TASK.fullmatch(task)
+    require(match is not None, f"the task is {task!r}: nmt has translation, and translation_xx_to_yy such as de_to_en")
+    is_same = tokenizer is None or (isinstance(model, Path | str) and Path(tokenizer) == Path(model))
+    require(is_same, f"tokenizer is {tokenizer}: leave it out, since a model folder has its own tokenizer")
+    languages: tuple[str, str] | None = None
+    if not isinstance(model, Translator):
+        folder = require_model(find_model(None if model is None else str(model)))
+        info, _ = read_info(folder / "config.json")
+        languages = info.source, info.target
+        names = {None: "auto", -1: "cpu"}
+        chosen = names.get(device, f"cuda:{device}") if isinstance(device, int | None) else str(device)
+        model = Translator.load(folder, chosen)
+    pipe = TranslationPipeline(model, task, languages, settings)
+    pipe.require_languages(*(match.groups() if match else ()))
+    return pipe
+
+
+class TranslationPipeline:
+    """A translator with the calls of the translation pipeline of transformers 4. Calls leave no state in it."""
+
+    def __init__(
+        self,
+        translator: Translator,
+        task: str = "translation",
+        languages: tuple[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`languages`: those of the model, if they are known; `settings`: defaults of calls."""
+        self.translator, self.task, self.languages = translator, task, languages
+        self.settings = dict(settings or {})
+        self.prepare(self.settings)
+
+    def __call__(self, inputs: Any, **settings: Any) -> Any:
+        """Translate a text, a list of texts, or texts from a generator or a data set, one by one.
+
+        Args:
+            inputs: a string, a list of strings, or a generator or `torch.utils.data.Dataset` of strings.
+            settings: src_lang and tgt_lang (they must be the model's); return_tensors (ids instead of text);
+                batch_size; the arguments of `generate` in KNOWN; and truncation and num_workers, without effect.
+
+        Returns:
+            For a string, a list of dictionaries, one for each of num_return_sequences; for a list, a list of
+            dictionaries, or of such lists if num_return_sequences is above 1; otherwise an iterator over such lists.
+            The key is translation_text or, with return_tensors, translation_token_ids (with <s> and </s>).
+            ValueError for other inputs, and for settings that nmt doesn't have.
+        """
+        search, tensors = self.prepare({**self.settings, **settings})
+        if isinstance(inputs, str):
+            return self.translate([inputs], search, tensors)[0]
+        if isinstance(inputs, GeneratorType | torch.utils.data.Dataset):
+            return self.stream(inputs, search, tensors)
+        are_texts = isinstance(inputs, list) and all(isinstance(text, str) for text in inputs)
+        problem = f"the input is {str(inputs)[:40]!r}, of type {type(inputs).__name__}"
+        require(are_texts, f"{problem}: give a string, a list of strings, or a generator or data set of strings")
+        results = self.translate(inputs, search, tensors)
+        return [result[0] for result in results] if all(len(result) == 1 for result in results) else results
+
+    def prepare(self, settings: Mapping[str, Any]) -> tuple[SearchConfig, bool]:
+        """The search settings of a call, and whether ids are wanted. Raises ValueError for what nmt doesn't have."""
+        rest = {name: value for name, value in settings.items() if value is not None}
+        self.require_languages(rest.pop("src_lang", None), rest.pop("tgt_lang", None))
+        tensors = bool(rest.pop("return_tensors", False))
+        for name in ("return_text", "truncation", "num_workers"):
+            rest.pop(name, None)
+        clean = rest.pop("clean_up_tokenization_spaces", False)
+        require(not clean, "clean_up_tokenization_spaces is true: there are no such spaces here; leave it out")
+        batch_size = rest.pop("batch_size", self.translator.search.batch_size)
+        search = replace(search_of(rest, self.translator.search), batch_size=batch_size)
+        return search, tensors
+
+    def require_languages(self, source: str | None = None, target: str | None = None) -> None:
+        """Raise ValueError if languages are named that aren't the model's."""
+        for own, named in zip(self.languages or (), (source, target), strict=False):
+            pair = " to ".join(self.languages or ())
+            require(named in (None, own), f"the model translates {pair}: it doesn't know {named} there")
+
+    def stream(self, texts: Iterable[Any], search: SearchConfig, tensors: bool) -> Iterator[Result]:
+        """The result of each text, a batch at a time."""
+        texts = iter(texts)
+        while batch := list(islice(texts, search.batch_size)):
+            wrong = next((text for text in batch if not isinstance(text, str)), None)
+            require(wrong is None, f"an input is {str(wrong)[:40]!r}, of type {type(wrong).__name__}: give strings")
+            yield from self.translate(batch, search, tensors)
+
+    def translate(self, texts: list[str], search: SearchConfig, tensors: bool) -> list[Result]:
+        n_best = self.translator.translate_n_best(texts, search)
+        longest = max((len(part.source) for candidates in n_best for part in candidates[0].parts), default=0)
+        if search.max_length and longest > NEAR * search.max_length:
+            LOG.warning(
+                "A text has %d pieces, and a translation at most %d: raise max_new_tokens", longest, search.max_length
+            )
+        record = ids_of if tensors else text_of
+        return [[record(translation) for translation in candidates] for candidates in n_best]
+
+
+def search_of(arguments: Mapping[str, Any], default: SearchConfig) -> SearchConfig:
+    """The settings of search that arguments of `generate` stand for."""
+    unknown = ", ".join(sorted(set(arguments) - set(KNOWN)))
+    require(not unknown, f"nmt has no {unknown} for a translation pipeline: it has {', '.join(KNOWN)}")
+    early = arguments.get("early_stopping", False)
+    problem = "search here ends when no better hypothesis can come; leave it out"
+    require(early in (False, "never"), f"early_stopping is {early}: {problem}")
+    changes: dict[str, Any] = {"n_best": 1, **{n: arguments[n] for n in SAME if n in arguments}}
+    for name, (field, convert) in RENAMED.items():
+        if name in arguments:
+            require(isinstance(arguments[name], int), f"{name} is {arguments[name]!r}: it must be a whole number")
+            changes[field] = convert(arguments[name])
+    for name, value in changes.items():
+        require(has_type(value, annotations(SearchConfig)[name][0]), f"{name} is {value!r}, a value of the wrong type")
+    samples = arguments.get("do_sample", default.samples > 0)
+    ignored = "" if samples else ", ".join(name for name in SAMPLING if name in arguments)
+    require(not ignored, f"{ignored} is for sampling: add do_sample=True")
+    return replace(default, samples=changes["n_best"] if samples else 0, **changes)
+
+
+def text_of(translation: Translation) -> dict[str, Any]:
+    return {"translation_text": translation.text}
+
+
+def ids_of(translation: Translation) -> dict[str, Any]:
+    ids = [i for part in translation.parts for i in part.hypothesis.ids]
+    return {"translation_token_ids": torch.tensor([BOS, *ids, EOS])}
