@@ -6,7 +6,7 @@ written from the documentation of `TranslationPipeline` in transformers 4.
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -136,7 +136,7 @@ class TranslationPipeline:
             pair = " to ".join(self.languages or ())
             require(named in (None, own), f"the model translates {pair}: it doesn't know {named} there")
 
-    def stream(self, texts: Iterable[Any], search: SearchConfig, tensors: bool) -> Iterator[Result]:
+    def stream(self, texts: Any, search: SearchConfig, tensors: bool) -> Iterator[Result]:
         """The result of each text, a batch at a time."""
         texts = iter(texts)
         while batch := list(islice(texts, search.batch_size)):

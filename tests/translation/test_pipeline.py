@@ -1,4 +1,4 @@
-"""`nmt.pipeline`: the calls and results that transformers 4 promises in the documentation of its translation pipeline."""
+"""`nmt.pipeline`: the calls and results that transformers 4 documents for its translation pipeline."""
 
 import subprocess
 import sys
