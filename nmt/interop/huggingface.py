@@ -18,7 +18,6 @@ from nmt.interop.export import About, Export, Parity
 from nmt.interop.fast_tokenizer import read_pieces, write_fast_tokenizer
 from nmt.interop.huggingface_check import compare
 from nmt.interop.huggingface_layouts import CAUSAL, MASKED, SEQ2SEQ, SHARED, Layout, choose_layout, config_json
-from nmt.model.positions import sinusoids
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 
@@ -37,8 +36,13 @@ TASKS = {"translation": "translation", "denoise": "text2text-generation", "lm": 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     """As `Format.obstacles`."""
     layout, found = choose_layout(info.model, info.objective)
-    if tokenizer is not None and not tokenizer.joint and layout.model_type != "marian":
-        found.append(f"tokenizer.joint false ({layout.name}: true)")
+    if (
+        tokenizer is not None
+        and tokenizer.src_vocab_size != tokenizer.tgt_vocab_size
+        and layout.name != "MarianMTModel"
+    ):
+        sizes = f"{tokenizer.src_vocab_size} and {tokenizer.tgt_vocab_size} pieces"
+        found.append(f"vocabularies of {sizes} ({layout.name}: of equal size)")
     return found
 
 
@@ -47,10 +51,6 @@ def write(export: Export, folder: Path) -> None:
     layout, _ = choose_layout(export.model.config, export.info.objective)
     dtype = getattr(torch, export.quantization)
     tensors = layout.weights(export.model)
-    if layout.model_type == "pegasus":  # it would compute the same table, but it warns if the file has none
-        settings = layout.settings(export.model.config)
-        table = sinusoids(settings["max_position_embeddings"], export.model.config.d_model)
-        tensors |= {f"model.{side}.embed_positions.weight": table for side in ("encoder", "decoder")}
     stored = {name: tensor.to(dtype, copy=True).contiguous() for name, tensor in tensors.items()}
     save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(folder.stat().st_mode & 0o666)
@@ -128,33 +128,27 @@ def about(export: Export) -> About:
         notes.append(f"A text may have at most {model_length(layout, export):,} pieces.")
     if not export.tokenizer.joint:
         notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
-    usage = USAGE[layout.auto].format(auto=layout.auto)
+    new = "[:, batch['input_ids'].size(1) :]" if layout.auto == CAUSAL else ""  # without the prompt
+    usage = FILL if layout.auto == MASKED else GENERATE.format(auto=layout.auto, new=new)
     return About("transformers 5", usage, tuple(notes), header(export))
 
 
-USAGE = {
-    SEQ2SEQ: """
+GENERATE = """
+import sys
 from transformers import AutoTokenizer, {auto}
 
 tokenizer, model = AutoTokenizer.from_pretrained("."), {auto}.from_pretrained(".")
-batch = tokenizer(["A sentence."], return_tensors="pt", padding=True)
-print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
-""",
-    CAUSAL: """
-from transformers import AutoTokenizer, {auto}
-
-tokenizer, model = AutoTokenizer.from_pretrained("."), {auto}.from_pretrained(".")
-batch = tokenizer(["A sentence."], return_tensors="pt", padding=True)
-new = model.generate(**batch)[:, batch["input_ids"].size(1) :]
-print(tokenizer.batch_decode(new, skip_special_tokens=True))
-""",
-    MASKED: """
+batch = tokenizer(sys.stdin.read().splitlines(), return_tensors="pt", padding=True)
+ids = model.generate(**batch){new}
+print(*tokenizer.batch_decode(ids, skip_special_tokens=True), sep="\\n")
+"""
+FILL = """
+import sys
 from transformers import pipeline
 
-fill = pipeline("fill-mask", model=".")
-print(fill("A <unk> sentence."))
-""",
-}
+# In each line, <unk> stands for a hidden piece.
+print(*pipeline("fill-mask", model=".")(sys.stdin.read().splitlines()), sep="\\n")
+"""
 
 
 def header(export: Export) -> str:

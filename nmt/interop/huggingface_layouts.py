@@ -7,11 +7,10 @@ from typing import Any
 from nmt.cli import show_value
 from nmt.config import ModelConfig, ObjectiveName
 from nmt.fields import Range
-from nmt.interop.huggingface_weights import Weights, bart, eurobert, is_tied, llama
+from nmt.interop.huggingface_weights import MOST_POSITIONS, Weights, bart, eurobert, is_tied, llama, pegasus
 from nmt.model.contract import Model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
-MOST_POSITIONS = 1024  # of sinusoids, which these classes compute once
 MOST_ROTARY = 4096  # what config.json names for models without a limit
 Values = tuple[Any, ...] | Range
 
@@ -162,9 +161,9 @@ LAYOUTS = (
         "pegasus",
         SEQ2SEQ,
         BOTH,
-        CLASSIC | {"norm_position": ("pre",), "tied_embeddings": ("three-way",)},
-        bart,
-        bart_settings,
+        CLASSIC | {"norm_position": ("pre",)},
+        pegasus,
+        lambda config: bart_settings(config) | {"tie_word_embeddings": config.tied_embeddings == "three-way"},
         shared_heads=False,
     ),
     Layout(

@@ -12,7 +12,10 @@ from torch import Tensor
 from nmt.config import ModelConfig
 from nmt.model.blocks import Block
 from nmt.model.contract import Model
+from nmt.model.positions import sinusoids
 from nmt.model.stack import Stack
+
+MOST_POSITIONS = 1024  # of sinusoids, which Marian and Pegasus compute once
 
 Tensors = dict[str, Tensor]
 Weights = Callable[[Model], Tensors]
@@ -75,6 +78,18 @@ def bart(model: Model) -> Tensors:
     tensors["model.encoder.embed_tokens.weight"] = found["src_embedding.weight"]
     tensors["model.decoder.embed_tokens.weight"] = found["tgt_embedding.weight"]
     return tensors | ({"lm_head.weight": found["output.weight"]} if config.tied_embeddings == "none" else {})
+
+
+def pegasus(model: Model) -> Tensors:
+    """As `bart`, with the tables of positions, without which it warns. Pegasus ties all embeddings or none: then it
+    needs a shared one too, which it doesn't use."""
+    tensors, config = bart(model), model.config
+    table = sinusoids(MOST_POSITIONS, config.d_model)
+    tensors |= {f"model.{side}.embed_positions.weight": table for side in ("encoder", "decoder")}
+    if config.tied_embeddings != "three-way":
+        own = Parameters.of(model)
+        tensors |= {"model.shared.weight": own["tgt_embedding.weight"], "lm_head.weight": own["output.weight"]}
+    return tensors
 
 
 def with_bias(name: str, found: Parameters) -> Tensors:

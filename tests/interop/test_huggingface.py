@@ -1,0 +1,286 @@
+"""Models that transformers loads: each class computes what nmt does, and everything else is refused."""
+
+import json
+import logging
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from nmt.config import ModelConfig, ObjectiveName, SearchConfig, TokenizerConfig
+from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.interop import huggingface, huggingface_check, huggingface_layouts
+from nmt.interop.export import Export, export
+from nmt.interop.huggingface_layouts import LAYOUTS, choose_layout
+from nmt.model.build import build_model
+from nmt.model.contract import Model
+from nmt.translation.model_folder import ModelInfo, save_model
+from nmt.vocabulary import BOS, EOS, PAD, UNK
+from tests.model.settings import OPTIONS, with_needs
+from tests.tiny import PAIRS
+
+transformers = pytest.importorskip("transformers", reason="needs transformers (pip install nmt[transformers])")
+
+LINES = [*(source for source, _ in PAIRS), "Straße “x” </s> 😀", "Wo ist der Bahnhof? " * 3]
+TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=2, decoder_layers=1, d_ff=24)
+PRE = replace(TINY, norm_position="pre")
+CAUSAL = replace(
+    PRE, family="decoder-only", source_attention="causal", norm="rms", positions="rotary", activation="swiglu"
+)
+PLAIN = replace(CAUSAL, bias=False)
+ENCODER = replace(CAUSAL, family="encoder-only", source_attention="bidirectional")
+CASES: list[tuple[str, ObjectiveName, ModelConfig]] = [
+    ("MarianMTModel", "translation", TINY),
+    ("MarianMTModel", "translation", replace(TINY, bias=False, activation="gelu", share_layers=2)),
+    ("MarianMTModel", "denoise", replace(TINY, activation="relu2", scale_embeddings=False, tied_embeddings="none")),
+    ("MarianMTModel", "translation", replace(TINY, norm_position="deepnorm", tied_embeddings="decoder")),
+    ("PegasusForConditionalGeneration", "translation", PRE),
+    ("PegasusForConditionalGeneration", "translation", replace(PRE, bias=False, scale_embeddings=False)),
+    ("PegasusForConditionalGeneration", "denoise", replace(PRE, tied_embeddings="decoder")),
+    ("PegasusForConditionalGeneration", "translation", replace(PRE, tied_embeddings="none")),
+    ("LlamaForCausalLM", "translation", CAUSAL),
+    ("LlamaForCausalLM", "lm", replace(PLAIN, n_kv_heads=1, activation="geglu", scale_embeddings=False)),
+    ("LlamaForCausalLM", "lm", replace(PLAIN, tied_embeddings="none")),
+    ("Qwen3ForCausalLM", "translation", replace(PLAIN, qk_norm=True, n_kv_heads=1)),
+    ("MixtralForCausalLM", "translation", replace(PLAIN, experts=3, n_kv_heads=1)),
+    ("MixtralForCausalLM", "lm", replace(PLAIN, experts=3, experts_per_token=3)),
+    ("DeepseekV3ForCausalLM", "translation", replace(PLAIN, attention="latent")),
+    ("DeepseekV3ForCausalLM", "lm", replace(PLAIN, attention="latent", query_latent_width=5, latent_width=6)),
+    ("EuroBertForMaskedLM", "mlm", ENCODER),
+    ("EuroBertForMaskedLM", "mlm", replace(ENCODER, bias=False, n_kv_heads=1, scale_embeddings=False)),
+]
+
+
+@pytest.fixture(autouse=True)
+def few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random models never end a sentence."""
+    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+
+
+def noisy(config: ModelConfig, tokenizer: Tokenizer) -> Model:
+    """A random model, of which no bias is zero and no norm is one."""
+    torch.manual_seed(1)
+    model = build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.15)
+    return model
+
+
+def save(folder: Path, config: ModelConfig, tokenizer: Tokenizer, objective: ObjectiveName = "translation") -> Path:
+    info = ModelInfo("de", "en", "three pairs", config, SearchConfig(beam_size=3), objective=objective)
+    weights = dict(noisy(config, tokenizer).named_parameters())
+    save_model(folder / "model", weights, tokenizer, info, "# A test\n")
+    (folder / "lines.de").write_text("\n".join(LINES), encoding="utf8")
+    return folder / "model"
+
+
+def exported(folder: Path, model: Path, *, quantization: str | None = None) -> Path:
+    export(model, folder / "out", "hf", quantization, folder / "lines.de")
+    return folder / "out"
+
+
+@pytest.mark.parametrize(("name", "objective", "config"), CASES)
+def test_every_class_gives_the_same_and_loads_without_a_word(
+    tmp_path: Path,
+    tokenizer: Tokenizer,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    objective: ObjectiveName,
+    config: ModelConfig,
+) -> None:
+    model = save(tmp_path, config, tokenizer, objective)
+    parity = export(model, tmp_path / "out", "hf", check=tmp_path / "lines.de")  # which checks logits and search
+    assert parity.sentences == len(LINES)
+    logger = logging.getLogger("transformers")
+    logger.addHandler(caplog.handler)
+    layout, _ = choose_layout(config, objective)
+    foreign = getattr(transformers, layout.auto).from_pretrained(tmp_path / "out")
+    read = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    logger.removeHandler(caplog.handler)
+    assert type(foreign).__name__ == name
+    assert not caplog.records
+    ids = tokenizer.encode_source([LINES[0]])[0]
+    marks: dict[tuple[str, str], tuple[list[int], list[int]]] = {
+        ("decoder-only", "translation"): ([BOS], [EOS, BOS]),
+        ("decoder-only", "lm"): ([BOS], []),
+        ("encoder-only", "mlm"): ([BOS], [EOS]),
+    }
+    before, after = marks.get((config.family, objective), ([], [EOS]))
+    assert read(LINES[0])["input_ids"] == [*before, *ids, *after]
+    assert read.decode([*before, *ids, *after], skip_special_tokens=True) == LINES[0]
+    assert (read.pad_token_id, read.eos_token_id, read.bos_token_id) == (PAD, EOS, BOS)
+
+
+@pytest.mark.parametrize("base", [TINY, PRE, PLAIN], ids=["post", "pre", "modern"])
+def test_each_other_value_of_a_setting_is_refused_or_gives_the_same(
+    tmp_path: Path, tokenizer: Tokenizer, base: ModelConfig
+) -> None:
+    changes = [with_needs({name: value}) for name, values in OPTIONS.items() for value in values]
+    configs = {replace(base, **change) for change in changes if valid(base, change)} - {base}
+    infos = [ModelInfo("de", "en", "three pairs", config, SearchConfig()) for config in configs]
+    possible = [info for info in infos if not huggingface.obstacles(info, tokenizer)]
+    assert 0 < len(possible) < len(infos)
+    for n, info in enumerate(possible):
+        (tmp_path / str(n)).mkdir()
+        task = Export(noisy(info.model, tokenizer), tokenizer, info, "float32")
+        huggingface.write(task, tmp_path / str(n))
+        huggingface.check(task, tmp_path / str(n), LINES[:1])
+
+
+def valid(base: ModelConfig, changes: dict[str, Any]) -> bool:
+    try:
+        replace(base, **changes)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")  # which transformers doesn't use
+def test_languages_with_a_tokenizer_each_take_that_of_marian(tmp_path: Path) -> None:
+    tokenizer = train_tokenizer(
+        PAIRS * 5, TokenizerConfig(vocab_size=330, joint=False), tmp_path / "tokenizer", "de", "en"
+    )
+    model = save(tmp_path, replace(TINY, tied_embeddings="none"), tokenizer)
+    out = exported(tmp_path, model)
+    read = transformers.AutoTokenizer.from_pretrained(out)
+    assert type(read).__name__ == "MarianTokenizer"
+    [ids] = tokenizer.encode_source(LINES[:1])
+    assert read(LINES[0])["input_ids"] == [*ids, EOS]
+    [ids] = tokenizer.encode_target([PAIRS[0][1]])
+    assert read(text_target=PAIRS[0][1])["input_ids"] == [*ids, EOS]
+    assert read.decode(ids) == PAIRS[0][1]
+    other = ModelInfo("de", "en", "three pairs", replace(PRE, tied_embeddings="none"), SearchConfig())
+    sizes = f"{tokenizer.src_vocab_size} and {tokenizer.tgt_vocab_size} pieces"
+    assert any(sizes in words for words in huggingface.obstacles(other, tokenizer))
+
+
+def test_all_settings_that_a_class_lacks_are_named(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    config = replace(PRE, family="decoder-only", qk_norm=True)
+    model = save(tmp_path, config, tokenizer)
+    with pytest.raises(ValueError, match="hf can't express this model") as error:
+        exported(tmp_path, model)
+    for setting in ("source_attention bidirectional", "norm layer", "positions sinusoidal", "activation relu"):
+        assert f"model.{setting} (" in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "objective", "words"),
+    [
+        (replace(TINY, positions="learned"), "translation", ["model.positions learned (MarianMTModel: sinusoidal)"]),
+        (replace(TINY, n_kv_heads=1), "translation", ["model.n_kv_heads 1 (MarianMTModel: 2, as n_heads)"]),
+        (
+            replace(PLAIN, experts=3, experts_per_token=1),
+            "lm",
+            ["model.experts_per_token 1 (MixtralForCausalLM: at least 2)"],
+        ),
+        (replace(PLAIN, experts=3, bias=True), "lm", ["model.bias true (MixtralForCausalLM: false)"]),
+        (ENCODER, "pair", ["training.objective pair (EuroBertForMaskedLM: mlm)"]),
+    ],
+)
+def test_what_cannot_be_expressed_is_refused(
+    config: ModelConfig, objective: ObjectiveName, words: list[str], tokenizer: Tokenizer
+) -> None:
+    info = ModelInfo("de", "en", "three pairs", config, SearchConfig(), objective=objective)
+    assert huggingface.obstacles(info) == huggingface.obstacles(info, tokenizer) == words
+
+
+def test_every_setting_of_a_layout_exists() -> None:
+    known = asdict(ModelConfig()).keys()
+    assert known >= huggingface_layouts.FREE
+    assert all(layout.needs.keys() <= known for layout in LAYOUTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"), [("model.decoder.layers.0.fc2.bias", "logits differ"), ("model.shared.weight", "logits differ")]
+)
+def test_wrong_weights_are_noticed(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, name: str, limit: str
+) -> None:
+    model = save(tmp_path, TINY, tokenizer)
+    layout, _ = choose_layout(TINY, "translation")
+
+    def wrong(model: Model) -> dict[str, torch.Tensor]:
+        tensors = layout.weights(model)
+        return tensors | {name: tensors[name] + 0.01 * torch.randn_like(tensors[name])}
+
+    monkeypatch.setattr(huggingface_layouts, "LAYOUTS", (replace(layout, weights=wrong),))
+    with pytest.raises(ValueError, match=limit):
+        exported(tmp_path, model)
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_weights_are_noticed(tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = save(tmp_path, TINY, tokenizer)
+    layout, _ = choose_layout(TINY, "translation")
+
+    def fewer(model: Model) -> dict[str, torch.Tensor]:
+        return {name: t for name, t in layout.weights(model).items() if "layers.1.fc1.bias" not in name}
+
+    monkeypatch.setattr(huggingface_layouts, "LAYOUTS", (replace(layout, weights=fewer),))
+    with pytest.raises(ValueError, match=r"transformers doesn't load the exported weights as they are.*fc1\.bias"):
+        exported(tmp_path, model)
+
+
+@pytest.mark.parametrize("quantization", ["float16", "bfloat16"])
+def test_smaller_weights_are_stored_and_their_difference_is_told(
+    tmp_path: Path, tokenizer: Tokenizer, quantization: str
+) -> None:
+    out = exported(tmp_path, save(tmp_path, TINY, tokenizer), quantization=quantization)
+    foreign = transformers.AutoModelForSeq2SeqLM.from_pretrained(out)
+    assert foreign.dtype == getattr(torch, quantization)
+    card = (out / "README.md").read_text(encoding="utf8")
+    assert f"with {quantization} weights" in card
+
+
+def test_the_card_has_metadata_of_the_hub_and_a_program(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    model = save(tmp_path, TINY, tokenizer)
+    scores = {"bleu": 41.5, "bleu_signature": "nrefs:1", "chrf": 60.0, "chrf_signature": "nc:6"}
+    report = {"corpus": "three pairs", "tests": {"first": scores, "second": {"nll": 1.0}}}
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    card = (exported(tmp_path, model) / "README.md").read_text(encoding="utf8")
+    _, header, text = card.split("---\n", 2)
+    metadata: dict[str, Any] = yaml.safe_load(header)
+    assert metadata["language"] == ["de", "en"]
+    assert (metadata["library_name"], metadata["pipeline_tag"]) == ("transformers", "translation")
+    [result] = metadata["model-index"][0]["results"]
+    assert [(m["type"], m["value"]) for m in result["metrics"]] == [("bleu", 41.5), ("chrf", 60.0)]
+    assert text.lstrip().startswith("# A test")
+    assert "AutoModelForSeq2SeqLM" in text
+    compile(text.partition("without nmt:")[2].replace("\n    ", "\n"), "card", "exec")
+
+
+def test_search_settings_become_those_of_generate(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    out = exported(tmp_path, save(tmp_path, TINY, tokenizer))
+    settings = transformers.GenerationConfig.from_pretrained(out)
+    assert (settings.num_beams, settings.decoder_start_token_id) == (3, BOS)
+    assert settings.suppress_tokens == [UNK, BOS, PAD]
+    [text] = transformers.AutoTokenizer.from_pretrained(out)([LINES[0]], return_tensors="pt")["input_ids"]
+    assert text[-1] == EOS
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_only_bpe_comes_as_tokenizer_model(tmp_path: Path, kind: Any) -> None:
+    """llama.cpp takes every tokenizer.model for BPE."""
+    config = TokenizerConfig(vocab_size=360, kind=kind)
+    tokenizer = train_tokenizer(PAIRS * 5, config, tmp_path / "tokenizer", "de", "en")
+    out = exported(tmp_path, save(tmp_path, PLAIN, tokenizer))
+    assert (out / "tokenizer.model").exists() == (kind == "bpe")
+
+
+def test_without_transformers_the_extra_is_named(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = save(tmp_path, TINY, tokenizer)
+
+    def missing(name: str, extra: str) -> None:
+        raise ValueError(f"this needs the package {name}: pip install 'nmt[{extra}]'")
+
+    monkeypatch.setattr(huggingface_check, "package", missing)
+    with pytest.raises(ValueError, match=r"nmt\[transformers\]"):
+        exported(tmp_path, model)
+    assert not (tmp_path / "out").exists()
