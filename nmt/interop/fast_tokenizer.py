@@ -21,6 +21,7 @@ from nmt.vocabulary import SPACE, SPECIAL_PIECES, UNK
 
 # SentencePiece's numbers of kinds of pieces, and of algorithms.
 NORMAL, USER_DEFINED, BPE = 1, 4, 2
+CONTENT = "$A"  # the text in a template
 # A literal special piece in the text, such as </s> or <0x41>, up to its last character.
 LITERAL = r"<(?:unk|/?s|pad|0x[0-9A-F]{2})(?=>)"
 EMOJI = "\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"  # joiners stay between them
@@ -186,13 +187,18 @@ def split(pattern: str, behavior: str) -> dict[str, Any]:
 
 
 def post_processor(template: str) -> dict[str, Any]:
-    """Puts the special pieces of a template around a text."""
-    words, special = template.split(), {name: i for i, name in enumerate(SPECIAL_PIECES)}
-    text = {"Sequence": {"id": "A", "type_id": 0}}
-    single = [text if word == "$A" else {"SpecialToken": {"id": word, "type_id": 0}} for word in words]
-    used = {w: {"id": w, "ids": [special[w]], "tokens": [w]} for w in words if w in special}
-    pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}]
-    return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": used}
+    """Puts the special pieces of a template around a text. Those after it are one entry: llama.cpp's converter takes
+    the first piece of the last entry for EOS."""
+    before, after = (words.split() for words in template.split(CONTENT))
+    entries = [*([word] for word in before), *([after] if after else [])]
+    known = {
+        names[0]: {"id": names[0], "ids": [*map(SPECIAL_PIECES.index, names)], "tokens": names} for names in entries
+    }
+    first = [{"SpecialToken": {"id": word, "type_id": 0}} for word in before]
+    last = [{"SpecialToken": {"id": word, "type_id": 0}} for word in after[:1]]
+    single = [*first, {"Sequence": {"id": "A", "type_id": 0}}, *last]
+    pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}, *last]
+    return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known}
 
 
 def write_fast_tokenizer(folder: Path, tokenizer: Tokenizer, template: str) -> None:

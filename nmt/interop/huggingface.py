@@ -15,14 +15,13 @@ from safetensors.torch import save_file
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.interop.export import About, Export, Parity
-from nmt.interop.fast_tokenizer import read_pieces, write_fast_tokenizer
+from nmt.interop.fast_tokenizer import CONTENT, read_pieces, write_fast_tokenizer
 from nmt.interop.huggingface_check import compare
 from nmt.interop.huggingface_layouts import CAUSAL, MASKED, SEQ2SEQ, SHARED, Layout, choose_layout, config_json
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 
 QUANTIZATIONS = ("float32", "float16", "bfloat16")
-CONTENT = "$A"  # the text in a template
 TEMPLATES = {  # what a model reads, by its kind and what it was trained for
     (SEQ2SEQ, "translation"): f"{CONTENT} </s>",
     (SEQ2SEQ, "denoise"): f"{CONTENT} </s>",

@@ -19,6 +19,7 @@ from nmt.decode.generation import Continuations
 from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.export import Export, Parity
+from nmt.interop.fast_tokenizer import CONTENT
 from nmt.interop.huggingface_layouts import Layout
 from nmt.model.contract import GenerativeModel, PromptedModel
 from nmt.text.normalise import tidy
@@ -91,7 +92,7 @@ def compare(export: Export, folder: Path, layout: Layout, template: Sequence[str
     """The largest difference of logits, and whether greedy search writes the same. ValueError if float32 weights give
     anything else than the model does. `template`: the pieces around a text, which is $A."""
     foreign = Foreign.load(folder, layout)
-    place = template.index("$A")
+    place = template.index(CONTENT)
     before, after = (
         [SPECIAL_PIECES.index(name) for name in names] for names in (template[:place], template[place + 1 :])
     )
