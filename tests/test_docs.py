@@ -40,6 +40,7 @@ EXEMPT = {
     "make tensorboard": "it serves until it is stopped",
     "make test": "it runs these tests",
     "python3 -m venv": "it needs the network",
+    "convert_hf_to_gguf.py": "it is a program of llama.cpp",
     "-m pytest": "it runs these tests",
 }
 # Options of other programs, in the commands and the text.
@@ -49,6 +50,7 @@ FOREIGN = {
     "pip": {"editable"},
     "pytest": {"auto"},
     "tensorboard": {"logdir", "port"},
+    "llama.cpp": {"outfile", "outtype", "force"},
 }
 SMALL = (
     "--tokenizer.vocab_size 360 --model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 "
