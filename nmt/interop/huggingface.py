@@ -92,18 +92,23 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
         common |= {"model_input_names": ["input_ids", "attention_mask"]}
     else:
         common |= {"tokenizer_class": "MarianTokenizer", "separate_vocabs": True}
-        common |= {"source_lang": export.info.source, "target_lang": export.info.target}
-    write_json(folder / "tokenizer_config.json", common)
     if layout.auto == SEQ2SEQ:
-        sides = {"source": tokenizer.source, "target": tokenizer.target}
-        for name, model in sides.items():
-            (folder / f"{name}.spm").write_bytes(model.serialized_model_proto())
-        vocabularies = {"vocab": tokenizer.source} | ({} if tokenizer.joint else {"target_vocab": tokenizer.target})
-        for name, model in vocabularies.items():
-            write_json(folder / f"{name}.json", {model.id_to_piece(i): i for i in range(model.vocab_size())})
+        common |= {"source_lang": export.info.source, "target_lang": export.info.target}
+        write_marian_tokenizer(tokenizer, folder, shared=export.model.config.tied_embeddings == "three-way")
+    write_json(folder / "tokenizer_config.json", common)
     # llama.cpp reads tokenizer.model, but it takes every such model for BPE.
     if layout.model_type == "llama" and read_pieces(tokenizer.source)[1]:
         (folder / "tokenizer.model").write_bytes(tokenizer.source.serialized_model_proto())
+
+
+def write_marian_tokenizer(tokenizer: Tokenizer, folder: Path, *, shared: bool) -> None:
+    """The SentencePiece models and the ids of their pieces. Without shared embeddings, a model of Marian has two
+    vocabularies, even if they are equal."""
+    models = {"source": tokenizer.source, "target": tokenizer.target}
+    for name, model in models.items():
+        (folder / f"{name}.spm").write_bytes(model.serialized_model_proto())
+    for name, model in {"vocab": tokenizer.source, **({} if shared else {"target_vocab": tokenizer.target})}.items():
+        write_json(folder / f"{name}.json", {model.id_to_piece(i): i for i in range(model.vocab_size())})
 
 
 def model_length(layout: Layout, export: Export) -> int:

@@ -254,6 +254,17 @@ def test_the_card_has_metadata_of_the_hub_and_a_program(tmp_path: Path, tokenize
     compile(text.partition("without nmt:")[2].replace("\n    ", "\n"), "card", "exec")
 
 
+def test_the_files_of_marian_say_how_many_vocabularies_there_are(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    pieces = {piece: i for i, piece in enumerate(tokenizer.source_pieces(range(tokenizer.src_vocab_size)))}
+    apart = replace(TINY, tied_embeddings="decoder")
+    for config, names in ((TINY, ["vocab.json"]), (apart, ["target_vocab.json", "vocab.json"])):
+        folder = tmp_path / config.tied_embeddings
+        folder.mkdir()
+        out = exported(folder, save(folder, config, tokenizer))
+        assert sorted(path.name for path in out.glob("*vocab.json")) == names
+        assert all(json.loads((out / name).read_text(encoding="utf8")) == pieces for name in names)
+
+
 def test_search_settings_become_those_of_generate(tmp_path: Path, tokenizer: Tokenizer) -> None:
     out = exported(tmp_path, save(tmp_path, TINY, tokenizer))
     settings = transformers.GenerationConfig.from_pretrained(out)
