@@ -113,8 +113,9 @@ class ModelConfig:
     """Maximum length of a sequence in pieces, with BOS and EOS, if positions are learned; others have no limit. In a
     decoder-only model, it is the length of source and target together."""
 
-    activation: Literal["relu", "gelu", "relu2", "swiglu", "geglu"] = "relu"
-    """Activation function of the feed-forward layers. relu2 is the square of relu (So et al. 2021). swiglu and geglu
+    activation: Literal["relu", "gelu", "silu", "relu2", "swiglu", "geglu"] = "relu"
+    """Activation function of the feed-forward layers. silu is x times its sigmoid (also called swish; Marian's models
+    have it), and relu2 the square of relu (So et al. 2021). swiglu and geglu
     (Shazeer 2020) have a third matrix: two thirds of d_ff then make a model of equal size."""
 
     tied_embeddings: Literal["three-way", "decoder", "none"] = "three-way"

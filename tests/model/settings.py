@@ -21,7 +21,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "norm_position": ("pre", "post", "deepnorm"),
     "bias": (True, False),
     "positions": ("sinusoidal", "learned", "rotary", "alibi", "relative"),
-    "activation": ("relu", "gelu", "relu2", "swiglu", "geglu"),
+    "activation": ("relu", "gelu", "silu", "relu2", "swiglu", "geglu"),
     "n_kv_heads": (None, 2, 1),
     "attention": ("heads", "latent"),
     "latent_width": (None, 6),
