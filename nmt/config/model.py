@@ -103,8 +103,9 @@ class ModelConfig:
     bias: bool = True
     """Whether linear layers and norms have a bias."""
 
-    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
-    """How the model knows the order of pieces. sinusoidal and learned add a vector for each position to the embeddings.
+    positions: Literal["sinusoidal", "fairseq", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
+    """How the model knows the order of pieces. sinusoidal and learned add a vector for each position to the embeddings,
+    and so does fairseq: sinusoids with other rates, which begin with position 2, of M2M-100 and NLLB.
     rotary rotates queries and keys (Su et al. 2021). alibi (Press et al. 2022) and relative (a learned bias for each
     head and range of distances, Raffel et al. 2020) add to the scores of attention. The last three act in
     self-attention only, and depend on distances only."""
@@ -122,6 +123,12 @@ class ModelConfig:
     """Which matrices are shared (Press and Wolf 2017). three-way shares the source embedding, the target embedding and
     the output layer, and needs tokenizer.joint. decoder shares the target embedding and the output layer. A model
     with one embedding shares it with the output layer unless the value is none."""
+
+    output_bias: bool = False
+    """Whether the output layer has a bias. Models of Marian have one."""
+
+    embedding_norm: bool = False
+    """Whether embeddings are normalised after positions are added. mBART has this norm."""
 
     scale_embeddings: bool = True
     """Whether embeddings are multiplied by the square root of d_model (Vaswani et al. 2017, section 3.4). Many

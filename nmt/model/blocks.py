@@ -18,13 +18,7 @@ from nmt.model.dropout import Dropout
 from nmt.model.experts import make_feed_forward
 from nmt.model.latent import LatentAttention
 from nmt.model.linear import apply
-
-
-def make_norm(config: ModelConfig) -> nn.Module:
-    """LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019) over the model width; add a norm here."""
-    if config.norm == "rms":
-        return nn.RMSNorm(config.d_model, eps=1e-6)
-    return nn.LayerNorm(config.d_model, bias=config.bias)
+from nmt.model.norm import make_norm
 
 
 def make_self_attention(config: ModelConfig) -> Attention:

@@ -24,6 +24,8 @@ from nmt.model.linear import apply, some_outputs
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 
+OUTPUT = ("output.weight", "output.bias")  # the parameters of the output layer; it may have no bias
+
 
 class Limited(Protocol):
     """How much a model can read and write."""
@@ -95,7 +97,8 @@ class Model(nn.Module):
 
     @abstractmethod
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
-        """The names of the parameters that have a row for each piece, and whose pieces these are."""
+        """The names of the parameters that have a row for each piece, and whose pieces these are. A model may lack some
+        of them."""
 
     @property
     def device(self) -> torch.device:
@@ -117,7 +120,12 @@ class Model(nn.Module):
 
     def embeddings(self) -> list[nn.Parameter]:
         """The parameters whose rows are embeddings of pieces, or embeddings or biases of positions."""
-        return [p for m in self.modules() if isinstance(m, nn.Embedding | AddedPositions) for p in m.parameters()]
+        pieces = [p for m in self.modules() if isinstance(m, nn.Embedding) for p in m.parameters()]
+        return [*pieces, *self.position_tables()]
+
+    def position_tables(self) -> list[nn.Parameter]:
+        """The parameters that are embeddings or biases of positions."""
+        return [p for m in self.modules() if isinstance(m, AddedPositions) for p in m.tables()]
 
     def stacks(self) -> list[Stack]:
         return [module for module in self.modules() if isinstance(module, Stack)]
@@ -167,8 +175,9 @@ class Model(nn.Module):
         halves of gated layers and for each expert (DeepNorm scales some of them); embeddings: normal with standard
         deviation 1/√M; biases: 0; norms: 1 (by PyTorch)."""
         for module in self.modules():
-            if isinstance(module, nn.Linear) and module is not self.output:
-                nn.init.xavier_uniform_(module.weight)
+            if isinstance(module, nn.Linear):
+                if module is not self.output:
+                    nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
             elif isinstance(module, Experts):
@@ -179,9 +188,9 @@ class Model(nn.Module):
         for stack in self.stacks():
             stack.scale_weights({id(fused): rows[-1] for fused, rows in self.fused_matrices()})
         # A dict, not a set: tied matrices come once, and in the same order in every process.
-        positions = [p for m in self.modules() if isinstance(m, AddedPositions) for p in m.parameters()]
         named = dict(self.named_parameters())
-        for weight in dict.fromkeys([*positions, *(named[name] for name in self.vocabularies() if name in named)]):
+        of_pieces = (named[name] for name in self.vocabularies() if name in named and name != "output.bias")
+        for weight in dict.fromkeys([*self.position_tables(), *of_pieces]):
             nn.init.normal_(weight, std=self.config.d_model**-0.5)
 
 

@@ -16,10 +16,11 @@ from torch.nn.functional import pad
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
-from nmt.model.blocks import Block, make_norm
+from nmt.model.blocks import Block
 from nmt.model.cache import DecoderCache, PrefixCache, SourceWeights
-from nmt.model.contract import PromptedModel
+from nmt.model.contract import OUTPUT, PromptedModel
 from nmt.model.linear import apply
+from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions, RotaryPositions
 from nmt.model.stack import Stack
 from nmt.vocabulary import BOS
@@ -55,7 +56,7 @@ class DecoderOnly(PromptedModel):
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config)
         self.tgt_embedding = nn.Embedding(vocab_size, config.d_model)
-        self.output = nn.Linear(config.d_model, vocab_size, bias=False)
+        self.output = nn.Linear(config.d_model, vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
         self.tgt_positions = AddedPositions(config, causal=config.source_attention == "causal")
@@ -166,7 +167,7 @@ class DecoderOnly(PromptedModel):
         return {"embeddings": embeddings, "decoder": [self.decoder, self.decoder_norm]}
 
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
-        return {"tgt_embedding.weight": "target", "output.weight": "target"}
+        return dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")
 
 
 def source_part(weights_NHTL: Tensor, src_mask_NS: Tensor) -> Tensor:

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, padding_mask
-from nmt.model.blocks import Block, DecoderBlock, make_norm
+from nmt.model.blocks import Block, DecoderBlock
 from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
-from nmt.model.contract import GenerativeModel
+from nmt.model.contract import OUTPUT, GenerativeModel
 from nmt.model.linear import apply
+from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 
@@ -27,7 +28,7 @@ class EncoderDecoder(GenerativeModel):
         self.tgt_embedding = self.src_embedding = nn.Embedding(tgt_vocab_size, config.d_model)
         if config.tied_embeddings != "three-way":
             self.src_embedding = nn.Embedding(src_vocab_size, config.d_model)
-        self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=False)
+        self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
         self.src_positions = AddedPositions(config, causal=False)
@@ -108,4 +109,5 @@ class EncoderDecoder(GenerativeModel):
         return {"embeddings": embeddings, "encoder": encoder, "decoder": decoder}
 
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
-        return {"src_embedding.weight": "source", "tgt_embedding.weight": "target", "output.weight": "target"}
+        of_target: dict[str, Literal["source", "target"]] = dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")
+        return {"src_embedding.weight": "source", **of_target}

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import padding_mask
-from nmt.model.blocks import Block, make_norm
-from nmt.model.contract import Model
+from nmt.model.blocks import Block
+from nmt.model.contract import OUTPUT, Model
+from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 
@@ -21,7 +22,7 @@ class EncoderOnly(Model):
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config)
         self.src_embedding = nn.Embedding(vocab_size, config.d_model)
-        self.output = nn.Linear(config.d_model, vocab_size, bias=False)
+        self.output = nn.Linear(config.d_model, vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.src_embedding.weight
         self.src_positions = AddedPositions(config, causal=False)
@@ -51,4 +52,4 @@ class EncoderOnly(Model):
         return {"embeddings": embeddings, "encoder": [self.encoder, self.encoder_norm]}
 
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
-        return {"src_embedding.weight": "source", "output.weight": "source"}
+        return dict.fromkeys(["src_embedding.weight", *OUTPUT], "source")

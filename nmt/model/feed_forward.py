@@ -19,14 +19,7 @@ def relu2(x: Tensor) -> Tensor:
     return torch.relu(x).square()
 
 
-ACTIVATIONS = {
-    "relu": torch.relu,
-    "gelu": F.gelu,
-    "silu": F.silu,
-    "relu2": relu2,
-    "swiglu": F.silu,
-    "geglu": F.gelu,
-}
+ACTIVATIONS = {"relu": torch.relu, "gelu": F.gelu, "silu": F.silu, "relu2": relu2, "swiglu": F.silu, "geglu": F.gelu}
 
 
 def activate(x_BTF: Tensor, activation: str) -> Tensor:

@@ -12,23 +12,28 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.fields import require
 from nmt.model.bias import ScoreBias
+from nmt.model.linear import apply
+from nmt.model.norm import make_norm
 
 LENGTH = 256  # of a new table; a longer sequence makes it longer
+SINUSOIDAL = ("sinusoidal", "fairseq")
 Place = slice | Tensor
 """Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was
 made long enough by `reserve`."""
 
 
-def sinusoids(length: int, d_model: int) -> Tensor:
-    """The table (length, d_model) of Vaswani et al. 2017, section 3.5: first the sines, then the cosines."""
-    rates = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10_000.0) / d_model))
-    angles = torch.arange(length)[:, None] * rates
+def sinusoids(length: int, d_model: int, kind: str = "sinusoidal") -> Tensor:
+    """The table (length, d_model) of Vaswani et al. 2017, section 3.5: first the sines, then the cosines. That of
+    fairseq has the rates of tensor2tensor, and begins with position 2."""
+    first, steps = (2, max(d_model // 2 - 1, 1) * 2) if kind == "fairseq" else (0, d_model)
+    rates = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10_000.0) / steps))
+    angles = torch.arange(first, first + length)[:, None] * rates
     return torch.cat([angles.sin(), angles.cos()], dim=1)[:, :d_model]
 
 
 class AddedPositions(nn.Module):
     """What a stack of layers adds for positions: sinusoidal or learned rows to its embeddings, biases to the scores of
-    its self-attention, or nothing if positions are rotary."""
+    its self-attention, or nothing if positions are rotary. `model.embedding_norm` normalises the embeddings then."""
 
     def __init__(self, config: ModelConfig, causal: bool) -> None:
         """`causal`: whether no position sees a later one."""
@@ -37,20 +42,25 @@ class AddedPositions(nn.Module):
         self.table: Tensor
         if self.kind == "learned":
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
-        elif self.kind == "sinusoidal":
-            self.register_buffer("table", sinusoids(LENGTH, config.d_model), persistent=False)
+        elif self.kind in SINUSOIDAL:
+            self.register_buffer("table", sinusoids(LENGTH, config.d_model, self.kind), persistent=False)
         self.bias = ScoreBias(config, causal) if self.kind in ("alibi", "relative") else None
+        self.norm = make_norm(config) if config.embedding_norm else None
+
+    def tables(self) -> list[nn.Parameter]:
+        """The embeddings or biases of positions."""
+        return [parameter for name, parameter in self.named_parameters() if not name.startswith("norm.")]
 
     def make_table(self) -> None:
         """Compute a sinusoidal table, for a model that was made on the device "meta"."""
-        if self.kind == "sinusoidal":
-            self.table = sinusoids(LENGTH, self.table.size(1))
+        if self.kind in SINUSOIDAL:
+            self.table = sinusoids(LENGTH, self.table.size(1), self.kind)
 
     def reserve(self, end: int) -> None:
         """Make a sinusoidal table long enough for positions below `end`."""
-        if self.kind == "sinusoidal" and end > self.table.size(0):
+        if self.kind in SINUSOIDAL and end > self.table.size(0):
             with torch.inference_mode(False):  # training may use the longer table too
-                self.table = sinusoids(2 * end, self.table.size(1)).to(self.table)
+                self.table = sinusoids(2 * end, self.table.size(1), self.kind).to(self.table)
 
     def forward(self, x_XTM: Tensor) -> Tensor:
         """Add the rows of positions 0 to T. Raises ValueError past a learned table."""
@@ -61,7 +71,12 @@ class AddedPositions(nn.Module):
 
         Raises ValueError if a slice is longer than a learned table.
         """
-        if self.kind not in ("sinusoidal", "learned"):
+        x_XM = self.add(x_XM, place)
+        return x_XM if self.norm is None else apply(self.norm, x_XM)
+
+    def add(self, x_XM: Tensor, place: Place) -> Tensor:
+        """As `at`, without the norm."""
+        if self.kind not in (*SINUSOIDAL, "learned"):
             return x_XM
         if isinstance(place, Tensor):  # a sentence that is done may go on, beyond its last position
             return x_XM + self.table[place.clamp(max=self.table.size(0) - 1)]

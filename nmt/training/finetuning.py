@@ -17,7 +17,8 @@ from nmt.translation.model_folder import load_model, read_info, require_model
 # Settings that may differ: they change what a layer sees or when it runs, not what its weights mean.
 ANY_START = {"source_attention", "layer_drop"}
 # If the models are of different families, also these: of each stack, the parts that both models have are taken.
-OTHER_FAMILY = ANY_START | {"family", "tied_embeddings", "encoder_layers", "decoder_layers", "max_positions"}
+SHAPE = {"family", "tied_embeddings", "output_bias", "encoder_layers", "decoder_layers", "max_positions"}
+OTHER_FAMILY = ANY_START | SHAPE
 
 
 def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
@@ -66,8 +67,9 @@ def copy_weights(model: Model, old_model: Model, rows: dict[str, tuple[Tensor, T
                 continue
             if name in sides and name in old_sides:
                 new_rows, old_rows = rows[sides[name]]
-                parameter[new_rows] = old[name][old_rows].to(parameter.device)
-                taken[id(parameter)] = len(new_rows) * parameter.size(1)
+                taken_rows = old[name][old_rows].to(parameter.device)
+                parameter[new_rows] = taken_rows
+                taken[id(parameter)] = taken_rows.numel()
             elif parameter.shape == old[name].shape:
                 parameter.copy_(old[name])
                 taken[id(parameter)] = parameter.numel()

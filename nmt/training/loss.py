@@ -67,7 +67,8 @@ class Learner(nn.Module):
             arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
             with self.model.counting(*batch.lengths) as usages:
                 states_NM = self.model.target_states(*arguments)
-            states_PNM, weight_VM = states_NM.unflatten(0, (passes, -1)), self.model.output.weight
+            states_NM, weight_VM = with_bias(states_NM, self.model.output)
+            states_PNM = states_NM.unflatten(0, (passes, -1))
             loss = cross_entropy(states_PNM, weight_VM, targets_N, self.config.smoothing, r_drop)
         if not usages:
             return loss
@@ -75,6 +76,13 @@ class Learner(nn.Module):
         weight = self.config.balance_weight * targets_N.size(0) if has_loss else 0.0
         none_E = torch.zeros(self.model.config.experts, device=self.numerics.device)
         return loss._replace(smoothed=loss.smoothed + weight * balance_loss(usages), loads_LE=loads(usages, none_E))
+
+
+def with_bias(states_NM: Tensor, output: nn.Linear) -> tuple[Tensor, Tensor]:
+    """States and a matrix whose product is the output: with a bias, each has one column more, of ones and the bias."""
+    if output.bias is None:
+        return states_NM, output.weight
+    return F.pad(states_NM, (0, 1), value=1.0), torch.cat([output.weight, output.bias[:, None]], dim=1)
 
 
 class LinearCrossEntropy(torch.autograd.Function):

@@ -38,7 +38,8 @@ def make_optimizer(model: Model, config: TrainingConfig, bf16: bool = False) -> 
     is replaced by AdamW. `bf16`: Muon multiplies in bfloat16.
     """
     embeddings = set(map(id, model.embeddings()))
-    of_vocabulary = {id(model.get_parameter(name)) for name in model.vocabularies()}
+    named = dict(model.named_parameters())
+    of_vocabulary = {id(named[name]) for name in model.vocabularies() if name in named}
     trainable = [p for p in model.parameters() if p.requires_grad]
     matrices = [p for p in trainable if p.dim() > 1 and id(p) not in embeddings]
     vectors = {"params": [p for p in trainable if p.dim() <= 1 or id(p) in embeddings], "weight_decay": 0.0}

@@ -20,7 +20,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "norm": ("layer", "rms"),
     "norm_position": ("pre", "post", "deepnorm"),
     "bias": (True, False),
-    "positions": ("sinusoidal", "learned", "rotary", "alibi", "relative"),
+    "positions": ("sinusoidal", "fairseq", "learned", "rotary", "alibi", "relative"),
     "activation": ("relu", "gelu", "silu", "relu2", "swiglu", "geglu"),
     "n_kv_heads": (None, 2, 1),
     "attention": ("heads", "latent"),
@@ -29,6 +29,8 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "query_latent_width": (0, 5),
     "qk_norm": (False, True),
     "tied_embeddings": ("three-way", "decoder", "none"),
+    "output_bias": (False, True),
+    "embedding_norm": (False, True),
     "scale_embeddings": (True, False),
     "experts": (0, 3),
     "experts_per_token": (2, 1, 3),
@@ -106,7 +108,10 @@ def some_combinations(n: int) -> list[ModelConfig]:
 def make(config: ModelConfig, seed: int) -> GenerativeModel:
     """A random model in evaluation mode; where it may, the target has more pieces than the source."""
     torch.manual_seed(seed)
-    return build_generative_model(config, VOCAB, VOCAB if config.one_vocabulary else VOCAB + 5).eval()
+    model = build_generative_model(config, VOCAB, VOCAB if config.one_vocabulary else VOCAB + 5).eval()
+    if model.output.bias is not None:
+        torch.nn.init.normal_(model.output.bias)  # it begins with zeros, whose absence no test would notice
+    return model
 
 
 def sentences(seed: int, lengths: list[int]) -> tuple[Tensor, Tensor]:

@@ -164,7 +164,7 @@ def test_target_states_are_those_of_the_real_positions_in_their_order(
     tgt, tgt_mask = sentences(seed + 1, [target for _, target in lengths])
     states_NM = model.target_states(*source, tgt, tgt_mask)
     assert states_NM.size(0) == sum(target for _, target in lengths)
-    torch.testing.assert_close(states_NM @ model.output.weight.T, model(*source, tgt)[tgt_mask], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(model.output(states_NM), model(*source, tgt)[tgt_mask], atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -207,8 +207,9 @@ def test_embeddings_and_parameters_by_piece_are_named(config: ModelConfig) -> No
     assert embeddings == {n for n in names.values() if "embedding" in n or n.endswith(".table")}
 
 
-def test_a_vocabulary_restricted_twice_has_the_pieces_of_the_first() -> None:
-    model = make(config(), 1)
+@pytest.mark.parametrize("output_bias", [False, True])
+def test_a_vocabulary_restricted_twice_has_the_pieces_of_the_first(output_bias: bool) -> None:
+    model = make(config(output_bias=output_bias), 1)
     source, pieces = sentences(1, [5]), torch.tensor([1, 4, 9, 20])
     twice = model.restricted(pieces).restricted(torch.tensor([0, 3]))
     assert twice.vocab_size == 2

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from nmt.data.batches import make_batch
 from nmt.training import loss as module
 from nmt.training.data import TrainingData
-from nmt.training.loss import Learner, Loss, cross_entropy
+from nmt.training.loss import Learner, Loss, cross_entropy, with_bias
 from tests.training.reversal import NO_DROPOUT, new_trainer
 
 
@@ -53,6 +53,23 @@ def test_r_drop_is_its_formula(n: int, label_smoothing: float, seed: int, chunk:
     torch.testing.assert_close(ours.smoothed, theirs / 2)
     for mine, expected in zip(gradients, torch.autograd.grad(theirs / 2, (states, weight)), strict=True):
         torch.testing.assert_close(mine, expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+def test_a_bias_of_the_output_layer_is_part_of_the_loss_and_learns(r_drop: float) -> None:
+    torch.manual_seed(1)
+    states, output = torch.randn(2 if r_drop else 1, 9, 6), torch.nn.Linear(6, 31)
+    targets = torch.randint(31, (9,))
+    loss = cross_entropy(*with_bias(states, output), targets, 0.1, r_drop)
+    passes = [torch.log_softmax(output(part), -1) for part in states]
+    expected = torch.stack([F.cross_entropy(p, targets, label_smoothing=0.1, reduction="sum") for p in passes]).mean()
+    for a, b in (passes, passes[::-1]) if r_drop else ():
+        expected = expected + r_drop / 4 * F.kl_div(a, b, reduction="sum", log_target=True)
+    torch.testing.assert_close(loss.smoothed, expected)
+    parameters = [output.weight, output.bias]
+    gradients = zip(*(torch.autograd.grad(total, parameters) for total in (loss.smoothed, expected)), strict=True)
+    for mine, theirs in gradients:
+        torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-4)
 
 
 def test_evaluation_mode_has_no_dropout_and_no_r_drop(data: TrainingData, tmp_path: Path) -> None:
