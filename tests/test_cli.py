@@ -28,6 +28,7 @@ from nmt.cli import (
     show_value,
 )
 from nmt.config import Config, ModelConfig, SearchConfig, TrainingConfig
+from nmt.convert import make_convert_parser
 from nmt.evaluate import make_evaluate_parser
 from nmt.export import make_export_parser
 from nmt.generate import make_generate_parser
@@ -46,6 +47,7 @@ PARSERS: dict[str, Callable[[], Any]] = {
     "nmt.generate": make_generate_parser,
     "nmt.evaluate": make_evaluate_parser,
     "nmt.augment": make_augment_parser,
+    "nmt.convert": make_convert_parser,
     "nmt.export": make_export_parser,
     "nmt.inspect": make_inspect_parser,
     "nmt.tokenizer train": partial(make_tokenizer_parser, "train"),

@@ -50,6 +50,10 @@ class SearchConfig:
     """Factor for the log-probability of pieces that the hypothesis already has (Keskar et al. 2019); 1 changes
     nothing."""
 
+    allow_unk: bool = False
+    """Whether translations may have the piece <unk>, which is left out of their text. Some models of other libraries
+    have learned to write it; models with byte fallback don't need it."""
+
     samples: Annotated[int, Range(0, 1000)] = 0
     """Number of translations to sample for each sentence, instead of beam search; 0 takes beam search. Penalties and
     constraints are for beam search only."""

@@ -13,6 +13,7 @@ import io
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nmt.config import TokenizerConfig
 from nmt.data.cleaning import Pair
+from nmt.data.mapped import PIECES, Languages, Mapped, MappedModel
 from nmt.fields import require
 from nmt.text.characters import Characters
 from nmt.text.normalise import tidy
@@ -41,10 +43,11 @@ MAX_BYTES = 1 << 16  # longest training sentence; SentencePiece's default, 4,192
 class Tokenizer:
     """The SentencePiece models of both sides; a joint model is `source` and `target`, the same object."""
 
-    def __init__(self, source: Any, target: Any, notes: Sequence[str] = ()) -> None:
-        """`notes`: sentences for the user about how training went."""
-        self.source, self.target = source, target
-        self.joint = source is target  # then both sides have the same ids
+    def __init__(self, source: Any, target: Any, notes: Sequence[str] = (), mapped: Mapped | None = None) -> None:
+        """`notes`: sentences for the user about how training went. `mapped`: has `source` and `target`, if they are
+        another library's."""
+        self.source, self.target, self.mapped = source, target, mapped
+        self.joint = source is target or (mapped is not None and mapped.joint)  # then both sides have the same ids
         self.notes = list(notes)
         self.src_vocab_size: int = source.vocab_size()
         self.tgt_vocab_size: int = target.vocab_size()
@@ -57,6 +60,8 @@ class Tokenizer:
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
         """Read `joint.model`, or `source.model` and `target.model`; ValueError names the file that is wrong."""
+        if (folder / PIECES).exists():
+            return cls.of(Mapped.load(folder))
         joint, separate = folder / "joint.model", [folder / "source.model", folder / "target.model"]
         one_side = any(path.exists() for path in separate)
         if joint.exists():
@@ -66,9 +71,38 @@ class Tokenizer:
         require(one_side, f"{folder} holds no tokenizer: neither joint.model nor source.model and target.model")
         return cls(*(load_model(path) for path in separate))
 
+    @classmethod
+    def of(cls, mapped: Mapped) -> "Tokenizer":
+        """A tokenizer with the models of another library."""
+        return cls(mapped.source, mapped.target, mapped=mapped)
+
+    @property
+    def languages(self) -> Languages:
+        """The languages that a model must be told; none for models that are trained here."""
+        return self.mapped.languages if self.mapped else Languages()
+
+    def between(self, source: str, target: str) -> "Tokenizer":
+        """This tokenizer for other languages, by their codes; ValueError if there are none such."""
+        known = self.languages.before_source or self.languages.before_target
+        given = " and ".join(f"--{side} {code}" for side, code in (("source", source), ("target", target)) if code)
+        require(bool(known) or not given, f"the model has one pair of languages: leave {given} out")
+        return (
+            Tokenizer.of(replace(self.mapped, languages=self.languages.between(source, target)))
+            if self.mapped
+            else self
+        )
+
+    def starts(self) -> tuple[list[int], list[int]]:
+        """The ids that each source, and each target, begins with: they tell the model the languages."""
+        source, target = self.languages.starts()
+        return [self.source.piece_to_id(p) for p in source], [self.target.piece_to_id(p) for p in target]
+
     def save(self, folder: Path) -> None:
         """Write the files that `load` reads."""
         folder.mkdir(parents=True, exist_ok=True)
+        if self.mapped:
+            self.mapped.save(folder)
+            return
         models = {"joint": self.source} if self.joint else {"source": self.source, "target": self.target}
         for name, model in models.items():
             (folder / f"{name}.model").write_bytes(model.serialized_model_proto())
@@ -96,8 +130,9 @@ class Tokenizer:
         return source, source if self.joint else characters_of(self.target)
 
     def readable(self, text: str) -> str:
-        """The source text as `encode_source` reads it: in characters that have pieces, as far as possible."""
-        return self.characters[0].nearest(join_surrogates(text))
+        """The source text as `encode_source` reads it: in characters that have pieces, as far as possible. Models of
+        other libraries have rules of their own."""
+        return join_surrogates(text) if self.mapped else self.characters[0].nearest(join_surrogates(text))
 
     def knows(self, text: str) -> bool:
         """Whether the source model has a piece for a text, alone or at the start of a word."""
@@ -156,9 +191,11 @@ def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: 
     """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once."""
     from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
 
+    starts = tokenizer.starts()
+
     def encode_side(side: int, encode: Callable[[Sequence[str]], list[list[int]]]) -> "Sequences":
         chunks = ([pair[side] for pair in pairs[start : start + chunk]] for start in range(0, len(pairs), chunk))
-        return Sequences.of(ids for texts in chunks for ids in encode(texts))
+        return Sequences.of(starts[side] + ids if ids else ids for texts in chunks for ids in encode(texts))
 
     return Pairs(encode_side(0, tokenizer.encode_source), encode_side(1, tokenizer.encode_target))
 
@@ -175,6 +212,8 @@ def join_surrogates(text: str) -> str:
 
 def encode(model: Any, texts: Sequence[str]) -> list[list[int]]:
     texts = list(map(join_surrogates, texts))
+    if isinstance(model, MappedModel):
+        return model.encode(texts)
     marked = [n for n, text in enumerate(texts) if SPACE in text]
     for n in marked:
         texts[n] = texts[n].replace(STAND_IN, "\ufffd").replace(SPACE, STAND_IN)

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
+from nmt.decode.begun import BegunModel
 from nmt.decode.fusion import Fusion, room
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis, length_divisor, longest_output
 from nmt.decode.rules import Rule, make_rules
@@ -58,7 +59,7 @@ def search(
 
 @torch.inference_mode()
 def force_score(
-    model: GenerativeModel,
+    model: GenerativeModel | BegunModel,
     src_BS: Tensor,
     src_mask_BS: Tensor,
     tgt_BT: Tensor,

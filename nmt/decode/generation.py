@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import SearchConfig
-from nmt.decode.hypothesis import BAD_LOGITS, FORBIDDEN_IDS
+from nmt.decode.hypothesis import BAD_LOGITS, forbidden_ids
 from nmt.decode.sampling import random_numbers, sample_pieces
 from nmt.fields import require
 from nmt.model.contract import PromptedModel
@@ -74,7 +74,7 @@ class Continuations:
         logits_NWV = self.model.step(self.tokens_NW, self.cache)
         require(bool(logits_NWV.isfinite().all()), BAD_LOGITS)
         own_NWV = logits_NWV.log_softmax(-1)
-        logits_NWV[..., [*FORBIDDEN_IDS, *[EOS] * (self.n_steps < self.options.min_length)]] = -math.inf
+        logits_NWV[..., [*forbidden_ids(self.options), *[EOS] * (self.n_steps < self.options.min_length)]] = -math.inf
         self.tokens_NW = self.choose(logits_NWV)
         log_probs_NW = own_NWV.gather(2, self.tokens_NW[:, :, None])[:, :, 0]
         self.n_steps += 1

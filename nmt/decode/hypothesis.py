@@ -30,6 +30,11 @@ class CompiledConstraints:
         return len(self.prefix) + self.phrases.distance(self.phrases.start) + DETOUR
 
 
+def forbidden_ids(options: SearchConfig) -> tuple[int, ...]:
+    """The pieces that are never written."""
+    return tuple(i for i in FORBIDDEN_IDS if i != UNK or not options.allow_unk)
+
+
 NO_CONSTRAINTS = CompiledConstraints()
 AllConstraints = Sequence[CompiledConstraints]  # one for each sentence of a batch
 

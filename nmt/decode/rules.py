@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nmt.config import SearchConfig
-from nmt.decode.hypothesis import FORBIDDEN_IDS, AllConstraints
+from nmt.decode.hypothesis import AllConstraints, forbidden_ids
 from nmt.decode.phrases import Automaton
 from nmt.vocabulary import EOS
 
@@ -66,7 +66,7 @@ def make_rules(
     no_pieces_NKT = torch.empty(len(limits), 1, 0, dtype=torch.int64, device=device)
     if options.repetition_penalty > 1:
         rules.append(RepetitionPenalty(no_pieces_NKT, options.repetition_penalty))
-    rules.append(ForbiddenPieces(min([options.min_length, *limits]), device))
+    rules.append(ForbiddenPieces(min([options.min_length, *limits]), forbidden_ids(options), device))
     if options.no_repeat_ngram:
         rules.append(NoRepeatedNgrams(no_pieces_NKT, options.no_repeat_ngram))
     if any(c.phrases for c in constraints):
@@ -82,9 +82,9 @@ def make_rules(
 class ForbiddenPieces(Rule):
     """Control pieces are never written, nor is EOS before `min_length` pieces."""
 
-    def __init__(self, min_length: int, device: torch.device) -> None:
-        self.min_length, self.forbidden = min_length, torch.tensor(FORBIDDEN_IDS, device=device)
-        self.forbidden_early = torch.tensor([*FORBIDDEN_IDS, EOS], device=device)
+    def __init__(self, min_length: int, forbidden: Sequence[int], device: torch.device) -> None:
+        self.min_length, self.forbidden = min_length, torch.tensor(forbidden, device=device)
+        self.forbidden_early = torch.tensor([*forbidden, EOS], device=device)
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
         ruled_NKV.index_fill_(2, self.forbidden if step >= self.min_length else self.forbidden_early, -inf)

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
-from nmt.decode.hypothesis import BAD_LOGITS, FORBIDDEN_IDS, Hypothesis, length_divisor, longest_output
+from nmt.decode.hypothesis import BAD_LOGITS, Hypothesis, forbidden_ids, length_divisor, longest_output
 from nmt.fields import require
 from nmt.model.contract import Decoder
 from nmt.vocabulary import BOS, EOS
@@ -64,7 +64,7 @@ def sample_part(
         logits_NWV = model.step(tokens_NW, cache)
         require(bool(logits_NWV.isfinite().all()), BAD_LOGITS)
         own_NWV = logits_NWV.log_softmax(-1)
-        logits_NWV[..., [*FORBIDDEN_IDS, *[EOS] * (step < options.min_length)]] = -math.inf
+        logits_NWV[..., [*forbidden_ids(options), *[EOS] * (step < options.min_length)]] = -math.inf
         tokens_NW = sample_pieces(logits_NWV, random_TBW[step, sentences_N], options)
         tokens_NW[ended_NW | (limits_N <= step)[:, None]] = EOS
         tokens_TBW[step, sentences_N] = tokens_NW

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.begun import BegunModel
 from nmt.decode.ctranslate2 import CTranslate2Model
 from nmt.decode.surfaces import BYTE_PIECE
 from nmt.model.contract import GenerativeModel
@@ -27,7 +28,7 @@ LOOK_AHEAD = 8  # characters of a text that may be missing in its pieces
 class Aligner:
     """Aligns translations with their sources, by the cross-attention of one model."""
 
-    def __init__(self, model: GenerativeModel | CTranslate2Model, tokenizer: Tokenizer) -> None:
+    def __init__(self, model: GenerativeModel | BegunModel | CTranslate2Model, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
 
     def align(self, translation: Translation) -> list[tuple[int, int]]:
@@ -82,7 +83,7 @@ class Aligner:
 
 
 @torch.inference_mode()
-def cross_attention(model: GenerativeModel, source: Sequence[int], target: Sequence[int]) -> Tensor:
+def cross_attention(model: GenerativeModel | BegunModel, source: Sequence[int], target: Sequence[int]) -> Tensor:
     """Attention weights (T + 1, S + 1), float32, from the steps that write target and EOS to source and EOS."""
     weights: list[Tensor] = []
     model(*pad([source], model.device), torch.tensor([[BOS, *target]], device=model.device), weights)

@@ -11,6 +11,7 @@ import torch
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score
+from nmt.decode.begun import BegunModel
 from nmt.decode.ctranslate2 import CTranslate2Model
 from nmt.decode.ensemble import least
 from nmt.decode.hypothesis import Hypothesis, length_divisor
@@ -36,7 +37,7 @@ class ForcedScorer:
 
     def __init__(
         self,
-        models: Sequence[GenerativeModel | CTranslate2Model],
+        models: Sequence[GenerativeModel | BegunModel | CTranslate2Model],
         tokenizer: Tokenizer,
         search: SearchConfig,
         limits: Limits,

@@ -62,6 +62,18 @@ class ModelInfo:
     version: str = __version__
     objective: ObjectiveName = "translation"
     """What the model was trained for."""
+    origin: str = ""
+    """Where the weights come from: a folder, or an id on the hub with its commit. Empty if they were trained here."""
+    licence: str = ""
+    """Licence of the model that the weights come from, such as cc-by-4.0; empty if it isn't known."""
+
+
+def licence_sentence(licence: str) -> str:
+    """What users must know of the licence of a model that was converted."""
+    if not licence:
+        return "Its licence is not known: look at the page of the model before you share it."
+    limits = "-nc" in licence.lower()
+    return f"Its licence is {licence}{', which forbids commercial use' if limits else ''}."
 
 
 def save_model(

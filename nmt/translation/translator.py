@@ -5,6 +5,7 @@ search the spans in batches (`nmt.translation.span_search`), decode and join the
 and retry translations that look wrong (`nmt.translation.repair`).
 """
 
+import copy
 import heapq
 import json
 import math
@@ -18,6 +19,7 @@ import torch
 
 from nmt.config import Backend, DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.begun import BegunModel
 from nmt.decode.ctranslate2 import CTranslate2Model
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.fusion import room
@@ -108,24 +110,39 @@ class Translator:
         models have different vocabularies.
         """
         self.models: list[GenerativeModel | CTranslate2Model]
-        self.decoder: Decoder | CTranslate2Model
         if isinstance(model, CTranslate2Model):
-            self.models, self.decoder, self.precision = [model], model, model.precision
+            self.models, self.precision = [model], model.precision
         else:
             given = [model] if isinstance(model, GenerativeModel) else model
             converted = [with_precision(model.eval(), precision) for model in given]
-            models = [model for model, _ in converted]
-            self.models, self.precision = [*models], str(converted[0][1])
-            self.decoder = models[0] if len(models) == 1 else Ensemble(models)
-        self.tokenizer, self.shortlist = tokenizer, shortlist
-        self.search, self.facts = search or SearchConfig(), facts or Facts()
-        self.has_placeholders = tokenizer.has_placeholders
+            self.models, self.precision = [model for model, _ in converted], str(converted[0][1])
+        self.shortlist, self.search, self.facts = shortlist, search or SearchConfig(), facts or Facts()
         self.quotes: tuple[str, str] | None = None  # of the target language, if it is known
         self.lm: LanguageModel | None = None
-        is_own = not isinstance(model, CTranslate2Model)
-        self.compiler = ConstraintCompiler(tokenizer, self.longest_target, phrases=is_own)
-        self.spans = SpanSearch(self.decoder, self.device, self.compiler, shortlist)
-        self.aligner = Aligner(self.models[0], tokenizer)
+        self.use_tokenizer(tokenizer)
+
+    def use_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Make what depends on the tokenizer, and on the languages that it begins texts with."""
+        self.tokenizer, self.has_placeholders = tokenizer, tokenizer.has_placeholders
+        self.readers: list[GenerativeModel | BegunModel | CTranslate2Model] = [*self.models]
+        if any(starts := tokenizer.starts()):
+            is_possible = not any(isinstance(model, CTranslate2Model) for model in self.models)
+            require(is_possible, "the model must be told languages, which CTranslate2 can't do here: take pytorch")
+            self.readers = [BegunModel(model, *starts) for model in self.models if isinstance(model, GenerativeModel)]
+        own = [reader for reader in self.readers if not isinstance(reader, CTranslate2Model)]
+        self.decoder: Decoder | CTranslate2Model = self.readers[0] if len(self.readers) == 1 else Ensemble(own)
+        self.compiler = ConstraintCompiler(tokenizer, self.longest_target, phrases=bool(own))
+        self.spans = SpanSearch(self.decoder, self.device, self.compiler, self.shortlist)
+        self.aligner = Aligner(self.readers[0], tokenizer)
+
+    def between(self, source: str = "", target: str = "") -> "Translator":
+        """This translator for other languages, by their codes, if the model knows several: with the same weights in
+        memory. Empty keeps the present choice. ValueError for an unknown code, with near ones."""
+        other = copy.copy(self)
+        other.use_tokenizer(self.tokenizer.between(source, target))
+        if self.lm:
+            other.use_language_model(self.lm)
+        return other
 
     @classmethod
     def load(
@@ -186,8 +203,9 @@ class Translator:
         self.spans.language_model = lm.model if self.tokenizer.same_target_as(lm.tokenizer) else None
 
     def check(self, search: SearchConfig) -> None:
-        """Raise ValueError if the language model can't be used as these settings of a call say, or if CTranslate2 runs
-        the model and can't follow them."""
+        """Raise ValueError if the language model can't be used as these settings of a call say, if CTranslate2 runs the
+        model and can't follow them, or if languages aren't chosen."""
+        self.tokenizer.languages.require_chosen()
         fuses = self.lm is not None and search.lm_weight > 0 and search.lm_mode == "fusion"
         if isinstance(self.decoder, CTranslate2Model):
             self.decoder.check(search)
@@ -336,7 +354,8 @@ class Translator:
     def scorer(self, search: SearchConfig | None = None) -> ForcedScorer:
         """A scorer of given translations, with the same models."""
         search = search or self.search
-        return ForcedScorer(self.models, self.tokenizer, search, self.limits(search))
+        self.tokenizer.languages.require_chosen()
+        return ForcedScorer(self.readers, self.tokenizer, search, self.limits(search))
 
 
 def n_dashes(gap: str) -> int:

@@ -1,0 +1,157 @@
+"""SentencePiece models of other libraries, whose pieces have ids by a list of their own: text in, ids out, and back.
+
+The lists begin with our special pieces (see `nmt.vocabulary`); piece i of the list has id i, whatever number it has in
+the SentencePiece model. In a folder, source.spm and target.spm are the models, and pieces.json has the lists and the
+languages.
+"""
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nmt.fields import from_json, require
+from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES, UNK
+
+PIECES, SOURCE, TARGET = "pieces.json", "source.spm", "target.spm"
+FORMAT = 1
+BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
+
+
+@dataclass(frozen=True)
+class Languages:
+    """How a model is told from which language, and into which, it translates: by pieces before the source, or before
+    the target. Both are given by the codes of the languages."""
+
+    before_source: dict[str, str] = field(default_factory=dict)
+    """The piece for each source language; empty if the model isn't told."""
+    before_target: dict[str, str] = field(default_factory=dict)
+    """The piece for each target language, which its translations begin with."""
+    target_in_source: bool = False
+    """Whether the piece of the target language stands before the source instead (Marian)."""
+    source: str = ""
+    """Code of the language that was chosen; empty: none is."""
+    target: str = ""
+
+    def between(self, source: str, target: str) -> "Languages":
+        """These languages, with others chosen; empty keeps the present choice. ValueError for an unknown code."""
+        for option, code, known in (("--source", source, self.before_source), ("--target", target, self.before_target)):
+            if code and known:
+                require_known(option, code, list(known))
+        return replace(self, source=source or self.source, target=target or self.target)
+
+    def require_chosen(self) -> None:
+        """Raise ValueError if a language that the model must be told isn't chosen."""
+        for option, code, known in (
+            ("--source", self.source, self.before_source),
+            ("--target", self.target, self.before_target),
+        ):
+            message = f"the model knows {len(known)} languages: choose one with {option} ({some_of(list(known))})"
+            require(code in known or not known, message)
+
+    def starts(self) -> tuple[list[str], list[str]]:
+        """The pieces before each source, and before each target."""
+        source = [self.before_source[self.source]] if self.source in self.before_source else []
+        target = [self.before_target[self.target]] if self.target in self.before_target else []
+        return (target + source, []) if self.target_in_source else (source, target)
+
+
+def require_known(option: str, code: str, known: list[str]) -> None:
+    near = difflib.get_close_matches(code, known, n=5, cutoff=0.4) or [k for k in known if k[:2] == code[:2]]
+    hint = f"near ones are {', '.join(near)}" if near else f"it knows {some_of(known)}"
+    require(code in known, f"{option} is {code}, a language that the model doesn't know: {hint}")
+
+
+def some_of(codes: list[str], most: int = 12) -> str:
+    shown = ", ".join(codes[:most])
+    return shown if len(codes) <= most else f"{shown} and {len(codes) - most} more"
+
+
+class MappedModel:
+    """A SentencePiece model with other ids: the methods of a SentencePieceProcessor that we call."""
+
+    def __init__(self, proto: bytes, pieces: Sequence[str], hidden: Sequence[str] = ()) -> None:
+        """`hidden`: pieces that stand for no text, such as those of languages."""
+        from sentencepiece import SentencePieceProcessor
+
+        self.proto, self.pieces = proto, list(pieces)
+        self.model = SentencePieceProcessor(model_proto=proto)
+        self.ids = {piece: i for i, piece in reversed(list(enumerate(pieces)))}
+        silent = {*SPECIAL_PIECES, *hidden}
+        self.silent = {i for i, piece in enumerate(pieces) if piece in silent}
+
+    def vocab_size(self) -> int:
+        return len(self.pieces)
+
+    def id_to_piece(self, i: int) -> str:
+        return self.pieces[i]
+
+    def piece_to_id(self, piece: str) -> int:
+        return self.ids.get(piece, UNK)
+
+    def is_byte(self, i: int) -> bool:
+        return self.pieces[i] in BYTES
+
+    def encode(self, texts: Sequence[str], out_type: type = int) -> list[list[int]]:
+        return [
+            [self.piece_to_id(piece) for piece in pieces] for pieces in self.model.encode(list(texts), out_type=str)
+        ]
+
+    def decode(self, ids: Sequence[Any]) -> Any:
+        """The text of ids, or the texts of several sequences. Special pieces are left out."""
+        if ids and not isinstance(ids[0], int):
+            return [self.decode(sentence) for sentence in ids]
+        pieces = [self.pieces[i] for i in ids if i not in self.silent]
+        return str(self.model.decode_pieces(pieces)).replace("\u2581", " ").strip()
+
+    def serialized_model_proto(self) -> bytes:
+        """What makes this model differ from others."""
+        return b"\0".join([self.proto, *(piece.encode() for piece in self.pieces)])
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """The models of both sides, and the languages that they know."""
+
+    source: MappedModel
+    target: MappedModel
+    languages: Languages
+
+    @cached_property
+    def joint(self) -> bool:
+        """Whether both sides have the same ids."""
+        return self.source.pieces == self.target.pieces
+
+    @classmethod
+    def make(cls, protos: tuple[bytes, bytes], pieces: tuple[list[str], list[str]], languages: Languages) -> "Mapped":
+        """Raises ValueError if a list doesn't begin with our special pieces, or lacks a piece of a language."""
+        sides = []
+        both = {*languages.before_source.values(), *languages.before_target.values()}
+        for proto, listed in zip(protos, pieces, strict=True):
+            require(listed[:FIRST_PIECE] == list(SPECIAL_PIECES), f"the pieces begin with {listed[:FIRST_PIECE]}")
+            sides.append(MappedModel(proto, listed, [*both, "<mask>"]))
+        for start, model in zip(languages.starts(), sides, strict=True):
+            require(all(piece in model.ids for piece in start), f"there is no piece {' or '.join(start)}")
+        return cls(sides[0], sides[1], languages)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Mapped":
+        """Read what `save` wrote; ValueError names the file that is wrong."""
+        try:
+            raw = json.loads((folder / PIECES).read_text(encoding="utf8"))
+            require(raw["format"] == FORMAT, f"its format is {raw['format']!r}, of a newer nmt")
+            languages = from_json(Languages, raw["languages"])
+            protos = (folder / SOURCE).read_bytes(), (folder / TARGET).read_bytes()
+            return cls.make(protos, (raw["source"], raw["target"] or raw["source"]), languages)
+        except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:
+            raise ValueError(f"the tokenizer in {folder} ({PIECES}) can't be read: {error}") from error
+
+    def save(self, folder: Path) -> None:
+        target = None if self.joint else self.target.pieces
+        values = {"format": FORMAT, "languages": asdict(self.languages), "source": self.source.pieces, "target": target}
+        (folder / PIECES).write_text(json.dumps(values, ensure_ascii=False), encoding="utf8")
+        for name, model in ((SOURCE, self.source), (TARGET, self.target)):
+            (folder / name).write_bytes(model.proto)

@@ -1,0 +1,81 @@
+"""A model whose sources and targets begin with fixed pieces, such as codes of languages, which callers don't see.
+
+Shapes: B batch, S source length, T target length, V vocabulary, L restricted vocabulary, N sentences, W rows of each.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.contract import Decoder, GenerativeModel
+from nmt.vocabulary import BOS
+
+
+class Begun:
+    """A `Decoder` that puts pieces before each source, and has written pieces before each target."""
+
+    def __init__(self, model: Decoder, source: Sequence[int], target: Sequence[int]) -> None:
+        self.model, self.source, self.target = model, list(source), list(target)
+        self.vocab_size = model.vocab_size
+        longest = model.longest_source
+        self.longest_source = None if longest is None else longest - len(self.source)
+
+    def longest_target(self, n_source: int) -> int | None:
+        longest = self.model.longest_target(n_source + len(self.source))
+        return None if longest is None else longest - len(self.target)
+
+    def restricted(self, pieces_L: Tensor) -> "Begun":
+        # The first pieces stay known, after those that may be written.
+        known = torch.cat([pieces_L, torch.tensor(self.target, dtype=torch.int64, device=pieces_L.device)])
+        n = pieces_L.size(0)
+        smaller = Begun(self.model.restricted(known), self.source, range(n, len(known)))
+        smaller.vocab_size = n
+        return smaller
+
+    def start(
+        self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
+    ) -> DecoderCache:
+        n_steps = max_length + len(self.target)
+        cache = self.model.start(*self.begin_source(src_BS, src_mask_BS), n_steps, width, separate=separate)
+        rows = width if separate else 1
+        for piece in [BOS, *self.target][: len(self.target)]:
+            self.model.step(torch.full((src_BS.size(0), rows), piece, device=src_BS.device), cache)
+        return cache
+
+    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
+        if self.target:  # BOS is only the first token: the last of the fixed pieces takes its place
+            tokens_NW = tokens_NW.masked_fill(tokens_NW == BOS, self.target[-1])
+        seen: SourceWeights = None if source_weights is None else []
+        logits_NWV = self.model.step(tokens_NW, cache, seen)
+        if source_weights is not None:
+            source_weights += [weights[..., len(self.source) :] for weights in seen or []]
+        return logits_NWV[..., : self.vocab_size]
+
+    def begin_source(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
+        first = torch.tensor(self.source, dtype=torch.int64, device=src_BS.device).expand(src_BS.size(0), -1)
+        return torch.cat([first, src_BS], dim=1), pad(src_mask_BS, (first.size(1), 0), value=True)
+
+
+class BegunModel(Begun):
+    """The same for a model that can also read whole translations."""
+
+    def __init__(self, model: GenerativeModel, source: Sequence[int], target: Sequence[int]) -> None:
+        super().__init__(model, source, target)
+        self.whole = model
+
+    @property
+    def device(self) -> torch.device:
+        return self.whole.device
+
+    def __call__(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: SourceWeights = None) -> Tensor:
+        """As `GenerativeModel.forward`."""
+        first = torch.tensor(self.target, dtype=torch.int64, device=tgt_BT.device).expand(tgt_BT.size(0), -1)
+        seen: SourceWeights = None if weights is None else []
+        target_BT = torch.cat([tgt_BT[:, :1], first, tgt_BT[:, 1:]], dim=1)
+        logits_BTV = self.whole(*self.begin_source(src_BS, src_mask_BS), target_BT, seen)
+        if weights is not None:
+            weights += [part[..., len(self.target) :, len(self.source) :] for part in seen or []]
+        return logits_BTV[:, len(self.target) :]

@@ -1,0 +1,92 @@
+"""Conversion: a model folder of another library, or its id on the hub, flows in; a model folder of ours flows out.
+
+A kind of model is a module of this folder with a function `convert`. To add one, write the module and name it in KINDS.
+"""
+
+import importlib
+from dataclasses import asdict
+from pathlib import Path
+
+import yaml
+
+from nmt import __version__
+from nmt.config import ModelConfig
+from nmt.data.mapped import Mapped, some_of
+from nmt.data.tokenizer import Tokenizer
+from nmt.fields import require
+from nmt.interop.bart import Converted
+from nmt.interop.foreign import Foreign
+from nmt.translation.model_folder import ModelInfo, licence_sentence, save_model
+
+KINDS = {"marian": "nmt.interop.marian"}  # by model_type in config.json
+RECIPE = "recipe.yaml"
+
+
+def convert(folder: Path, out: Path, origin: str, source: str = "", target: str = "") -> list[str]:
+    """Write the model folder; return sentences about it for the user. `source` and `target`: codes of the languages, or
+    empty for those that the folder names.
+
+    Raises ValueError, with all settings that can't be expressed, if the model doesn't fit.
+    """
+    foreign = Foreign.open(folder, origin)
+    kind = foreign.config.get("model_type")
+    known = ", ".join(KINDS)
+    require(kind in KINDS, f"the model in {origin} is of type {kind!r}, which can't be converted: possible are {known}")
+    converted: Converted = importlib.import_module(KINDS[str(kind)]).convert(foreign)
+    tokenizer = choose(converted.tokenizer, source, target)
+    info = ModelInfo(
+        source or tokenizer.languages.source or str(foreign.tokenizer.get("source_lang") or "source"),
+        target or tokenizer.languages.target or str(foreign.tokenizer.get("target_lang") or "target"),
+        origin,
+        converted.config,
+        converted.search,
+        origin=origin,
+        licence=foreign.licence,
+    )
+    about = describe(info, tokenizer, sum(tensor.numel() for tensor in converted.weights.values()))
+    save_model(out, converted.weights, tokenizer, info, card(info, about))
+    (out / RECIPE).write_text(recipe(info, out), encoding="utf8")
+    return about
+
+
+def choose(mapped: Mapped, source: str, target: str) -> Tokenizer:
+    """The tokenizer with the languages that were given, if the model knows several."""
+    tokenizer = Tokenizer.of(mapped)
+    several = mapped.languages.before_source or mapped.languages.before_target
+    return tokenizer.between(source, target) if several else tokenizer
+
+
+def describe(info: ModelInfo, tokenizer: Tokenizer, parameters: int) -> list[str]:
+    """Sentences about a converted model."""
+    known, languages = tokenizer.languages, f"from {info.source} to {info.target}"
+    several = len(known.before_target)
+    if several:
+        languages = (
+            f"into {several} languages ({some_of(list(known.before_target))}), chosen with --source and --target"
+        )
+    about = [f"A Transformer of {parameters:,} parameters, converted by nmt {__version__} from {info.origin}."]
+    about += [f"It translates {languages}."]
+    return [*about, licence_sentence(info.licence)]
+
+
+def card(info: ModelInfo, about: list[str]) -> str:
+    """The model folder's README."""
+    return (
+        f"# {info.source} → {info.target}, from {info.origin}\n\n{' '.join(about)}\n\n"
+        "    python -m nmt.translate --model FOLDER < input\n\n"
+        f"To train it further, on the sentence pairs of a corpus ({RECIPE} has its settings):\n\n"
+        f"    python -m nmt.train --config FOLDER/{RECIPE} --data.corpus CORPUS\n"
+    )
+
+
+def recipe(info: ModelInfo, folder: Path) -> str:
+    """Settings (YAML) to train the model further."""
+    usual = asdict(ModelConfig())
+    model = {name: value for name, value in asdict(info.model).items() if value != usual[name]}
+    settings = {
+        "data": {"source": info.source, "target": info.target},
+        "tokenizer": {"folder": str(folder), "joint": info.model.one_vocabulary},
+        "model": model,
+        "training": {"start_from": str(folder)},
+    }
+    return f"# python -m nmt.train --config {folder / RECIPE} --data.corpus CORPUS\n{yaml.safe_dump(settings)}"

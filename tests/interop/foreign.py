@@ -1,0 +1,120 @@
+"""Tiny models with random weights, written by transformers, and SentencePiece models for them."""
+
+import io
+import json
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+
+V_SPM = 60
+WORDS = {
+    "Hund": "dog",
+    "Haus": "house",
+    "Baum": "tree",
+    "rot": "red",
+    "grün": "green",
+    "läuft": "runs",
+    "schläft": "sleeps",
+    "heute": "today",
+    "hier": "here",
+    "alt": "old",
+    "und": "and",
+    "nicht": "not",
+}
+SIZES: dict[str, Any] = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "max_position_embeddings": 256,
+    "scale_embedding": True,
+}
+
+
+@cache
+def sides() -> tuple[list[str], list[str]]:
+    """Sentences of words in random order, and their translations: backwards, and some words are left out, so that a
+    model is never sure."""
+    random, german = Random(1), list(WORDS)
+    sources = [[random.choice(german) for _ in range(random.randint(2, 5))] for _ in range(600)]
+    targets = [[WORDS[word] for word in reversed(words) if random.random() > 0.1] or ["nothing"] for words in sources]
+    return [" ".join(words) for words in sources], [" ".join(words) for words in targets]
+
+
+@cache
+def sentencepiece(side: int, size: int = V_SPM, kind: str = "unigram") -> bytes:
+    """A model with the usual settings of SentencePiece: it normalises, and has no byte pieces."""
+    from sentencepiece import SentencePieceTrainer
+
+    proto = io.BytesIO()
+    texts = [*sides()[0], *sides()[1]] if side == 2 else sides()[side]
+    SentencePieceTrainer.Train(
+        sentence_iterator=iter(texts),
+        model_writer=proto,
+        vocab_size=size,
+        hard_vocab_limit=False,
+        model_type=kind,
+        minloglevel=2,
+    )
+    return proto.getvalue()
+
+
+def pieces_of(proto: bytes) -> list[str]:
+    from sentencepiece import SentencePieceProcessor
+
+    model = SentencePieceProcessor(model_proto=proto)
+    return [model.id_to_piece(i) for i in range(3, model.vocab_size())]
+
+
+def noise(model: Any, spread: float, seed: int = 3) -> Any:
+    """The model with random weights, norms and biases too, that make its choices clear."""
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "embed_positions" not in name:
+                parameter.add_(torch.randn_like(parameter) * spread)
+    return model.eval()
+
+
+def marian(
+    folder: Path, separate: bool = False, tags: tuple[str, ...] = (), spread: float = 0.3, **changes: Any
+) -> Any:
+    """Write a Marian model, as OPUS-MT has them; return it."""
+    import transformers
+
+    folder.mkdir(parents=True)
+    protos = [sentencepiece(0), sentencepiece(1)]
+    listed = [pieces_of(proto) for proto in protos]
+    own = [*tags, *listed[0]] if separate else [*tags, *dict.fromkeys(listed[0] + listed[1])]
+    names = [["</s>", "<unk>", *own, "<pad>"]] + ([["</s>", "<unk>", *listed[1], "<pad>"]] if separate else [])
+    for name, listed_names in zip(("vocab.json", "target_vocab.json"), names, strict=False):
+        (folder / name).write_text(json.dumps({piece: i for i, piece in enumerate(listed_names)}))
+    for name, proto in zip(("source.spm", "target.spm"), protos, strict=True):
+        (folder / name).write_bytes(proto)
+    pad = len(names[-1]) - 1
+    values = {"activation_function": "swish", "pad_token_id": pad, "decoder_start_token_id": pad, **SIZES, **changes}
+    config = transformers.MarianConfig(
+        vocab_size=len(names[0]),
+        decoder_vocab_size=len(names[-1]),
+        eos_token_id=0,
+        forced_eos_token_id=0,
+        share_encoder_decoder_embeddings=not separate,
+        **values,
+    )
+    model = noise(transformers.MarianMTModel(config), spread)
+    model.generation_config.update(num_beams=4, bad_words_ids=[[pad]])
+    with torch.no_grad():
+        model.final_logits_bias.normal_(std=spread)
+        model.final_logits_bias[0, pad] = 0
+    paths = [str(folder / name) for name in ("source.spm", "target.spm", "vocab.json")]
+    target = str(folder / "target_vocab.json") if separate else None
+    languages = {"source_lang": "de", "target_lang": "en", "separate_vocabs": separate}
+    transformers.MarianTokenizer(*paths, target_vocab_file=target, **languages).save_pretrained(folder)
+    model.save_pretrained(folder)
+    return model

@@ -1,0 +1,109 @@
+"""Comparison of a converted model with transformers, on the same sentences."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nmt.config import SearchConfig
+from nmt.translation.translator import Translator
+
+LENGTH = 24  # most pieces of a translation
+
+
+@dataclass
+class Twins:
+    """A model of transformers, and the same model converted; `tokenizer` is that of transformers."""
+
+    theirs: Any
+    tokenizer: Any
+    ours: Translator
+    start: int
+    forced: int | None = None
+    """The id of the piece that translations of theirs begin with."""
+
+    @property
+    def unwritten(self) -> list[int]:
+        """What theirs must not write, since ours doesn't: pad."""
+        return [self.theirs.config.pad_token_id]
+
+    def settings(self, **changes: Any) -> SearchConfig:
+        plain = replace(
+            self.ours.search, guard=False, max_length=LENGTH, max_length_ratio=100.0, split_above=10_000, beam_size=1
+        )
+        return replace(plain, **changes)
+
+    def generate(self, lines: list[str], **options: Any) -> Any:
+        torch.manual_seed(1)
+        batch = self.tokenizer(lines, return_tensors="pt", padding=True)
+        extra = 0 if self.forced is None else 1
+        return self.theirs.generate(
+            **batch,
+            **{"num_beams": 1, "do_sample": False, "length_penalty": 1.0, "forced_eos_token_id": None, **options},
+            max_new_tokens=LENGTH + 1 + extra,
+            suppress_tokens=self.unwritten,
+            forced_bos_token_id=self.forced,
+            return_dict_in_generate=True,
+            output_scores=True,
+        )
+
+    def their_pieces(self, lines: list[str], **options: Any) -> list[list[str]]:
+        """The first pieces of their translations, at most LENGTH, without those that begin and end them."""
+        first = 1 if self.forced is None else 2
+        generated, config = self.generate(lines, **options).sequences[:, first:].tolist(), self.theirs.config
+        pieces = [self.tokenizer.convert_ids_to_tokens(ids) for ids in generated]
+        ends = {self.tokenizer.convert_ids_to_tokens(i) for i in (config.eos_token_id, config.pad_token_id)}
+        return [[piece for piece in one if piece not in ends][:LENGTH] for one in pieces]
+
+    def equal(self, lines: list[str], **options: Any) -> float:
+        """The share of lines whose translations have the same pieces."""
+        names = {"num_beams": "beam_size", "length_penalty": "length_penalty"}
+        changes = {ours: options[theirs] for theirs, ours in names.items() if theirs in options}
+        n_best = self.ours.translate_n_best(lines, self.settings(**changes))
+        ours = [self.ours.tokenizer.target_pieces(best.parts[0].hypothesis.ids) for best, *_ in n_best]
+        theirs = self.their_pieces(lines, **options)
+        return sum(a == b for a, b in zip(ours, theirs, strict=True)) / len(lines)
+
+    def difference(self, lines: list[str], targets: list[str]) -> float:
+        """The largest difference of log-probabilities, of all pieces after each position of given translations."""
+        worst = 0.0
+        model, tokenizer = self.ours.readers[0], self.ours.tokenizer
+        for source, target in zip(lines, targets, strict=True):
+            src = torch.tensor([[*tokenizer.encode_source([source])[0], 2]])
+            ids = tokenizer.encode_target([target])[0]
+            batch = self.tokenizer([source], text_target=[target], return_tensors="pt")
+            labels = batch.pop("labels")[0].tolist()
+            with torch.inference_mode():
+                mine = model(src, torch.ones_like(src, dtype=torch.bool), torch.tensor([[1, *ids]]))
+                inputs = torch.tensor([[self.start, *labels[:-1]]])
+                other = self.theirs(**batch, decoder_input_ids=inputs).logits[:, -mine.size(1) :]
+            gold = torch.tensor([[*labels[-len(ids) - 1 :]]])
+            own = torch.tensor([[*ids, 2]])
+            mine, other = mine.log_softmax(-1), other.log_softmax(-1)
+            worst = max(worst, float((mine.gather(2, own[:, :, None]) - other.gather(2, gold[:, :, None])).abs().max()))
+            n = min(mine.size(2), other.size(2)) - 2  # special pieces that only one side has come last
+            top = mine.sort(descending=True)[0][..., :n] - other.sort(descending=True)[0][..., :n]
+            worst = max(worst, float(top.abs().max()))
+        return worst
+
+
+def train(model: Any, tokenizer: Any, pairs: list[tuple[str, str]], steps: int = 160) -> None:
+    """Train a model of transformers for some steps, so that its translations end, and beams differ from greedy ones."""
+    optimizer = torch.optim.Adam(model.parameters(), 8e-3)
+    batch = tokenizer([s for s, _ in pairs], text_target=[t for _, t in pairs], return_tensors="pt", padding=True)
+    labels = batch["labels"].masked_fill(batch["labels"] == model.config.pad_token_id, -100)
+    model.train()
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(steps):
+        rows = torch.randint(len(pairs), (32,), generator=generator)
+        ids = {name: batch[name][rows] for name in ("input_ids", "attention_mask")}
+        loss = model(**ids, labels=labels[rows]).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval()
+
+
+def load_translator(folder: Path) -> Translator:
+    return Translator.load(folder, device="cpu", precision="fp32")

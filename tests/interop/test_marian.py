@@ -1,0 +1,160 @@
+"""Models of Marian, converted, are what they were: the same pieces, probabilities, translations and scores."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nmt.interop.convert import convert
+from nmt.translation.translator import Translator
+from tests.interop.foreign import WORDS, marian, sides
+from tests.interop.parity import Twins, load_translator, train
+
+transformers = pytest.importorskip("transformers")
+
+LINES, TARGETS = sides()[0][500:], sides()[1][500:]
+NASTY = [
+    "Der Hund, grün!",
+    "  zwei  Blanks ",
+    "ﬁne ＡＢ ½ ²",
+    "naïve café €5",
+    "日本語 und Hund",
+    "😀 Hund",
+    "Hund\u00a0Haus",
+    "</s> <unk> <pad>",
+    "a\u0301 ohne Form",
+    "...",
+    "rot" * 40,
+]
+
+
+def twins(folder: Path, model: Any) -> Twins:
+    convert(folder, folder.with_name(f"{folder.name}-ours"), str(folder))
+    tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
+    ours = load_translator(folder.with_name(f"{folder.name}-ours"))
+    return Twins(model, tokenizer, ours, model.config.decoder_start_token_id)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Twins:
+    folder = tmp_path_factory.mktemp("trained") / "marian"
+    model = marian(folder, spread=0.0)
+    tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
+    train(model, tokenizer, list(zip(*sides(), strict=True))[:500])
+    model.save_pretrained(folder)
+    return twins(folder, model)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"separate": True},
+        {"separate": True, "tie_word_embeddings": False},
+        {"activation_function": "relu", "scale_embedding": False, "decoder_layers": 1},
+    ],
+)
+def test_probabilities_are_those_of_transformers(tmp_path: Path, changes: dict[str, Any]) -> None:
+    pair = twins(tmp_path / "marian", marian(tmp_path / "marian", **changes))
+    assert pair.difference(LINES[:20], TARGETS[:20]) < 1e-4
+
+
+def test_greedy_search_writes_the_same_and_beam_search_nearly_always(trained: Twins) -> None:
+    assert len(set(trained.ours.translate(LINES, trained.settings()))) > 40  # the model has learned something
+    assert trained.equal(LINES) == 1.0
+    for length_penalty in (1.0, 0.6):
+        options = {"num_beams": 4, "early_stopping": False, "length_penalty": length_penalty}
+        assert trained.equal(LINES, **options) >= 0.95
+
+
+def test_scores_of_given_translations_are_equal(trained: Twins) -> None:
+    scored = trained.ours.scorer().score(list(zip(LINES[:30], TARGETS[:30], strict=True)))
+    for source, target, ours in zip(LINES, TARGETS, scored, strict=False):
+        batch = trained.tokenizer([source], text_target=[target], return_tensors="pt")
+        with torch.inference_mode():
+            loss = float(trained.theirs(**batch).loss)
+        assert ours
+        assert ours.log_prob == pytest.approx(-loss * batch["labels"].size(1), abs=1e-4)
+
+
+def test_text_has_the_same_pieces_and_comes_back_the_same(trained: Twins) -> None:
+    tokenizer, ours = trained.tokenizer, trained.ours.tokenizer
+    for text in [*NASTY, *LINES[:20]]:
+        for encode, side, ids in (
+            (ours.encode_source, {"text": [text]}, "input_ids"),
+            (ours.encode_target, {"text_target": [text]}, "input_ids"),
+        ):
+            theirs = tokenizer(**side, split_special_tokens=True)[ids][0][:-1]
+            names = [tokenizer.convert_ids_to_tokens(i) for i in theirs]
+            mine = encode([text])[0]
+            assert ours.source_pieces(mine) == names
+            # Theirs decodes each list as it comes; ours leaves out what stands for no text.
+            assert ours.decode_target([mine])[0] == tokenizer.decode(theirs, skip_special_tokens=True)
+
+
+def test_pickled_weights_are_read_without_running_code(tmp_path: Path) -> None:
+    model = marian(tmp_path / "new")
+    shutil.copytree(tmp_path / "new", tmp_path / "old")
+    (tmp_path / "old" / "model.safetensors").unlink()
+    torch.save({n: p.half() for n, p in model.state_dict().items()}, tmp_path / "old" / "pytorch_model.bin")
+    for name in ("new", "old"):
+        convert(tmp_path / name, tmp_path / f"{name}-ours", name)
+    new, old = (dict(load_translator(tmp_path / f"{n}-ours").model.named_parameters()) for n in ("new", "old"))
+    assert all(torch.allclose(new[name], old[name], atol=5e-3) for name in new)
+    torch.save({"weights": [print]}, tmp_path / "old" / "pytorch_model.bin")
+    with pytest.raises(ValueError, match=r"pytorch_model\.bin can't be read"):
+        convert(tmp_path / "old", tmp_path / "bad", "old")
+    assert not (tmp_path / "bad").exists()
+
+
+def test_a_target_language_is_a_piece_before_the_source(tmp_path: Path) -> None:
+    pair = twins(tmp_path / "marian", marian(tmp_path / "marian", tags=(">>fra<<", ">>frm<<", ">>ron<<")))
+    with pytest.raises(ValueError, match=r"knows 3 languages: choose one with --target \(fra, frm, ron\)"):
+        pair.ours.translate(LINES[:1])
+    with pytest.raises(ValueError, match=r"--target is fr, .* near ones are frm, fra"):
+        pair.ours.between(target="fr")
+    french = pair.ours.between(target="fra")
+    theirs = pair.their_pieces([f">>fra<< {line}" for line in LINES[:20]])
+    for ours, is_same in ((french, True), (pair.ours.between(target="ron"), False)):
+        n_best = ours.translate_n_best(LINES[:20], pair.settings())
+        ids = [best.parts[0].hypothesis.ids for best, *_ in n_best]
+        assert (list(map(ours.tokenizer.target_pieces, ids)) == theirs) == is_same
+
+
+def test_all_settings_that_do_not_fit_are_named(tmp_path: Path) -> None:
+    marian(tmp_path / "marian")
+    path = tmp_path / "marian" / "config.json"
+    changes = {"activation_function": "tanh", "decoder_attention_heads": 8, "decoder_ffn_dim": 64}
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(ValueError, match=r"can't be converted: decoder_attention_heads is 8, .*ffn_dim is 64.*'tanh'"):
+        convert(tmp_path / "marian", tmp_path / "out", "marian")
+    assert not (tmp_path / "out").exists()
+
+
+def test_weights_that_nobody_reads_are_an_error(tmp_path: Path) -> None:
+    model = marian(tmp_path / "marian")
+    more = {**model.state_dict(), "model.encoder.adapter.weight": torch.zeros(3)}
+    (tmp_path / "marian" / "model.safetensors").unlink()
+    torch.save(more, tmp_path / "marian" / "pytorch_model.bin")
+    with pytest.raises(ValueError, match=r"weights that Marian doesn't have: model\.encoder\.adapter\.weight"):
+        convert(tmp_path / "marian", tmp_path / "out", "marian")
+
+
+def test_int8_a_shortlist_and_an_ensemble_know_the_bias(trained: Twins) -> None:
+    ours = trained.ours
+    both = Translator([ours.model, ours.model], ours.tokenizer, ours.search)
+    assert both.translate(LINES[:20], trained.settings()) == ours.translate(LINES[:20], trained.settings())
+    pieces = torch.arange(len(WORDS) + 20)
+    small = ours.decoder.restricted(pieces)
+    source = torch.tensor([[5, 6, 2]])
+    mask = torch.ones_like(source, dtype=torch.bool)
+    whole, part = (d.step(torch.tensor([[1]]), d.start(source, mask, 2)) for d in (ours.decoder, small))
+    torch.testing.assert_close(part, whole[..., : len(pieces)])
+
+
+def test_settings_of_the_search_are_kept(trained: Twins) -> None:
+    search = trained.ours.search
+    assert (search.beam_size, search.length_penalty, search.allow_unk) == (4, 1.0, True)
