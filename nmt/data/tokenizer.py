@@ -43,6 +43,8 @@ MAX_BYTES = 1 << 16  # longest training sentence; SentencePiece's default, 4,192
 class Tokenizer:
     """The SentencePiece models of both sides; a joint model is `source` and `target`, the same object."""
 
+    mapped: Mapped | None = None
+
     def __init__(self, source: Any, target: Any, notes: Sequence[str] = (), mapped: Mapped | None = None) -> None:
         """`notes`: sentences for the user about how training went. `mapped`: has `source` and `target`, if they are
         another library's."""

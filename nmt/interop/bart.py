@@ -15,6 +15,7 @@ from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.mapped import Mapped
+from nmt.fields import require
 from nmt.interop.foreign import Foreign
 
 IMPOSSIBLE = -100.0  # e to this power is 0 beside the probabilities of float32; lower would spoil label smoothing
@@ -52,8 +53,8 @@ class Vocabulary:
     def take(self, matrix: Tensor) -> Tensor:
         """The rows of a matrix in our order, with zeros where there is none."""
         rows, most = torch.tensor(self.rows), max(self.rows) + 1
-        if matrix.size(0) != most:
-            raise ValueError(f"the vocabulary has {most:,} pieces, and the embeddings {matrix.size(0):,} rows")
+        problem = f"the vocabulary has {most:,} pieces, and the embeddings {matrix.size(0):,} rows"
+        require(matrix.size(0) == most, problem)
         return matrix.float()[rows.clamp(min=0)].masked_fill((rows < 0)[:, None], 0.0)
 
     def bias(self, bias_V: Tensor | None) -> Tensor:
@@ -120,6 +121,10 @@ class Weights:
         if tensor is None:
             raise ValueError(f"the weights have no {names[0]}")
         return tensor.float()
+
+    def require_all_read(self, origin: str) -> None:
+        names = ", ".join(sorted(self.left))
+        require(not self.left, f"{origin} has weights that such a model doesn't have: {names}")
 
     def linear(self, ours: str, *theirs: str) -> dict[str, Tensor]:
         """A linear layer, or a norm; of several, which stand one above another, one layer."""

@@ -18,7 +18,11 @@ from nmt.interop.bart import Converted
 from nmt.interop.foreign import Foreign
 from nmt.translation.model_folder import ModelInfo, licence_sentence, save_model
 
-KINDS = {"marian": "nmt.interop.marian"}  # by model_type in config.json
+KINDS = {  # by model_type in config.json
+    "marian": "nmt.interop.marian",
+    "m2m_100": "nmt.interop.many_languages",
+    "mbart": "nmt.interop.many_languages",
+}
 RECIPE = "recipe.yaml"
 
 

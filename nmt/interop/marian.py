@@ -26,9 +26,7 @@ def convert(foreign: Foreign) -> Converted:
     config, ours = embeddings(weights, settings, vocabularies[0], vocabularies[-1])
     ours |= layers(weights, config)
     weights.find(*TABLES)  # the sinusoids are computed
-    require(
-        not weights.left, f"{foreign.origin} has weights that Marian doesn't have: {', '.join(sorted(weights.left))}"
-    )
+    weights.require_all_read(foreign.origin)
     pieces = [v.pieces(listed, SPECIAL_PIECES) for v, listed in zip(vocabularies, names, strict=True)]
     protos = tuple(foreign.file(name).read_bytes() for name in ("source.spm", "target.spm"))
     tokenizer = Mapped.make((protos[0], protos[1]), (pieces[0], pieces[-1]), languages(pieces[0]))

@@ -40,7 +40,15 @@ from nmt.translation.exported import load_exported
 from nmt.translation.forced import ForcedScorer
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.mbr import expected_utilities
-from nmt.translation.model_folder import Facts, ModelInfo, load_model, load_shortlist, read_info, require_model
+from nmt.translation.model_folder import (
+    Facts,
+    ModelInfo,
+    licence_sentence,
+    load_model,
+    load_shortlist,
+    read_info,
+    require_model,
+)
 from nmt.translation.placeholders import mark_request, translate_marked
 from nmt.translation.repair import repair
 from nmt.translation.request import Part, Request, Translation
@@ -188,6 +196,8 @@ class Translator:
         keep_freed_memory()
         loaded = [load_model(path, choose_device(str(device))) for path in folders]
         _, tokenizer, info = loaded[0]
+        for licence in {info.licence for _, _, info in loaded if "-nc" in info.licence.lower()}:
+            print(licence_sentence(licence), file=sys.stderr)
         for path, (_, other, _) in zip(folders, loaded, strict=True):
             is_same = tokenizer.same_as(other)
             require(

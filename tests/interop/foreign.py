@@ -34,6 +34,10 @@ SIZES: dict[str, Any] = {
     "decoder_ffn_dim": 48,
     "max_position_embeddings": 256,
     "scale_embedding": True,
+    "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "encoder_layerdrop": 0.0,
+    "decoder_layerdrop": 0.0,
 }
 
 
@@ -116,5 +120,51 @@ def marian(
     target = str(folder / "target_vocab.json") if separate else None
     languages = {"source_lang": "de", "target_lang": "en", "separate_vocabs": separate}
     transformers.MarianTokenizer(*paths, target_vocab_file=target, **languages).save_pretrained(folder)
+    model.save_pretrained(folder)
+    return model
+
+
+def m2m(folder: Path, spread: float = 0.3, **changes: Any) -> Any:
+    """Write a model of M2M-100; return it."""
+    import transformers
+
+    folder.mkdir(parents=True)
+    names = ["<s>", "<pad>", "</s>", "<unk>", *pieces_of(sentencepiece(2))]
+    (folder / "vocab.json").write_text(json.dumps({piece: i for i, piece in enumerate(names)}))
+    (folder / "sentencepiece.bpe.model").write_bytes(sentencepiece(2))
+    paths = (str(folder / "vocab.json"), str(folder / "sentencepiece.bpe.model"))
+    transformers.M2M100Tokenizer(*paths, src_lang="de", tgt_lang="en").save_pretrained(folder)
+    config = transformers.M2M100Config(vocab_size=len(names) + 108, **{**SIZES, **changes})
+    model = noise(transformers.M2M100ForConditionalGeneration(config), spread)
+    model.save_pretrained(folder)
+    return model
+
+
+def nllb(folder: Path) -> Any:
+    """Write a model of NLLB, with three languages, as the hub has them; return it."""
+    model = m2m(folder)
+    (folder / "vocab.json").unlink()
+    codes = ["deu_Latn", "eng_Latn", "fra_Latn"]
+    settings = {"tokenizer_class": "NllbTokenizer", "additional_special_tokens": codes}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return model
+
+
+def mbart(folder: Path, **changes: Any) -> Any:
+    """Write a model of mBART-50; return it."""
+    import transformers
+
+    folder.mkdir(parents=True)
+    (folder / "sentencepiece.bpe.model").write_bytes(sentencepiece(2))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "MBart50Tokenizer"}))
+    tokenizer = transformers.MBart50Tokenizer.from_pretrained(folder, src_lang="de_DE", tgt_lang="en_XX")
+    tokenizer.save_pretrained(folder)
+    options = {**SIZES, "activation_function": "gelu", "decoder_start_token_id": 2, **changes}
+    config = transformers.MBartConfig(vocab_size=len(tokenizer), **options)
+    model = noise(transformers.MBartForConditionalGeneration(config), 0.3)
+    with torch.no_grad():
+        for side in (model.model.encoder, model.model.decoder):
+            side.embed_positions.weight.normal_(std=0.3)
+        model.final_logits_bias.normal_()
     model.save_pretrained(folder)
     return model
