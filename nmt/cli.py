@@ -268,6 +268,10 @@ def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
     )
 
 
+LANGUAGES = {  # of a model that knows several
+    "source": "Code of the source language, for a converted model that knows several.",
+    "target": "Code of the target language, in the same way.",
+}
 LM = {"--lm": ("DIR", "Model or run folder of a language model of the target language, used with --lm-weight.")}
 
 

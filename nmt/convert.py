@@ -39,9 +39,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def command(options: Any) -> int:
     from nmt.interop.convert import convert
+    from nmt.interop.hub import fetch
 
-    folder = Path(options.model)
-    about = convert(folder, Path(options.out), options.model, options.get("source", ""), options.get("target", ""))
+    folder, origin = fetch(options.model, options.get("revision"))
+    about = convert(folder, Path(options.out), origin, options.get("source", ""), options.get("target", ""))
     say(f"Converted: {options.out}. {' '.join(about)}")
     return 0
 

@@ -43,13 +43,15 @@ class Languages:
                 require_known(option, code, list(known))
         return replace(self, source=source or self.source, target=target or self.target)
 
-    def require_chosen(self) -> None:
-        """Raise ValueError if a language that the model must be told isn't chosen."""
-        for option, code, known in (
-            ("--source", self.source, self.before_source),
-            ("--target", self.target, self.before_target),
+    def require_chosen(self, section: str = "") -> None:
+        """Raise ValueError if a language that the model must be told isn't chosen. `section`: that of the options with
+        which languages are chosen."""
+        for side, code, known in (
+            ("source", self.source, self.before_source),
+            ("target", self.target, self.before_target),
         ):
-            message = f"the model knows {len(known)} languages: choose one with {option} ({some_of(list(known))})"
+            hint = f"choose one with --{section}{side} ({some_of(list(known))})"
+            message = f"the model knows {len(known)} languages: {hint}"
             require(code in known or not known, message)
 
     def starts(self) -> tuple[list[str], list[str]]:

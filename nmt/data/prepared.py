@@ -174,7 +174,7 @@ def input_files(config: Config) -> list[Path]:
 def take_tokenizer(config: Config) -> Tokenizer:
     """Load the tokenizer in `config.tokenizer.folder`."""
     folder = Path(config.tokenizer.folder)
-    tokenizer = Tokenizer.load(model_in(folder))
+    tokenizer = Tokenizer.load(model_in(folder)).for_corpus(*config.data.languages)
     separate = f"the tokenizer in {folder} has a vocabulary for each language, but"
     require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
     advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"

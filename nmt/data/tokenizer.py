@@ -94,6 +94,15 @@ class Tokenizer:
             else self
         )
 
+    def for_corpus(self, source: str, target: str = "") -> "Tokenizer":
+        """This tokenizer for the languages of a corpus, as far as the model must be told them and knows their codes;
+        otherwise for those that are chosen already. ValueError if none is."""
+        known = self.languages
+        codes = source if source in known.before_source else "", target if target in known.before_target else ""
+        chosen = self.between(*codes) if any(codes) else self
+        chosen.languages.require_chosen("data.")
+        return chosen
+
     def starts(self) -> tuple[list[int], list[int]]:
         """The ids that each source, and each target, begins with: they tell the model the languages."""
         source, target = self.languages.starts()

@@ -14,8 +14,9 @@ from nmt.config import ModelConfig
 from nmt.data.mapped import Mapped, some_of
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
+from nmt.files import sha256
 from nmt.interop.bart import Converted
-from nmt.interop.foreign import Foreign
+from nmt.interop.foreign import Foreign, weight_files
 from nmt.translation.model_folder import ModelInfo, licence_sentence, save_model
 
 KINDS = {  # by model_type in config.json
@@ -48,6 +49,7 @@ def convert(folder: Path, out: Path, origin: str, source: str = "", target: str 
         licence=foreign.licence,
     )
     about = describe(info, tokenizer, sum(tensor.numel() for tensor in converted.weights.values()))
+    about += [f"{path.name} had the SHA-256 {sha256(path)}." for path in weight_files(folder)]
     save_model(out, converted.weights, tokenizer, info, card(info, about))
     (out / RECIPE).write_text(recipe(info, out), encoding="utf8")
     return about

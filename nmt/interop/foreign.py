@@ -90,17 +90,21 @@ def licence_in(card: Path) -> str:
     return str(header.get("license") or "") if isinstance(header, dict) else ""
 
 
-def read_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights of a folder, by name, as they are stored. ValueError if there are none, or they can't be read."""
+def weight_files(folder: Path) -> list[Path]:
+    """The files with the weights of a folder. ValueError if there are none."""
     name = next((name for name in WEIGHTS if (folder / name).is_file()), None)
     if name is None:
         raise ValueError(f"{folder} has no weights: none of {', '.join(WEIGHTS)}")
     files: Iterable[str] = [name]
     if name.endswith(".json"):
         files = sorted(set(read_json(folder / name).get("weight_map", {}).values()))
+    return [folder / Path(file).name for file in files]
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """The weights of a folder, by name, as they are stored. ValueError if there are none, or they can't be read."""
     tensors: dict[str, Tensor] = {}
-    for file in files:
-        path = folder / Path(file).name
+    for path in weight_files(folder):
         tensors |= read_tensors(path) if path.suffix == ".safetensors" else read_pickled(path)
     return tensors
 

@@ -16,7 +16,6 @@ from nmt.interop.bart import Converted, Vocabulary, Weights, embeddings, layers,
 from nmt.interop.foreign import Foreign, read_json, read_weights
 from nmt.vocabulary import SPECIAL_PIECES
 
-FILES = ("vocab.json", "sentencepiece.bpe.model")
 PAD_ID, EOS_ID, UNK_ID = 1, 2, 3
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 NLLB_LICENCE = "cc-by-nc-4.0"

@@ -9,7 +9,6 @@ from nmt.interop.bart import Converted, Vocabulary, Weights, embeddings, layers,
 from nmt.interop.foreign import Foreign, read_json, read_weights
 from nmt.vocabulary import SPECIAL_PIECES
 
-FILES = ("vocab.json", "target_vocab.json", "source.spm", "target.spm")
 TABLES = tuple(f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder"))
 
 

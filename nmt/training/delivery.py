@@ -16,7 +16,7 @@ from nmt.model.contract import GenerativeModel, Model
 from nmt.model.weights import set_weights
 from nmt.training.data import TrainingData
 from nmt.training.validation import plain
-from nmt.translation.model_folder import Facts, ModelInfo, save_model
+from nmt.translation.model_folder import Facts, ModelInfo, licence_sentence, read_info, require_model, save_model
 from nmt.translation.translator import Translator
 
 # Threshold of confidence: at most so many validation sentences are translated; this fraction of them is below it.
@@ -34,6 +34,9 @@ def write_model(
     facts = measure_facts(model.to(device), data, config) if translates else Facts()
     first, last = config.data.languages[0], config.data.languages[-1]
     info = ModelInfo(first, last, corpus, config.model, config.search, facts, objective=objective)
+    if config.training.start_from:
+        base, _ = read_info(require_model(Path(config.training.start_from)) / "config.json")
+        info = replace(info, origin=base.origin, licence=base.licence)
     vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
     shortlist = learn_shortlist(pairs, *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())
@@ -51,12 +54,15 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
 def card(info: ModelInfo, parameters: int, pairs: int) -> str:
     """The model folder's README."""
     title, use = CARDS[info.objective]
+    base = f"Its training started from {info.origin}. {licence_sentence(info.licence)}\n\n" if info.origin else ""
     return (
         f"# {title.format(source=info.source, target=info.target)}, trained on {info.corpus}\n\n"
         f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} "
         f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of {info.corpus}. "
         f"{use.format(source=info.source)}\n\n"
-        f"It was trained on that corpus only: check the terms of the corpus before you share the model.\n"
+        f"{base}"
+        f"It was trained {'further ' if base else ''}on that corpus only: check the terms of the corpus before you share "
+        "the model.\n"
     )
 
 

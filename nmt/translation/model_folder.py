@@ -5,6 +5,7 @@ SentencePiece model(s), README.md (the model card), and SHA256SUMS.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -115,11 +116,12 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model,
 
 def require_model(folder: Path) -> Path:
     """The model folder that is given, or that of a run folder. Raises ValueError if there is none."""
-    require(folder.is_dir(), f"{folder}: there is no such folder")
+    require(folder.is_dir(), f"{folder}: there is no such folder{hub_hint(folder)}")
     hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
     folder = model_in(folder)
     problem = f"{folder} was exported for another library: --backend ctranslate2 reads it if that is CTranslate2"
     require(not (folder / EXPORTED).is_file(), problem)
+    hint = hint or foreign_hint(folder)
     require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     return folder
 
@@ -127,6 +129,22 @@ def require_model(folder: Path) -> Path:
 def settings_file(folder: Path) -> Path:
     """The file with the contents of config.json, in a model folder or an exported one."""
     return folder / (EXPORTED if (folder / EXPORTED).is_file() else "config.json")
+
+
+def hub_hint(folder: Path) -> str:
+    """What to do if a path that doesn't exist is the id of a model on the hub."""
+    is_id = re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", str(folder))
+    return f"; if it is a model on the hub, convert it first: python -m nmt.convert {folder} OUT" if is_id else ""
+
+
+def foreign_hint(folder: Path) -> str:
+    """What to do if a folder has a model of transformers."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf8"))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    is_foreign = isinstance(config, dict) and "model_type" in config
+    return f"; convert this model of transformers first: python -m nmt.convert {folder} OUT" if is_foreign else ""
 
 
 def read_info(file: Path) -> tuple[ModelInfo, dict[str, Any]]:

@@ -1,0 +1,58 @@
+"""Models on the hub of Hugging Face: an id flows in; a folder with the files that a conversion needs flows out."""
+
+import re
+from pathlib import Path
+
+from nmt.fields import require
+from nmt.interop.foreign import PICKLED, PICKLED_INDEX, SAFE, SAFE_INDEX, SETTINGS
+
+FILES = (*SETTINGS, "vocab.json", "target_vocab.json", "source.spm", "target.spm", "sentencepiece.bpe.model")
+SHARDS = {SAFE: "model-*.safetensors", PICKLED: "pytorch_model-*.bin"}
+SECONDS = 20.0  # longest wait for the first answer
+
+
+def fetch(name: str, revision: str | None = None) -> tuple[Path, str]:
+    """The folder of a model, and its origin for the card: a local folder as it is, or a download from the hub.
+
+    What was downloaded before is not downloaded again, and a broken download goes on, at a multiple of 10 MB. Raises
+    ValueError if there is no such model, ConnectionError if the hub can't be reached and the cache lacks the model.
+    """
+    if Path(name).is_dir():
+        require(revision is None, f"--revision is for models on the hub, and {name} is a folder")
+        return Path(name), name
+    is_id = re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", name) is not None
+    require(is_id, f"{name}: there is no such folder, and an id on the hub has the form OWNER/NAME")
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+
+    try:
+        info = HfApi().model_info(name, revision=revision, timeout=SECONDS)
+        names = {sibling.rfilename for sibling in info.siblings or []}
+        files = needed(names)
+        require(bool(files), f"{name} has no weights that can be read: neither {SAFE} nor {PICKLED}")
+        folder = snapshot_download(name, revision=revision, allow_patterns=files)
+    except ValueError:
+        raise
+    except RepositoryNotFoundError as error:
+        raise ValueError(f"{name}: the hub has no such model, or it is not public") from error
+    except HfHubHTTPError as error:
+        raise ValueError(f"{name} can't be downloaded: {first_line(error)}") from error
+    except Exception as error:  # of HTTP, TLS, sockets, or because HF_HUB_OFFLINE is set
+        try:
+            folder = snapshot_download(name, revision=revision, local_files_only=True)
+        except (LocalEntryNotFoundError, OSError, ValueError):
+            reason = f"the hub can't be reached ({first_line(error)})"
+            raise ConnectionError(f"{reason}, and {name} was not downloaded before") from error
+    return Path(folder), f"{name} (commit {Path(folder).name})"
+
+
+def needed(names: set[str]) -> list[str]:
+    """The files to download: the weights in one form only, safetensors if there are; empty if there are no weights."""
+    for whole, index in ((SAFE, SAFE_INDEX), (PICKLED, PICKLED_INDEX)):
+        if whole in names or index in names:
+            return [*FILES, whole] if whole in names else [*FILES, index, SHARDS[whole]]
+    return []
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

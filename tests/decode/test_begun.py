@@ -1,0 +1,78 @@
+"""Pieces before each source and target change a model as if the caller had written them, and aren't seen."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nmt.config import SearchConfig
+from nmt.decode.beam import force_score, search
+from nmt.decode.begun import BegunModel
+from nmt.decode.sampling import sample
+from nmt.vocabulary import BOS
+from tests.model.settings import config, make, sentences
+
+STARTS = [([7], [8]), ([9, 7], []), ([], [8, 10]), ([5], [6, 8])]
+PLAIN = SearchConfig(beam_size=3, max_length=6, guard=False)
+
+
+def begin(ids_BS: Tensor, mask_BS: Tensor, first: list[int]) -> tuple[Tensor, Tensor]:
+    """The ids with these pieces before each sequence."""
+    first_BX = torch.tensor([first] * len(ids_BS), dtype=torch.int64).view(len(ids_BS), -1)
+    return torch.cat([first_BX, ids_BS], 1), pad(mask_BS, (len(first), 0), value=True)
+
+
+@pytest.mark.parametrize(("source", "target"), STARTS)
+@pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only"])
+@pytest.mark.parametrize("separate", [False, True])
+def test_logits_are_those_after_the_pieces(source: list[int], target: list[int], family: Any, separate: bool) -> None:
+    model = make(config(family=family, positions="relative"), 1)
+    src, mask = sentences(1, [5, 3])
+    tgt, _ = sentences(2, [4, 4])
+    tgt[:, 0] = BOS
+    whole = torch.cat([tgt[:, :1], torch.tensor([target] * 2, dtype=torch.int64).view(2, -1), tgt[:, 1:]], 1)
+    expected_BTV = model(*begin(src, mask, source), whole)[:, len(target) :]
+    begun = BegunModel(model, source, target)
+    torch.testing.assert_close(begun(src, mask, tgt), expected_BTV, atol=1e-5, rtol=1e-4)
+    pieces = torch.tensor([0, 1, 2, 3, 4, 11, 12, 13])
+    for decoder, chosen in ((begun, slice(None)), (begun.restricted(torch.arange(23)).restricted(pieces), pieces)):
+        cache = decoder.start(src, mask, 5, 2, separate=separate)
+        for t in range(tgt.size(1)):
+            tokens = tgt[:, t : t + 1] if isinstance(chosen, slice) else torch.full((2, 1), BOS)
+            logits_NWV = decoder.step(tokens.repeat(1, 2 if separate or t else 1), cache)
+            torch.testing.assert_close(logits_NWV[:, 0], expected_BTV[:, t, chosen], atol=1e-5, rtol=1e-4)
+            if not isinstance(chosen, slice):
+                break  # further tokens are pieces of the smaller vocabulary
+            cache.reorder(torch.zeros(2, 2, dtype=torch.int64))
+
+
+def test_searches_and_scores_go_together() -> None:
+    model = make(config(), 1)
+    begun, (src, mask) = BegunModel(model, [7], [8]), sentences(1, [5, 3])
+    found = search(begun, src, mask, PLAIN)
+    sampled = sample(begun, src, mask, SearchConfig(samples=4, max_length=6, guard=False))
+    for n, hypotheses in enumerate(zip(found, sampled, strict=True)):
+        for hypothesis in (hypotheses[0][0], *hypotheses[1]):
+            tgt = torch.tensor([[*hypothesis.ids, 2]])
+            length = int(mask[n].sum())
+            scores = force_score(begun, src[n : n + 1, :length], mask[n : n + 1, :length], tgt, tgt > 0)
+            torch.testing.assert_close(scores[0], torch.tensor(hypothesis.token_log_probs), atol=1e-4, rtol=1e-4)
+
+
+def test_attention_is_that_to_the_callers_pieces() -> None:
+    model = make(config(decoder_layers=2), 1)
+    begun, (src, mask), weights = BegunModel(model, [7, 9], [8]), sentences(1, [5]), list[Tensor]()
+    begun(src, mask, torch.tensor([[BOS, 4, 5]]), weights)
+    assert [tuple(part.shape[2:]) for part in weights] == [(3, 5), (3, 5)]
+    steps = list[Tensor]()
+    begun.step(torch.tensor([[BOS]]), begun.start(src, mask, 2), steps)
+    for whole, step in zip(weights, steps, strict=True):
+        torch.testing.assert_close(step[:, :, 0], whole[:, :, 0], atol=1e-5, rtol=1e-4)
+
+
+def test_fixed_pieces_need_room() -> None:
+    model = make(config(positions="learned"), 1)
+    begun = BegunModel(model, [7, 9], [8])
+    assert (model.longest_source, begun.longest_source, begun.longest_target(5)) == (39, 37, 38)

@@ -1,0 +1,107 @@
+"""A converted model is a model folder like others: it translates, is scored, and is trained further."""
+
+from pathlib import Path
+
+import pytest
+
+from nmt import convert, evaluate, train, translate
+from nmt.data.tokenizer import Tokenizer
+from nmt.interop.foreign import licence_in
+from nmt.translation.model_folder import load_model, read_info
+from tests.interop.foreign import m2m, marian, sides
+
+pytest.importorskip("transformers")
+
+FURTHER = (
+    "--name further --training.max_steps 8 --training.validate_every 4 --training.log_every 4 --training.threads 1 "
+    "--training.batch_tokens 400 --training.warmup_steps 2 --training.device cpu --training.precision fp32 "
+    "--data.max_pieces 60 --data.corpus corpus --data.target en"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a corpus, in which commands are run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus").mkdir()
+    for split, start, end in (("train", 0, 200), ("val", 200, 220), ("test", 220, 230)):
+        for language, lines in zip(("de", "en"), sides(), strict=True):
+            (tmp_path / "corpus" / f"{split}.{language}").write_text("\n".join(lines[start:end]) + "\n")
+    return tmp_path
+
+
+def test_a_converted_model_is_trained_further_saved_and_loaded(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    m2m(folder / "m2m")
+    (folder / "m2m" / "README.md").write_text("---\nlicense: mit\n---\n# M2M\n")
+    assert convert.main(["m2m", "ours", "--source", "de", "--target", "zu"]) == 0
+    assert train.main(["--config", "ours/recipe.yaml", *FURTHER.split()]) == 0, capsys.readouterr().err
+    assert "embeddings 100.0%, encoder 100.0%, decoder 100.0%." in capsys.readouterr().err
+    old, _, _ = load_model(folder / "ours")
+    new, tokenizer, info = load_model(folder / "runs" / "further")
+    assert (info.origin, info.licence) == ("m2m", "mit")
+    assert "Its training started from m2m. Its licence is mit." in (folder / "runs/further/model/README.md").read_text()
+    # The languages are those of the corpus, not those that were chosen before.
+    assert (tokenizer.languages.source, tokenizer.languages.target) == ("de", "en")
+    assert tokenizer.same_target_as(Tokenizer.load(folder / "ours"))
+    changed = {n for n, p in new.named_parameters() if not p.equal(dict(old.named_parameters())[n])}
+    assert {"output.bias", "tgt_embedding.weight", "encoder.0.feed_forward.up.bias"} <= changed
+
+
+def test_the_commands_take_languages(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marian(folder / "marian", tags=(">>fra<<", ">>ron<<"))
+    assert convert.main(["marian", "ours"]) == 0
+    capsys.readouterr()
+
+    def run(*words: str) -> tuple[int, str]:
+        out = ["--output", "out.en", "--no-repeat-ngram", "2", "corpus/test.de"]
+        status = translate.main([*out, *(words if "--model" in words else ("--model", "ours", *words))])
+        return status, (folder / "out.en").read_text() if status == 0 else capsys.readouterr().err
+
+    assert "choose one with --target (fra, ron)" in run()[1]
+    french, romanian = run("--target", "fra"), run("--target", "ron")
+    assert french[0] == romanian[0] == 0
+    assert len(french[1].splitlines()) == 10
+    assert french[1] != romanian[1]
+    assert run("--target", "fr")[0] == 2
+    test = ["--source", "corpus/test.de", "--reference", "corpus/test.en"]
+    assert evaluate.main(["--model", "ours", *test, "--target-language", "fra"]) == 0
+    assert evaluate.main(["--model", "ours", *test]) == 2
+    assert convert.main(["marian", "french", "--target", "fra"]) == 0
+    assert run("--model", "french")[1] == french[1]
+
+
+def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marian(folder / "marian")
+    assert translate.main(["--model", "marian", "corpus/test.de"]) == 2
+    assert "convert this model of transformers first: python -m nmt.convert marian OUT" in capsys.readouterr().err
+    assert translate.main(["--model", "Helsinki-NLP/opus-mt-de-en", "corpus/test.de"]) == 2
+    assert "python -m nmt.convert Helsinki-NLP/opus-mt-de-en OUT" in capsys.readouterr().err
+    assert convert.main(["corpus", "ours"]) == 2
+    assert "corpus has no config.json: it is no model of transformers" in capsys.readouterr().err
+    (folder / "corpus" / "config.json").write_text('{"model_type": "t5"}')
+    assert convert.main(["corpus", "ours"]) == 2
+    assert "is of type 't5', which can't be converted: possible are marian, m2m_100, mbart" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("card", "licence"),
+    [
+        ("---\nlicense: cc-by-4.0\n---\n", "cc-by-4.0"),
+        ("# A model\n", ""),
+        ("---\nlicense: [\n---\n", ""),
+        ("---\n", ""),
+    ],
+)
+def test_the_licence_is_that_of_the_card(tmp_path: Path, card: str, licence: str) -> None:
+    (tmp_path / "README.md").write_text(card)
+    assert licence_in(tmp_path / "README.md") == licence
+
+
+def test_origin_and_hash_are_in_the_folder(folder: Path) -> None:
+    marian(folder / "marian")
+    assert convert.main(["marian", "ours", "--source", "deu", "--target", "eng"]) == 0
+    info, _ = read_info(folder / "ours" / "config.json")
+    assert (info.source, info.target, info.origin) == ("deu", "eng", "marian")
+    assert "SHA-256" in (folder / "ours" / "README.md").read_text()
