@@ -61,7 +61,7 @@ def card(info: ModelInfo, parameters: int, pairs: int) -> str:
         f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of {info.corpus}. "
         f"{use.format(source=info.source)}\n\n"
         f"{base}"
-        f"It was trained {'further ' if base else ''}on that corpus only: check the terms of the corpus before you share "
+        f"It was trained {'further ' if base else ''}on that corpus only: check its terms before you share "
         "the model.\n"
     )
 
