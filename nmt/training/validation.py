@@ -72,7 +72,7 @@ class Validator:
             if source and target:
                 columns = [*self.tokenizer.source_pieces(source), "</s>"]
                 rows = [*self.tokenizer.target_pieces(target), "</s>"]
-                picture = attention_picture(cross_attention(self.translator.readers[0], source, target), columns, rows)
+                picture = attention_picture(cross_attention(self.translator.reader, source, target), columns, rows)
                 monitor.writer.add_image(f"cross_attention/{number + 1}", picture, step, dataformats="HWC")
 
 

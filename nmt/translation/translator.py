@@ -236,6 +236,13 @@ class Translator:
         return model
 
     @property
+    def reader(self) -> GenerativeModel | BegunModel:
+        """As `model`; if it is told languages, with the pieces for them before each text."""
+        reader = self.readers[0]
+        assert not isinstance(reader, CTranslate2Model), "CTranslate2 runs it"
+        return reader
+
+    @property
     def device(self) -> torch.device:
         return self.models[0].device
 

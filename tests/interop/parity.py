@@ -68,7 +68,7 @@ class Twins:
     def difference(self, lines: list[str], targets: list[str]) -> float:
         """The largest difference of log-probabilities, of all pieces after each position of given translations."""
         worst = 0.0
-        model, tokenizer = self.ours.readers[0], self.ours.tokenizer
+        model, tokenizer = self.ours.reader, self.ours.tokenizer
         for source, target in zip(lines, targets, strict=True):
             src = torch.tensor([[*tokenizer.encode_source([source])[0], 2]])
             ids = tokenizer.encode_target([target])[0]

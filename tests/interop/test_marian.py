@@ -148,10 +148,10 @@ def test_int8_a_shortlist_and_an_ensemble_know_the_bias(trained: Twins) -> None:
     both = Translator([ours.model, ours.model], ours.tokenizer, ours.search)
     assert both.translate(LINES[:20], trained.settings()) == ours.translate(LINES[:20], trained.settings())
     pieces = torch.arange(len(WORDS) + 20)
-    small = ours.decoder.restricted(pieces)
+    small = ours.model.restricted(pieces)
     source = torch.tensor([[5, 6, 2]])
     mask = torch.ones_like(source, dtype=torch.bool)
-    whole, part = (d.step(torch.tensor([[1]]), d.start(source, mask, 2)) for d in (ours.decoder, small))
+    whole, part = (d.step(torch.tensor([[1]]), d.start(source, mask, 2)) for d in (ours.model, small))
     torch.testing.assert_close(part, whole[..., : len(pieces)])
 
 
