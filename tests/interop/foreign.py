@@ -150,7 +150,7 @@ def nllb(folder: Path) -> Any:
     return model
 
 
-def mbart(folder: Path, **changes: Any) -> Any:
+def mbart(folder: Path, spread: float = 0.3, **changes: Any) -> Any:
     """Write a model of mBART-50; return it."""
     import transformers
 
@@ -161,10 +161,10 @@ def mbart(folder: Path, **changes: Any) -> Any:
     tokenizer.save_pretrained(folder)
     options = {**SIZES, "activation_function": "gelu", "decoder_start_token_id": 2, **changes}
     config = transformers.MBartConfig(vocab_size=len(tokenizer), **options)
-    model = noise(transformers.MBartForConditionalGeneration(config), 0.3)
+    model = noise(transformers.MBartForConditionalGeneration(config), spread)
     with torch.no_grad():
         for side in (model.model.encoder, model.model.decoder):
-            side.embed_positions.weight.normal_(std=0.3)
+            side.embed_positions.weight.normal_(std=spread)
         model.final_logits_bias.normal_()
     model.save_pretrained(folder)
     return model

@@ -92,7 +92,8 @@ def train(model: Any, tokenizer: Any, pairs: list[tuple[str, str]], steps: int =
     """Train a model of transformers for some steps, so that its translations end, and beams differ from greedy ones."""
     optimizer = torch.optim.Adam(model.parameters(), 8e-3)
     batch = tokenizer([s for s, _ in pairs], text_target=[t for _, t in pairs], return_tensors="pt", padding=True)
-    labels = batch["labels"].masked_fill(batch["labels"] == model.config.pad_token_id, -100)
+    padding = torch.tensor([model.config.pad_token_id, tokenizer.pad_token_id])  # two vocabularies have two
+    labels = batch["labels"].masked_fill(torch.isin(batch["labels"], padding), -100)
     model.train()
     generator = torch.Generator().manual_seed(1)
     for _ in range(steps):

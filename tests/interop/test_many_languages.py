@@ -8,6 +8,7 @@ import torch
 
 from nmt.interop.convert import convert
 from nmt.translation.model_folder import read_info
+from nmt.translation.request import Constraints, Request, Term
 from tests.interop.foreign import m2m, mbart, nllb, sides
 from tests.interop.parity import Twins, load_translator, train
 
@@ -29,7 +30,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Twins:
     folder = tmp_path_factory.mktemp("trained") / "m2m"
     model = m2m(folder, spread=0.15)
     tokenizer = transformers.M2M100Tokenizer.from_pretrained(folder, src_lang="de", tgt_lang="en")
-    train(model, tokenizer, list(zip(*sides(), strict=True))[:500])
+    train(model, tokenizer, list(zip(*sides(), strict=True))[:500], 200)
     model.save_pretrained(folder)
     return twins(folder, model, "M2M100Tokenizer", "de", "en")
 
@@ -56,6 +57,11 @@ def test_languages_are_chosen_and_change_the_translation(tmp_path: Path) -> None
     french, forced = pair.ours.between(target="fr"), pair.tokenizer.convert_tokens_to_ids("__fr__")
     assert Twins(pair.theirs, pair.tokenizer, french, 2, forced).equal(LINES[:20]) == 1.0
     assert french.translate(LINES[:20], pair.settings()) != pair.ours.translate(LINES[:20], pair.settings())
+    wanted = Request("Hund Haus", Constraints(prefix="here", must=(Term(("tree",)),), must_not=("dog",)))
+    [best] = french.translate_n_best([wanted], pair.settings(beam_size=4, n_best=1))[0]
+    assert best.text.startswith("here")
+    assert "tree" in best.text
+    assert best.flags == ()
     with pytest.raises(ValueError, match="--source is deu, a language that the model doesn't know: near ones are de"):
         pair.ours.between(source="deu")
 
