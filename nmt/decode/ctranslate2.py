@@ -14,17 +14,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nmt.config import SearchConfig
+from nmt.config import ModelConfig, SearchConfig
 from nmt.decode.hypothesis import (
     BAD_LOGITS,
-    FORBIDDEN_IDS,
     AllConstraints,
     CompiledConstraints,
     Hypothesis,
+    forbidden_ids,
     length_divisor,
     longest_output,
 )
 from nmt.fields import require
+from nmt.model.positions import SINUSOIDAL
 
 POSITIONS = 4096  # rows of the tables of sinusoidal positions, which CTranslate2 can't make longer
 SCORED = 32  # translations that are scored together: the logits of all of their positions take memory
@@ -39,6 +40,12 @@ UNABLE = {  # settings of a search that CTranslate2 can't do as nmt does, and th
 Ids = Sequence[int]
 
 
+def longest_sequence(config: ModelConfig) -> int | None:
+    """The longest sequence that the exported model can read; None: no limit."""
+    limits = dict.fromkeys(SINUSOIDAL, POSITIONS) | {"learned": config.max_positions}
+    return limits.get(config.positions)
+
+
 class CTranslate2Model:
     """The translator, with the names of the pieces of both vocabularies, in the order of their ids."""
 
@@ -48,7 +55,6 @@ class CTranslate2Model:
         self.number = {piece: i for i, piece in enumerate(target)}
         self.longest_source = None if positions is None else positions - 1
         self.device, self.precision = torch.device(translator.device), str(translator.compute_type)
-        self.forbidden = [[target[i]] for i in FORBIDDEN_IDS]
 
     def longest_target(self, n_source: int) -> int | None:
         return self.longest_source
@@ -94,7 +100,7 @@ class CTranslate2Model:
             min_decoding_length=options.min_length,
             max_decoding_length=limit,
             max_input_length=0,
-            suppress_sequences=self.forbidden,
+            suppress_sequences=[[self.target[i]] for i in forbidden_ids(options)],
         )
         return [[[self.number[piece] for piece in one] for one in result.hypotheses] for result in results]
 

@@ -12,21 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.config import ModelConfig
+from nmt.data.mapped import SOURCE, TARGET, Languages
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Model
+from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Model, longest_sequence
 from nmt.decode.hypothesis import NO_CONSTRAINTS
 from nmt.extras import package
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.parity import GREEDY, Ids, compare
 from nmt.model.bias import FARTHEST
 from nmt.model.feed_forward import GATED
-from nmt.model.positions import sinusoids
+from nmt.model.positions import SINUSOIDAL, sinusoids
 from nmt.translation.exported import run_exported
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
 
 QUANTIZATIONS = ["float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16"]
-ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH", "geglu": "GELU"}
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH", "geglu": "GELU"}
 EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
     "family": ["encoder-decoder"],
     "attention": ["heads"],
@@ -34,7 +35,7 @@ EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
     "qk_norm": [False],  # CTranslate2 has such norms, but gives other results (differences of 0.1 to 0.6 nats)
     "norm": ["layer", "rms"],
     "norm_position": ["post", "pre", "deepnorm"],
-    "positions": ["sinusoidal", "learned", "rotary", "relative"],
+    "positions": ["sinusoidal", "fairseq", "learned", "rotary", "relative"],
     "activation": [*ACTIVATIONS],
 }
 
@@ -44,7 +45,9 @@ Array = NDArray[np.float32]
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     values = {name: getattr(info.model, name) for name in EXPRESSIBLE}
-    return [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
+    known = tokenizer.languages if tokenizer else Languages()
+    found = [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
+    return [*found, "languages that the model must be told"] if known.before_source or known.before_target else found
 
 
 def write(export: Export, folder: Path) -> None:
@@ -79,10 +82,10 @@ class Runner:
 
 def about(export: Export) -> About:
     config, version = export.info.model, package("ctranslate2", "ctranslate2").__version__
-    positions = {"sinusoidal": POSITIONS, "learned": config.max_positions}.get(config.positions)
+    positions = longest_sequence(config)
     notes = f"A source, or a translation, has at most {positions - 1:,} pieces." if positions else ""
-    joint = export.tokenizer.joint
-    usage = USAGE.format(*(("joint", "joint") if joint else ("source", "target")))
+    files = ("joint.model", "joint.model") if export.tokenizer.joint else ("source.model", "target.model")
+    usage = USAGE.format(*((SOURCE, TARGET) if export.tokenizer.mapped else files))
     return About(f"CTranslate2 {version}", usage, (notes,) if notes else ())
 
 
@@ -90,8 +93,8 @@ USAGE = """
 import ctranslate2
 from sentencepiece import SentencePieceProcessor
 
-source = SentencePieceProcessor(model_file="{}.model")
-target = SentencePieceProcessor(model_file="{}.model")
+source = SentencePieceProcessor(model_file="{}")
+target = SentencePieceProcessor(model_file="{}")
 translator = ctranslate2.Translator(".")
 pieces = source.encode(input(), out_type=str)
 [result] = translator.translate_batch([pieces], min_decoding_length=0, disable_unk=True)
@@ -127,12 +130,15 @@ class Writer:
             rotary_interleave=False,
             relative_attention_bias=config.positions == "relative",
             qk_norm=config.qk_norm,
+            layernorm_embedding=config.embedding_norm,
             **({"alignment_heads": 0} if decodes else {}),  # the mean of all heads of the last layer
         )
         spec.scale_embeddings = config.scale_embeddings
         if decodes:
             spec.embeddings.weight = self.array("tgt_embedding.weight")
             spec.projection.weight = self.array("tgt_embedding.weight" if self.is_tied else "output.weight")
+            if config.output_bias:
+                spec.projection.bias = self.array("output.bias")
         else:
             one = config.tied_embeddings == "three-way"
             spec.embeddings[0].weight = self.array("tgt_embedding.weight" if one else "src_embedding.weight")
@@ -149,14 +155,16 @@ class Writer:
 
     def positions(self, spec: Any, name: str) -> None:
         kind = self.config.positions
+        if self.config.embedding_norm:
+            self.norm(spec.layernorm_embedding, f"{name}.norm")
         if kind == "relative":
             for layer in spec.layer:
                 layer.self_attention.relative_attention_bias = self.array(f"{name}.bias.table")
                 layer.self_attention.relative_attention_max_distance = np.int32(FARTHEST)
         elif kind == "learned":
             spec.position_encodings.encodings = self.array(f"{name}.table")
-        elif kind == "sinusoidal":
-            spec.position_encodings.encodings = sinusoids(POSITIONS, self.config.d_model).numpy()
+        elif kind in SINUSOIDAL:
+            spec.position_encodings.encodings = sinusoids(POSITIONS, self.config.d_model, kind).numpy()
 
     def block(self, spec: Any, name: str, factor: float) -> None:
         """Fill a layer with the weights of a block. `factor`: of the output of each sublayer."""

@@ -6,7 +6,7 @@ import torch
 
 from nmt.config import DecodingPrecision
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Model
+from nmt.decode.ctranslate2 import CTranslate2Model, longest_sequence
 from nmt.decode.parallel import MOST_WORKERS
 from nmt.extras import package
 from nmt.fields import require
@@ -51,6 +51,6 @@ def run_exported(
         )
     except (RuntimeError, ValueError) as error:
         raise ValueError(f"CTranslate2 can't run {folder} on {device} in precision {precision}: {error}") from error
-    positions = {"sinusoidal": POSITIONS, "learned": info.model.max_positions}.get(info.model.positions)
+    positions = longest_sequence(info.model)
     source = tokenizer.source_pieces(range(tokenizer.src_vocab_size))
     return CTranslate2Model(translator, source, tokenizer.target_pieces(range(tokenizer.tgt_vocab_size)), positions)
