@@ -65,7 +65,8 @@ def write_json(file: Path, value: Any) -> None:
 
 def generation_json(layout: Layout, info: ModelInfo) -> dict[str, Any]:
     """The search settings of the model, for `generate`. Pieces that search never writes are suppressed."""
-    common: dict[str, Any] = {**SHARED, "suppress_tokens": [UNK, BOS, PAD]}
+    never = [BOS, PAD] if info.search.allow_unk else [UNK, BOS, PAD]
+    common: dict[str, Any] = {**SHARED, "suppress_tokens": never}
     if info.objective == "lm":
         return common | {"do_sample": True, "max_new_tokens": 200}
     if layout.auto == SEQ2SEQ:
@@ -83,7 +84,7 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
     tokenizer, objective = export.tokenizer, export.info.objective
     names = {f"{name}_token": SPECIAL_PIECES[i] for name, i in (("unk", UNK), ("eos", EOS), ("pad", PAD))}
     common = {**names, "clean_up_tokenization_spaces": False, "model_max_length": model_length(layout, export)}
-    if tokenizer.joint:
+    if tokenizer.joint and not tokenizer.mapped:
         write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.auto, objective])
         common |= {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": SPECIAL_PIECES[BOS]}
         # A literal </s> in a text is text; but of a masked language model, a literal <unk> is the mask piece.
@@ -91,7 +92,7 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
         common |= {"padding_side": "left"} if layout.auto == CAUSAL else {}
         common |= {"model_input_names": ["input_ids", "attention_mask"]}
     else:
-        common |= {"tokenizer_class": "MarianTokenizer", "separate_vocabs": True}
+        common |= {"tokenizer_class": "MarianTokenizer", "separate_vocabs": not tokenizer.joint}
     if layout.auto == SEQ2SEQ:
         common |= {"source_lang": export.info.source, "target_lang": export.info.target}
         write_marian_tokenizer(tokenizer, folder, shared=export.model.config.tied_embeddings == "three-way")
@@ -106,9 +107,18 @@ def write_marian_tokenizer(tokenizer: Tokenizer, folder: Path, *, shared: bool) 
     vocabularies, even if they are equal."""
     models = {"source": tokenizer.source, "target": tokenizer.target}
     for name, model in models.items():
-        (folder / f"{name}.spm").write_bytes(model.serialized_model_proto())
+        (folder / f"{name}.spm").write_bytes(model.proto if tokenizer.mapped else model.serialized_model_proto())
     for name, model in {"vocab": tokenizer.source, **({} if shared else {"target_vocab": tokenizer.target})}.items():
-        write_json(folder / f"{name}.json", {model.id_to_piece(i): i for i in range(model.vocab_size())})
+        write_json(folder / f"{name}.json", ids_of_pieces(model))
+
+
+def ids_of_pieces(model: Any) -> dict[str, int]:
+    """The id of each piece. A converted model may have a second <s> or <pad>, which no text has: it needs a name."""
+    ids: dict[str, int] = {}
+    for i in range(model.vocab_size()):
+        piece = model.id_to_piece(i)
+        ids[f"<unused{i}>" if piece in ids else piece] = i
+    return ids
 
 
 def model_length(layout: Layout, export: Export) -> int:
@@ -130,7 +140,7 @@ def about(export: Export) -> About:
     notes = [f"transformers loads it as {layout.name}; there is no code in this folder."]
     if layout.auto == SEQ2SEQ:
         notes.append(f"A text may have at most {model_length(layout, export):,} pieces.")
-    if not export.tokenizer.joint:
+    if not export.tokenizer.joint or export.tokenizer.mapped:
         notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
     new = "[:, batch['input_ids'].size(1) :]" if layout.auto == CAUSAL else ""  # without the prompt
     usage = FILL if layout.auto == MASKED else GENERATE.format(auto=layout.auto, new=new)
@@ -160,7 +170,7 @@ def header(export: Export) -> str:
     info = export.info
     card: dict[str, Any] = {
         "language": list(dict.fromkeys((info.source, info.target))),
-        "license": "unknown",  # of the training text; the card says that it must be checked
+        "license": info.licence or "unknown",
         "library_name": "transformers",
         "pipeline_tag": TASKS[info.objective],
         "tags": ["nmt"],

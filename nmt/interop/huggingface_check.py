@@ -125,7 +125,8 @@ def compare_translations(
 ) -> tuple[float, int]:
     model = export.model
     assert isinstance(model, GenerativeModel)
-    options = SearchConfig(beam_size=1, max_length=MOST_PIECES, max_length_ratio=100)
+    allow_unk = export.info.search.allow_unk
+    options = SearchConfig(beam_size=1, max_length=MOST_PIECES, max_length_ratio=100, allow_unk=allow_unk)
     batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
     written = [best.ids for batch in batches for best, *_ in search(model, *pad(batch, model.device), options)]
     largest = 0.0

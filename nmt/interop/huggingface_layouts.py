@@ -62,7 +62,8 @@ CLASSIC: dict[str, Values] = {
     "family": ("encoder-decoder",),
     "norm": ("layer",),
     "positions": ("sinusoidal",),
-    "activation": ("relu", "gelu", "relu2"),
+    "activation": ("relu", "gelu", "silu", "relu2"),
+    "output_bias": (False, True),
 }
 MODERN: dict[str, Values] = {
     "family": ("decoder-only",),
@@ -84,7 +85,7 @@ def bart_settings(config: ModelConfig) -> dict[str, Any]:
         "decoder_attention_heads": config.n_heads,
         "encoder_ffn_dim": config.d_ff,
         "decoder_ffn_dim": config.d_ff,
-        "activation_function": config.activation,
+        "activation_function": {"silu": "swish"}.get(config.activation, config.activation),
         "scale_embedding": config.scale_embeddings,
         "max_position_embeddings": MOST_POSITIONS,
         "is_encoder_decoder": True,

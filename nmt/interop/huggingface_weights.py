@@ -73,6 +73,8 @@ def bart(model: Model) -> Tensors:
             tensors |= {f"model.{side}.layers.{layer}.{name}": tensor for name, tensor in rows.items()}
         if config.norm_position == "pre":
             tensors |= with_bias(f"model.{side}.layer_norm", found.within(f"{side}_norm"))
+    if config.output_bias:
+        tensors["final_logits_bias"] = found["output.bias"][None]
     if config.tied_embeddings == "three-way":
         return tensors | {"model.shared.weight": found["tgt_embedding.weight"]}
     tensors["model.encoder.embed_tokens.weight"] = found["src_embedding.weight"]
