@@ -36,6 +36,7 @@ def main() -> int:
     parser.add_argument("--corpus", help="instead of the experiment's")
     parser.add_argument("--only", action="append", default=[], metavar="VARIANT", help="train only this; repeatable")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of the speeds; 0: none")
+    parser.add_argument("--note", default="", help="remark for the rows")
     parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: results/EXPERIMENT.jsonl")
     args = parser.parse_args()
     experiment = Experiment(args)
@@ -45,7 +46,8 @@ def main() -> int:
     if args.only:
         return 0
     speeds = experiment.speeds(args.rounds) if args.rounds else {}
-    rows = [experiment.row(variant) | speeds.get(variant, {}) | describe_run() for variant in experiment.variants]
+    run = describe_run() | ({"note": args.note} if args.note else {})
+    rows = [experiment.row(variant) | speeds.get(variant, {}) | run for variant in experiment.variants]
     add_rows(args.json or RESULTS / f"{experiment.name}.jsonl", rows)
     print(report(rows))
     return 0

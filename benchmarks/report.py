@@ -1,4 +1,4 @@
-"""Tables of benchmarks/README.md and docs/attention.md: rows of benchmarks/results flow in, Markdown flows out.
+"""Tables of benchmarks/README.md and of pages of docs/: rows of benchmarks/results flow in, Markdown flows out.
 
     python -m benchmarks.report
 
@@ -13,7 +13,11 @@ from pathlib import Path
 
 from benchmarks.rows import RESULTS, Row, last_run, run_script
 
-PAGES = [Path(__file__).with_name("README.md"), Path(__file__).parent.parent / "docs" / "attention.md"]
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = [
+    Path(__file__).with_name("README.md"),
+    *(DOCS / f"{page}.md" for page in ("attention", "families", "markup", "pretraining")),
+]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
