@@ -1,10 +1,11 @@
 """Models on the hub of Hugging Face: an id flows in; a folder with the files that a conversion needs flows out."""
 
+import contextlib
 import re
 from pathlib import Path
 
 from nmt.fields import require
-from nmt.interop.foreign import PICKLED, PICKLED_INDEX, SAFE, SAFE_INDEX, SETTINGS
+from nmt.interop.foreign import PICKLED, PICKLED_INDEX, SAFE, SAFE_INDEX, SETTINGS, weight_files
 
 FILES = (*SETTINGS, "vocab.json", "target_vocab.json", "source.spm", "target.spm", "sentencepiece.bpe.model")
 SHARDS = {SAFE: "model-*.safetensors", PICKLED: "pytorch_model-*.bin"}
@@ -23,7 +24,7 @@ def fetch(name: str, revision: str | None = None) -> tuple[Path, str]:
     is_id = re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", name) is not None
     require(is_id, f"{name}: there is no such folder, and an id on the hub has the form OWNER/NAME")
     from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
     try:
         info = HfApi().model_info(name, revision=revision, timeout=SECONDS)
@@ -38,12 +39,25 @@ def fetch(name: str, revision: str | None = None) -> tuple[Path, str]:
     except HfHubHTTPError as error:
         raise ValueError(f"{name} can't be downloaded: {first_line(error)}") from error
     except Exception as error:  # of HTTP, TLS, sockets, or because HF_HUB_OFFLINE is set
-        try:
-            folder = snapshot_download(name, revision=revision, local_files_only=True)
-        except (LocalEntryNotFoundError, OSError, ValueError):
+        found = cached(name, revision)
+        if found is None:
             reason = f"the hub can't be reached ({first_line(error)})"
             raise ConnectionError(f"{reason}, and {name} was not downloaded before") from error
+        folder = found
     return Path(folder), f"{name} (commit {Path(folder).name})"
+
+
+def cached(name: str, revision: str | None) -> str | None:
+    """The folder of a model that was downloaded before, with weights in one of their forms; None if there is none."""
+    from huggingface_hub import snapshot_download
+
+    for form in (SAFE, PICKLED):
+        files = [*FILES, form, f"{form}.index.json", SHARDS[form]]
+        with contextlib.suppress(OSError, ValueError):  # it is not there, or not whole
+            folder = snapshot_download(name, revision=revision, local_files_only=True, allow_patterns=files)
+            weight_files(Path(folder))
+            return folder
+    return None
 
 
 def needed(names: set[str]) -> list[str]:
