@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
 
-.PHONY: help test lint tensorboard benchmark-setup report pictures clean
+.PHONY: help test test-doors lint tensorboard benchmark-setup report pictures clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -46,13 +46,16 @@ test: $(DEV)  ## format, lint, types, layer contracts and tests
 	$(VENV)/bin/lint-imports --no-logo
 	HF_HUB_OFFLINE=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
+test-doors: $(DEV)  ## compare models with what other libraries make of them [MODEL=runs/de-en-multi30k]
+	HF_HUB_OFFLINE=1 $(RUN) -m benchmarks.doors --model '$(or $(MODEL),runs/de-en-multi30k)' $(ARGS)
+
 tensorboard: $(CORE)  ## watch all runs in a browser
 	$(RUN) -m tensorboard.main --logdir runs
 
 benchmark-setup: $(CORE)  ## make the reference model and the peers of the benchmarks [CORPUS=…] [PEERS=transformers,eole]
 	$(RUN) -m benchmarks.setup $(if $(CORPUS),--corpus '$(CORPUS)') $(if $(PEERS),--peers '$(PEERS)') $(ARGS)
 
-report: $(CORE)  ## write the tables of benchmarks/README.md and docs/attention.md from benchmarks/results
+report: $(CORE)  ## write the tables of benchmarks/README.md and docs/ from benchmarks/results
 	$(RUN) -m benchmarks.report
 
 pictures: $(CORE)  ## draw docs/pictures: from benchmarks/results, and the families of models

@@ -1,23 +1,29 @@
-"""Models from other libraries: each kind is written by transformers, converted, and compared with what it was.
+"""Models from and for other libraries: each crossing, and how far the results on both sides differ.
 
-    python -m benchmarks.doors
+    python -m benchmarks.doors --model runs/de-en-multi30k
 
-The models have a width of 32 and learn a toy language for some steps, so that their translations end, and beams differ
-from greedy translations. Needs transformers.
+In: each kind is written by transformers, converted, and compared with what it was. These models have a width of 32 and
+learn a toy language for some steps, so that their translations end, and beams differ from greedy translations. Out: a
+trained model is exported to each format that can express it, which checks it; what transformers can load is converted
+back and compared once more.
 """
 
 import argparse
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.report import markdown, origin
-from benchmarks.rows import describe_run, run_script
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
 from nmt.interop.convert import convert
+from nmt.interop.export import FORMATS, export, load_format, real_lines
+from nmt.translation.model_folder import load_model, read_info, require_model
+from nmt.translation.translator import Translator
 from tests.interop import foreign
 from tests.interop.parity import Twins, load_translator, train
 
@@ -33,17 +39,53 @@ LINES = 100
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=200, help="of training each model")
+    parser.add_argument("--model", type=Path, help="run or model folder of an encoder–decoder to export; default: none")
+    parser.add_argument("--steps", type=int, default=200, help="of training each model that is converted; 0: none")
+    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "doors.jsonl", help="gets the rows")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    rows = [row for kind in KINDS for row in measure(kind, args.steps)]
-    print(markdown(["model", "compared", "result", "sentences"], rows))
-    print(f"\n{origin([describe_run()])}")
+    rows = [row for kind in KINDS if args.steps for row in come_in(kind, args.steps)]
+    rows += go_out(require_model(args.model)) if args.model else []
+    rows = [{"benchmark": "doors", **row} | describe_run() for row in rows]
+    print(report(rows))
+    add_rows(args.json, rows)
     return 0
 
 
-def measure(kind: str, steps: int) -> list[list[str]]:
-    """The rows of a kind of model."""
+def go_out(model: Path) -> list[Row]:
+    """The rows of a trained model."""
+    _, tokenizer, info = load_model(model)
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in FORMATS:
+            form = load_format(name)
+            for quantization in () if form.obstacles(info, tokenizer) else form.QUANTIZATIONS[:1]:
+                parity = export(model, Path(folder) / name, name, quantization)
+                found = f"{parity.compared}, largest difference", f"{parity.largest:.1e}"
+                rows.append(row(f"to {name}, {quantization}", "encoder–decoder", *found, parity.sentences))
+        if (Path(folder) / "hf").is_dir():
+            back = Path(folder) / "back"
+            convert(Path(folder) / "hf", back, "there and back", info.source, info.target)
+            rows.append(there_and_back(model, back))
+    return rows
+
+
+def there_and_back(model: Path, back: Path) -> Row:
+    """The row of a model that was exported to transformers and converted again."""
+    before, after = (Translator.load(folder, precision="fp32") for folder in (model, back))
+    lines = real_lines(model, read_info(model / "config.json")[0])
+    search = replace(before.search, beam_size=1, guard=False)
+    equal = [a == b for a, b in zip(before.translate(lines, search), after.translate(lines, search), strict=True)]
+    share = f"{sum(equal) / len(equal):.1%}"
+    return row("to hf and back", "encoder–decoder", "greedy translations, equal", share, len(lines))
+
+
+def row(door: str, model: str, compared: str, result: str, sentences: int) -> Row:
+    return {"door": door, "model": model, "compared": compared, "result": result, "sentences": sentences}
+
+
+def come_in(kind: str, steps: int) -> list[Row]:
+    """The rows of a kind of model that is converted."""
     import transformers
 
     write, tokenizer_kind, settings, (source, target) = KINDS[kind]
@@ -66,7 +108,7 @@ def measure(kind: str, steps: int) -> list[list[str]]:
             "beam 4, equal": f"{pair.equal(lines, **beam):.0%}",
             "beam 4 without a length penalty, equal": f"{pair.equal(lines, **beam, length_penalty=0.0):.0%}",
         }
-    return [[kind, name, result, str(len(lines))] for name, result in results.items()]
+    return [row("from transformers", kind, name, result, len(lines)) for name, result in results.items()]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from benchmarks.rows import RESULTS, Row, last_run, run_script
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = [
     Path(__file__).with_name("README.md"),
-    *(DOCS / f"{page}.md" for page in ("attention", "families", "markup", "pretraining")),
+    *(DOCS / f"{page}.md" for page in ("attention", "exporting", "families", "markup", "pretraining")),
 ]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
@@ -156,6 +156,11 @@ def items(rows: Sequence[Row]) -> str:
     return markdown(["item", "lines", "right place, %", "other words there", "wrong place", "lost"], lines)
 
 
+def doors(rows: Sequence[Row]) -> str:
+    lines = [[row["door"], row["model"], row["compared"], row["result"], str(row["sentences"])] for row in rows]
+    return markdown(["door", "model", "compared", "result", "sentences"], lines)
+
+
 def fuzz(rows: Sequence[Row]) -> str:
     figures = ("lines", "characters", "seconds", "peak_memory_mib", "failures")
     lines = [[row["job"], *(f"{row[name]:,.0f}" for name in figures)] for row in rows]
@@ -252,6 +257,7 @@ TABLES = {
         decode_speed,
         real_text,
         items,
+        doors,
         fuzz,
         bf16_loss,
         quality,

@@ -5,8 +5,8 @@
 Corpora seldom have such lines, and there a mark can spoil the whole translation. Taken off are:
 
 - before the text: quotes of replies (>), Markdown headings (#), bullets and check boxes, numbers and letters of lists,
-  [1] and emoji; a number with a full stop only if the text begins with a word that also exists in lower case, since
-  "1. Mai" is a date;
+  [1] and emoji; a number with a full stop only before a sentence of four words, or a word that also exists in lower
+  case: "1. Mai" is a date;
 - after the text: [1], emoji and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model
   one mark stands there;
 - around the text: quotes and brackets that the vocabulary has no pieces for.
@@ -41,6 +41,8 @@ QUOTES = {  # by language; others have those of English
 PAIRS = "() [] {} „“ “” ”” «» »« ‹› ›‹ ‚‘ ‘’ 「」 『』 《》 【】 \"\" '' ** __ ~~ ``"
 AROUND = {pair[0]: pair[1] for pair in PAIRS.split()}
 TYPOGRAPHIC = "„“”«»‹›‚‘「『《"
+# German writes months, like other nouns, with capitals.
+MONTHS = re.compile("(?:Januar|Jänner|Februar|Feber|März|April|Mai|Juni|Juli|August|(?:Sept|Nov|Dez)ember|Oktober)\\b")
 LONGEST = 40  # characters that are taken off at an end
 
 
@@ -108,8 +110,12 @@ def is_mark(lead: re.Match[str], knows: Knows) -> bool:
     """Whether this start of a line is a mark: a number with a full stop may be an ordinal."""
     if not lead["number"]:
         return True
-    word = re.compile(r"[^\W\d_]+").match(lead.string, lead.end())
-    return bool(word and word[0] != word[0].lower() and knows(word[0].lower()))
+    text = lead.string[lead.end() :]
+    word = re.match(r"[^\W\d_]+", text)
+    if not word or word[0] == word[0].lower() or MONTHS.match(text):
+        return False
+    is_sentence = len(text.split(maxsplit=3)) > 3 and text.rstrip()[-1] in ".!?…"
+    return is_sentence or knows(word[0].lower())
 
 
 def is_around(text: str, knows: Knows) -> bool:

@@ -31,7 +31,10 @@ def knows(text: str) -> bool:
         ("„Das Haus.“", "„", "Das Haus.", "“"),
         ("*(Das Haus)*", "*(", "Das Haus", ")*"),
         # What may be part of the text.
-        ("1. Mai ist frei", "", "1. Mai ist frei", ""),
+        ("1. Anna geht nach Hause.", "1. ", "Anna geht nach Hause.", ""),
+        ("1. Liga im Fußball", "", "1. Liga im Fußball", ""),
+        ("1. Mai ist heute ein Feiertag.", "", "1. Mai ist heute ein Feiertag.", ""),
+        ("1. anna geht nach Hause.", "", "1. anna geht nach Hause.", ""),
         ("3.5 Prozent", "", "3.5 Prozent", ""),
         ("-5 Grad", "", "-5 Grad", ""),
         ("A. Meier", "", "A. Meier", ""),
