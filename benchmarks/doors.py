@@ -4,11 +4,12 @@
 
 In: each kind is written by transformers, converted, and compared with what it was. These models have a width of 32 and
 learn a toy language for some steps, so that their translations end, and beams differ from greedy translations. Out: a
-trained model is exported to each format that can express it, which checks it; what transformers can load is converted
-back and compared once more.
+trained model is exported to each format that can express it, which checks it; what becomes a model of Marian is
+converted back and compared once more.
 """
 
 import argparse
+import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -20,6 +21,7 @@ import torch
 
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+from nmt.interop.convert import KINDS as CONVERTIBLE
 from nmt.interop.convert import convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
 from nmt.translation.model_folder import load_model, read_info, require_model
@@ -63,7 +65,8 @@ def go_out(model: Path) -> list[Row]:
                 parity = export(model, Path(folder) / name, name, quantization)
                 found = f"{parity.compared}, largest difference", f"{parity.largest:.1e}"
                 rows.append(row(f"to {name}, {quantization}", "encoder–decoder", *found, parity.sentences))
-        if (Path(folder) / "hf").is_dir():
+        config = Path(folder) / "hf" / "config.json"
+        if config.is_file() and json.loads(config.read_text(encoding="utf8"))["model_type"] in CONVERTIBLE:
             back = Path(folder) / "back"
             convert(Path(folder) / "hf", back, "there and back", info.source, info.target)
             rows.append(there_and_back(model, back))
