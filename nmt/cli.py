@@ -272,6 +272,13 @@ LANGUAGES = {  # of a model that knows several
     "source": "Code of the source language, for a converted model that knows several.",
     "target": "Code of the target language, in the same way.",
 }
+ADAPTER = {
+    "--adapter": (
+        "DIR",
+        "Adapter folder, or the run folder of an adapter, that is added to the weights of the model (LoRA). The model "
+        "must be the one that the adapter was trained on.",
+    )
+}
 LM = {"--lm": ("DIR", "Model or run folder of a language model of the target language, used with --lm-weight.")}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli import (
+    ADAPTER,
     LANGUAGES,
     LM,
     add_backend_option,
@@ -51,7 +52,7 @@ def make_evaluate_parser() -> Any:
     group = parser.add_argument_group("Model and device")
     text = "Model or run folder. Without it, the newest finished run that translates."
     group.add_argument("--model", action="append", default=[], metavar="DIR", help=text)
-    add_options(group, {f"--{side}-language": ("LANGUAGE", text) for side, text in LANGUAGES.items()} | LM)
+    add_options(group, {f"--{side}-language": ("LANGUAGE", text) for side, text in LANGUAGES.items()} | ADAPTER | LM)
     add_backend_option(group)
     add_device_options(group, precision="auto")  # as for translating: what is scored is what users get
     add_search_options(parser, *(f.name for f in fields(SearchConfig) if f.name != "n_best"))
@@ -103,7 +104,14 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     existing = next((file for file in files.values() if file.exists()), None)
     require(existing is None, f"{existing} exists already: name another folder for --save, or delete the file")
     lm = find_model(options.lm) if "lm" in options else None
-    translator = Translator.load(folder, options.device, precision=options.precision, lm=lm, backend=options.backend)
+    translator = Translator.load(
+        folder,
+        options.device,
+        precision=options.precision,
+        lm=lm,
+        backend=options.backend,
+        adapter=options.get("adapter"),
+    )
     languages = [options.get(f"{side}_language", "") for side in LANGUAGES]
     translator = translator.between(*languages) if any(languages) else translator
     search = override_search(replace(translator.search, n_best=1), options)

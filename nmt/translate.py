@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli import (
+    ADAPTER,
     LANGUAGES,
     LM,
     add_backend_option,
@@ -96,7 +97,9 @@ def make_translate_parser() -> Any:
     group.add_argument("--markup", choices=["auto", "html", "none"], default="auto", help=text)
     add_options(group, OUTPUT)
     group = parser.add_argument_group("Model and device")
-    add_options(group, MODELS | {f"--{side}": ("LANGUAGE", text) for side, text in LANGUAGES.items()} | LM | SCORER)
+    add_options(
+        group, MODELS | {f"--{side}": ("LANGUAGE", text) for side, text in LANGUAGES.items()} | ADAPTER | LM | SCORER
+    )
     add_backend_option(group)
     add_device_options(group, precision="auto")
     group = parser.add_argument_group("Constraints on the translations of all lines")
@@ -148,7 +151,14 @@ def load_translator(options: Any) -> "tuple[Translator | None, tuple[str, str] |
         return None, None
     folders = [find_model(folder) for folder in options.model or [None]]
     lm = find_model(options.lm) if "lm" in options else None
-    translator = Translator.load(folders, options.device, precision=options.precision, lm=lm, backend=options.backend)
+    translator = Translator.load(
+        folders,
+        options.device,
+        precision=options.precision,
+        lm=lm,
+        backend=options.backend,
+        adapter=options.get("adapter"),
+    )
     source, target = options.get("source", ""), options.get("target", "")
     translator = translator.between(source, target) if source or target else translator
     if options.verbose:

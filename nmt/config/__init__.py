@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from nmt.config.data import DataConfig, TokenizerConfig, text_of
+from nmt.config.lora import LoraConfig
 from nmt.config.model import ModelConfig
 from nmt.config.noise import NoiseConfig
 from nmt.config.search import MAX_HYPOTHESES, Backend, DecodingPrecision, SearchConfig
@@ -25,6 +26,7 @@ __all__ = [
     "Config",
     "DataConfig",
     "DecodingPrecision",
+    "LoraConfig",
     "ModelConfig",
     "NoiseConfig",
     "ObjectiveName",
@@ -58,6 +60,7 @@ class Config:
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    lora: LoraConfig = field(default_factory=LoraConfig)
     noise: NoiseConfig = field(default_factory=NoiseConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
 
@@ -78,6 +81,7 @@ class Config:
             require(not self.training.shard, f"{problem}: switch one of them off")
             problem = "training.freeze names embeddings: without them, a batch that skips all layers has no gradient"
             require("embeddings" not in self.training.freeze, f"{problem}. Set model.layer_drop to 0")
+        self.lora.check(self.training, self.model)
         self.noise.check_use(self.training.objective)
         self.require_fitting_family()
 

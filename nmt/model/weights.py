@@ -1,5 +1,6 @@
 """Weights in safetensors files: written and read by name, without pickle."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -58,3 +59,12 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{path} can't be read: {error}") from error
+
+
+def hash_of(tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 of the names and the numbers (as float32) of weights, whichever order and device they have."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(f"{name} {tuple(tensors[name].shape)}".encode())
+        digest.update(tensors[name].detach().float().cpu().contiguous().numpy().data)
+    return digest.hexdigest()

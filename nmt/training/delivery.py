@@ -13,9 +13,11 @@ from nmt.config import Config, ObjectiveName
 from nmt.decode.shortlist import learn_shortlist
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
+from nmt.model.lora import add_adapters, merge_adapters
 from nmt.model.weights import set_weights
 from nmt.training.data import TrainingData
 from nmt.training.validation import plain
+from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, licence_sentence, read_info, require_model, save_model
 from nmt.translation.translator import Translator
 
@@ -29,7 +31,13 @@ def write_model(
     """Write the model folder. `corpus`: its name; `device`: for translating the sentences of `least_confidence`."""
     tokenizer, pairs, objective = data.tokenizer, data.train, config.training.objective
     model = build_model(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    if config.lora.rank:
+        add_adapters(model, config.lora)
     set_weights(model, weights, folder)
+    if config.lora.rank:
+        save_adapter(folder.with_name("adapter"), model, config.training.start_from)
+        merge_adapters(model)
+        weights = {name: p.detach().clone() for name, p in model.named_parameters()}
     translates = objective == "translation"
     facts = measure_facts(model.to(device), data, config) if translates else Facts()
     first, last = config.data.languages[0], config.data.languages[-1]

@@ -94,6 +94,18 @@ def shared_rows(new: Any, old: Any) -> tuple[Tensor, Tensor]:
     return rows[:, 0], rows[:, 1]
 
 
+def require_same_model(config: ModelConfig, tokenizer: Tokenizer, folder: Path) -> None:
+    """Raise ValueError if the new model isn't the one in the folder, besides dropout: an adapter can't be learned for
+    weights that are random."""
+    info, _ = read_info(require_model(folder) / "config.json")
+    old, new = ({n: v for n, v in asdict(c).items() if "drop" not in n} for c in (info.model, config))
+    different = ", ".join(f"model.{name}" for name in new if new[name] != old[name])
+    require(not different, f"lora.rank needs the settings of the model in {folder}: {different} must be the same")
+    problem = "lora.rank needs the vocabulary of the model that it adapts"
+    same = tokenizer.same_as(Tokenizer.load(require_model(folder)))
+    require(same, f"{problem}: give tokenizer.folder {folder} too")
+
+
 def freeze(model: Model, parts: Collection[str]) -> None:
     """Freeze the weights of these parts of the model (see `Model.parts`)."""
     own = model.parts()

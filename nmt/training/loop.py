@@ -24,12 +24,13 @@ from nmt.files import write_lines
 from nmt.model.build import build_model
 from nmt.model.contract import Model
 from nmt.model.device import choose_numerics, is_out_of_memory, keep_freed_memory
+from nmt.model.lora import add_adapters
 from nmt.model.weights import set_weights
 from nmt.training.balance import load_figures, move_biases
 from nmt.training.checkpoint import Progress, gather, load_checkpoint, newest_checkpoint, save_checkpoint, signed
 from nmt.training.data import TrainingData
 from nmt.training.distributed import Processes, full_tensor, no_sync, shard
-from nmt.training.finetuning import freeze, start_from
+from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.memory import find_batch_tokens
 from nmt.training.monitor import Monitor, Window
@@ -61,6 +62,10 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     checkpoint = Path(path) if path else None
     if training.start_from and not checkpoint:
         say(start_from(model, data.tokenizer, Path(training.start_from)))
+    if config.lora.rank:
+        if not checkpoint:
+            require_same_model(config.model, data.tokenizer, Path(training.start_from))
+        add_adapters(model, config.lora)
     numerics = choose_numerics(processes.choose_device(training.device), training.precision)
     learner = Learner(model.to(numerics.device), training, numerics)
     if training.batch_tokens == "auto":

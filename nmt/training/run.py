@@ -27,7 +27,7 @@ from nmt.data.resolve import resolve, settle
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.model.device import is_out_of_memory
-from nmt.training.checkpoint import signed
+from nmt.training.checkpoint import gather, signed
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
 from nmt.training.distributed import Processes, process_group
@@ -179,6 +179,8 @@ class Run:
             steps = {"taken": progress.step, "chosen": chosen}  # several chosen: the weights are their mean
             device, precision = str(trainer.numerics.device), "bf16" if trainer.numerics.bf16 else "fp32"
             write_json(self.training_file, {"steps": steps, "device": device, "precision": precision})
+            if config.lora.rank:  # not their mean, which is rounded
+                weights |= gather((n, p) for n, p in trainer.model.named_parameters() if not p.requires_grad)
             write_model(self.folder / "model", weights, data, config, prepared.name, trainer.numerics.device)
 
     def announce(self, trainer: Trainer, prepared: Prepared) -> None:

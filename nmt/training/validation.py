@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import torch
+from torch.nn.utils import parametrize
 
 from nmt.config import METRICS, Config, SearchConfig
 from nmt.data.batches import Pairs, PlannedBatch, plan_batches
@@ -43,6 +44,10 @@ class Validator:
     def measure(self) -> tuple[dict[str, float], list[str]]:
         """The figures by their TensorBoard tags, and the greedy translations that BLEU and chrF are computed from (none
         with objectives other than translation)."""
+        with parametrize.cached():  # of adapters, the weight is computed once
+            return self.measure_all()
+
+    def measure_all(self) -> tuple[dict[str, float], list[str]]:
         losses = self.measure_loss()
         if not self.translator:
             return {f"validation/{name}": value for name, value in losses.items()}, []

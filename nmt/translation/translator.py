@@ -34,6 +34,7 @@ from nmt.text.characters import respelled
 from nmt.text.edges import Edges, quotes_of, take_off
 from nmt.text.normalise import tidy
 from nmt.text.sentences import joint
+from nmt.translation.adapter import add_adapter
 from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.exported import load_exported
@@ -161,20 +162,23 @@ class Translator:
         precision: DecodingPrecision = "auto",
         lm: Path | str | None = None,
         backend: Backend = "pytorch",
+        adapter: Path | str | None = None,
     ) -> "Translator":
         """Load a model folder (or a run folder), or several as an ensemble; by default with the first one's settings.
 
         `lm`: the model folder of a language model, which calls use as `search.lm_weight` and `search.lm_mode` say;
         `backend`: ctranslate2 takes a folder that nmt.export wrote for CTranslate2, which then runs the model.
+        `adapter`: the adapter folder (or run folder) of an adapter that is added to the weights.
         ValueError if a folder is not a whole model folder, the device or precision is missing, or tokenizers differ.
         """
         folders = [model_in(Path(path)) for path in ([folder] if isinstance(folder, Path | str) else folder)]
         if backend == "ctranslate2":
+            require(adapter is None, "CTranslate2 adds no adapter: export the model folder of the adapter's run")
             require(len(folders) == 1, f"{len(folders)} models are given, but CTranslate2 runs no ensembles: give one")
             model, tokenizer, info = load_exported(folders[0], str(device), precision)
             translator = cls(model, tokenizer, search or info.search, facts=info.facts)
         else:
-            translator, info = cls.load_own(folders, device, search, precision)
+            translator, info = cls.load_own(folders, device, search, precision, adapter)
         translator.quotes = quotes_of(info.target)
         if lm is not None:
             lm_info, _ = read_info(require_model(Path(lm)) / "config.json")
@@ -191,6 +195,7 @@ class Translator:
         device: str | torch.device,
         search: SearchConfig | None,
         precision: DecodingPrecision,
+        adapter: Path | str | None,
     ) -> "tuple[Translator, ModelInfo]":
         """Load model folders of ours; also what the first one's config.json says."""
         keep_freed_memory()
@@ -203,6 +208,9 @@ class Translator:
             require(
                 is_same, f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
             )
+        if adapter is not None:
+            require(len(loaded) == 1, f"{len(loaded)} models are given with an adapter: give the one that it fits")
+            add_adapter(loaded[0][0], Path(adapter))
         models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
         shortlist = load_shortlist(folders[0], tokenizer)
         return cls(models, tokenizer, search or info.search, precision, info.facts, shortlist), info

@@ -1,0 +1,104 @@
+"""Adapter folders, in the format of peft: adapter_config.json and adapter_model.safetensors, with SHA256SUMS.
+
+An adapter fits only the model that it was trained on: adapter_config.json has the hash of the weights of that model.
+Layers have the names of our own modules.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nmt.fields import require
+from nmt.files import check_sums, whole_folder
+from nmt.model.contract import Model
+from nmt.model.lora import adapted, adapters
+from nmt.model.weights import hash_of, read_tensors, write_tensors
+
+CONFIG, WEIGHTS, HASH = "adapter_config.json", "adapter_model.safetensors", "base_model_sha256"
+PREFIX = "base_model.model."  # of each name, in peft's files
+ORIGINAL, LEARNED = ".parametrizations.weight.original", ".parametrizations.weight.0."  # in names of parameters
+
+
+def save_adapter(folder: Path, model: Model, base: str) -> None:
+    """Write the adapters of a model. `base`: the folder of the model that they were trained on."""
+    layers = adapters(model)
+    tensors: dict[str, Tensor] = {}
+    for name, adapter in layers.items():
+        a_RI, b_OR = adapter.factors()
+        tensors |= {f"{PREFIX}{name}.lora_A.weight": a_RI, f"{PREFIX}{name}.lora_B.weight": b_OR}
+    weights = {n.replace(ORIGINAL, ".weight"): p for n, p in model.named_parameters() if LEARNED not in n}
+    ranks, alphas = ({n: getattr(a, field) for n, a in layers.items()} for field in ("rank", "alpha"))
+    config = {
+        "peft_type": "LORA",
+        "task_type": None,
+        "base_model_name_or_path": base,
+        HASH: hash_of(weights),
+        "r": min(ranks.values()),
+        "lora_alpha": min(alphas.values()),
+        "rank_pattern": ranks,
+        "alpha_pattern": alphas,
+        "target_modules": list(layers),
+        "bias": "none",
+        "inference_mode": True,
+    }
+    with whole_folder(folder) as draft:
+        (draft / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf8")
+        write_tensors(draft / WEIGHTS, tensors)
+
+
+def add_adapter(model: Model, folder: Path) -> None:
+    """Add the adapter in a folder, or in the folder of a run, to the weights of a model. Raises ValueError if the
+    folder has none, if it is damaged, or if the adapter was trained on another model."""
+    folder = folder / "adapter" if (folder / "adapter").is_dir() else folder
+    require((folder / CONFIG).is_file(), f"{folder} is not an adapter folder: it has no {CONFIG}")
+    if (folder / "SHA256SUMS").is_file():
+        check_sums(folder, CONFIG, WEIGHTS)
+    config = read_config(folder / CONFIG)
+    problem = f"the adapter in {folder} was trained on another model ({config.get('base_model_name_or_path')})"
+    # An adapter that peft wrote has no hash.
+    known = config.get(HASH)
+    require(known in (None, hash_of(dict(model.named_parameters()))), f"{problem}: give that one with --model")
+    tensors = {name.removeprefix(PREFIX): tensor for name, tensor in read_tensors(folder / WEIGHTS).items()}
+    names = {name.rpartition(".lora_")[0] for name in tensors}
+    layers = dict(model.named_modules())
+    for name in sorted(names):
+        pair = [tensors.get(f"{name}.lora_{letter}.weight", torch.empty(0, 0)) for letter in "AB"]
+        require(fits(layers.get(name), *pair), f"{problem}, or is damaged: its {name} doesn't fit")
+        with torch.no_grad():
+            weight = layers[name].get_parameter("weight")
+            weight.copy_(adapted(weight, pair[0].to(weight), pair[1].to(weight), scale_of(config, name, len(pair[0]))))
+
+
+def fits(layer: nn.Module | None, a_RI: Tensor, b_OR: Tensor) -> bool:
+    """Whether a pair of factors can be added to the weight of a layer."""
+    sizes = (*b_OR.shape, *a_RI.shape)
+    return isinstance(layer, nn.Linear) and sizes == (
+        layer.out_features,
+        max(1, len(a_RI)),
+        len(a_RI),
+        layer.in_features,
+    )
+
+
+def scale_of(config: dict[str, Any], name: str, rank: int) -> float:
+    """The factor α / rank of a layer. As in peft, the keys of alpha_pattern are regular expressions of names."""
+    patterns = config.get("alpha_pattern") or {}
+    alphas = (alpha for pattern, alpha in patterns.items() if re.fullmatch(rf"(.*\.)?({pattern})", name))
+    return float(next(alphas, config["lora_alpha"])) / rank
+
+
+def read_config(file: Path) -> dict[str, Any]:
+    """adapter_config.json; ValueError if it isn't that of a LoRA adapter that we can add."""
+    try:
+        config: dict[str, Any] = json.loads(file.read_text(encoding="utf8"))
+        scale_of(config, "", config["r"])
+        kind = config["peft_type"], config.get("use_dora", False), config.get("use_rslora", False), config["bias"]
+    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError, re.error) as error:
+        raise ValueError(f"{file} can't be read: {error}") from error
+    plain = kind == ("LORA", False, False, "none")
+    require(plain, f"{file} can't be added: it must have peft_type LORA, without use_dora, use_rslora and bias")
+    return config

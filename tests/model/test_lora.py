@@ -1,0 +1,109 @@
+"""Low-rank adapters: they change nothing at first, only they learn, and adding them to the weights changes nothing."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from nmt.config import Config, LoraConfig, ModelConfig, TrainingConfig
+from nmt.model.build import build_model
+from nmt.model.contract import Model
+from nmt.model.lora import adapters, add_adapters, merge_adapters
+
+TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32)
+KINDS = {
+    "plain": TINY,
+    "modern": replace(TINY, norm="rms", positions="rotary", activation="swiglu", n_kv_heads=1, bias=False),
+    "latent": replace(TINY, attention="latent", positions="rotary", latent_width=8, query_latent_width=8),
+    "shared": replace(TINY, family="decoder-only", decoder_layers=4, share_layers=2),
+    "encoder": replace(TINY, family="encoder-only"),
+}
+
+
+def states(model: Model) -> Tensor:
+    ids = torch.tensor([[5, 6, 7, 8], [9, 10, 11, 0]])
+    return model.eval().target_states(ids, ids > 0, ids, ids > 0)
+
+
+def learn(model: Model, steps: int = 3) -> None:
+    optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], 1e-2)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model.output(states(model)).log_softmax(-1)[:, 5].sum().backward()
+        optimizer.step()
+
+
+def new_model(kind: str) -> Model:
+    torch.manual_seed(1)
+    return build_model(KINDS[kind], 40, 40)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parts", ["all", "attention", "feed_forward"])
+def test_at_first_nothing_changes_then_only_adapters_and_adding_them_changes_nothing(kind: str, parts: Any) -> None:
+    model = new_model(kind)
+    plain, before = copy.deepcopy(model), states(model)
+    names = [name for name, _ in model.named_parameters()]
+    add_adapters(model, LoraConfig(rank=2, alpha=4, parts=parts))
+    assert torch.equal(states(model), before)
+    kept = {name: p.detach().clone() for name, p in model.named_parameters()}
+    learn(model)
+    changed = {name for name, p in model.named_parameters() if not torch.equal(p, kept[name])}
+    assert changed == {name for name in kept if ".weight.0." in name}
+    after = states(model)
+    assert not torch.equal(after, before)
+    merge_adapters(model)
+    assert torch.equal(states(model), after)
+    assert {name for name, _ in model.named_parameters()} == {*names}
+    moved = {name for name, p in model.named_parameters() if not torch.equal(p, plain.get_parameter(name))}
+    adaptable = [f"{name}.weight" for name, module in plain.named_modules() if isinstance(module, nn.Linear)]
+    places = ["attention", "feed_forward"] if parts == "all" else [parts]
+    assert moved == {name for name in adaptable if any(place in name for place in places)}
+
+
+def test_each_fused_matrix_has_a_pair_of_its_own() -> None:
+    model = new_model("modern")
+    add_adapters(model, LoraConfig(rank=2))
+    found = adapters(model)
+    assert [len(b) for b in found["encoder.0.self_attention.qkv"].B] == [16, 8, 8]
+    assert [len(b) for b in found["encoder.0.feed_forward.up"].B] == [32, 32]
+    assert [len(b) for b in found["decoder.1.cross_attention.kv"].B] == [8, 8]
+    assert len(found["decoder.1.cross_attention.q"].B) == 1
+
+
+def test_under_autocast_an_adapter_is_as_exact_as_without() -> None:
+    model = new_model("plain")
+    add_adapters(model, LoraConfig(rank=2))
+    learn(model)
+    layer: Any = model.get_submodule("encoder.0.feed_forward.up")
+    with torch.autocast("cpu", torch.bfloat16):
+        inside = layer.weight
+    assert torch.equal(inside, layer.weight)
+
+
+@pytest.mark.parametrize(
+    ("training", "lora", "model", "message"),
+    [
+        ({"start_from": ""}, {}, {}, "give training.start_from"),
+        ({"freeze": ("encoder",)}, {}, {}, "doesn't go with training.freeze"),
+        ({"shard": True}, {}, {}, "doesn't go with training.shard"),
+        ({"compile": True}, {}, {}, "doesn't go with training.compile"),
+        ({}, {}, {"experts": 2}, "doesn't go with model.experts"),
+        ({}, {"rank": -1}, {}, "lora.rank is -1: it must be at least 0"),
+        ({}, {"alpha": 0.0}, {}, "lora.alpha is 0.0: it must be above 0"),
+        ({}, {"rank": 0, "parts": "attention"}, {}, "it is used only with lora.rank above 0"),
+    ],
+)
+def test_settings_that_dont_go_together_are_refused(
+    training: dict[str, Any], lora: dict[str, Any], model: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Config(
+            name="x",
+            lora=LoraConfig(**{"rank": 2, **lora}),
+            model=ModelConfig(**model),
+            training=TrainingConfig(**{"start_from": "base", **training}),
+        )

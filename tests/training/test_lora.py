@@ -1,0 +1,132 @@
+"""A run that trains an adapter: it resumes exactly, and its adapter on the base is the model that it delivers."""
+
+import json
+import os
+import shutil
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nmt import Translator
+from nmt.config import Config, LoraConfig, ModelConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.training.data import TrainingData
+from nmt.training.delivery import write_model
+from nmt.training.loop import Trainer, make_trainer
+from nmt.training.selection import choose_weights
+from nmt.translation.model_folder import load_model
+from tests.tiny import make_model, make_tokenizer, save_tiny
+from tests.training.reversal import SHORT, TINY, corpus, run
+
+LORA = LoraConfig(rank=2, alpha=8)
+
+
+@pytest.fixture(scope="module")
+def base(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("base") / "model"
+    return save_tiny(folder, make_model(tokenizer, 1, TINY), tokenizer)
+
+
+def settings(base: Path, model: ModelConfig = TINY, lora: LoraConfig = LORA, **changes: Any) -> Config:
+    return Config(name="x", model=model, lora=lora, training=replace(SHORT, start_from=str(base), **changes))
+
+
+def deliver(trainer: Trainer, config: Config, folder: Path) -> None:
+    _, weights = choose_weights(trainer.checkpoints, trainer.progress, trainer.validator)
+    write_model(folder / "model", weights, trainer.data, config, "words", torch.device("cpu"))
+
+
+@pytest.mark.parametrize("changes", [{}, {"ema": 0.9}, {"optimizer": "muon", "recompute": True}])
+def test_an_interrupted_run_goes_on_bit_for_bit(
+    data: TrainingData, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    config = settings(base, **changes)
+    whole = run(make_trainer(config, data, tmp_path / "whole"))
+    first = make_trainer(config, data, tmp_path / "parts")
+    step = first.step
+
+    def step_then_interrupt(*arguments: Any) -> None:
+        step(*arguments)
+        if first.progress.step == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(first, "step", step_then_interrupt)
+    with pytest.raises(KeyboardInterrupt, match="step 7"):
+        run(first)
+    torch.manual_seed(1234)
+    second = run(make_trainer(config, data, tmp_path / "parts"))
+    start = dict(load_model(base)[0].named_parameters())
+    for (name, a), b in zip(whole.model.named_parameters(), second.model.parameters(), strict=True):
+        assert torch.equal(a, b), name
+        plain = name.replace(".parametrizations.weight.original", ".weight")
+        assert a.requires_grad == (plain not in start)
+        assert plain not in start or torch.equal(a, start[plain]), name
+
+
+def test_the_adapter_on_the_base_is_the_delivered_model(data: TrainingData, base: Path, tmp_path: Path) -> None:
+    config = settings(base, average=3, learning_rate=0.05)
+    trainer = run(make_trainer(config, data, tmp_path))
+    deliver(trainer, config, tmp_path)
+    merged, _, info = load_model(tmp_path / "model")
+    translator = Translator.load(base, "cpu", precision="fp32", adapter=tmp_path)
+    for name, parameter in translator.model.named_parameters():
+        assert torch.equal(parameter, merged.get_parameter(name)), name
+    start = load_model(base)[0]
+    assert any(not torch.equal(p, start.get_parameter(n)) for n, p in merged.named_parameters())
+    assert info.model == TINY
+    with pytest.raises(ValueError, match="was trained on another model"):
+        Translator.load(tmp_path / "model", "cpu", adapter=tmp_path)
+    with pytest.raises(ValueError, match="is not an adapter folder"):
+        Translator.load(base, "cpu", adapter=base)
+    with pytest.raises(ValueError, match="2 models are given"):
+        Translator.load([base, base], "cpu", adapter=tmp_path)
+    size = (tmp_path / "adapter" / "adapter_model.safetensors").stat().st_size
+    assert size < (tmp_path / "model" / "model.safetensors").stat().st_size
+    shutil.copytree(tmp_path / "adapter", tmp_path / "damaged")
+    file = tmp_path / "damaged" / "adapter_model.safetensors"
+    file.write_bytes(file.read_bytes()[:-4] + b"abcd")
+    with pytest.raises(ValueError, match="damaged or was altered"):
+        Translator.load(base, "cpu", adapter=tmp_path / "damaged")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("peft_type", "IA3"), ("use_dora", True), ("bias", "all"), ("r", 0), ("alpha_pattern", {"(": 1}), ("r", "many")],
+)
+def test_other_adapters_of_peft_are_refused(
+    data: TrainingData, base: Path, tmp_path: Path, key: str, value: object
+) -> None:
+    config = settings(base, max_steps=0)
+    deliver(make_trainer(config, data, tmp_path), config, tmp_path)
+    file = tmp_path / "adapter" / "adapter_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
+    (tmp_path / "adapter" / "SHA256SUMS").unlink()
+    with pytest.raises(ValueError, match=r"can't be (added|read)"):
+        Translator.load(base, "cpu", adapter=tmp_path)
+
+
+def test_another_vocabulary_or_model_is_refused(data: TrainingData, base: Path, tmp_path: Path) -> None:
+    other = make_tokenizer(tmp_path / "other")
+    with pytest.raises(ValueError, match=r"give tokenizer\.folder"):
+        make_trainer(settings(base), TrainingData.encode(other, corpus(9, 1), corpus(9, 2)), tmp_path)
+    family = replace(TINY, family="decoder-only", encoder_layers=2)
+    with pytest.raises(ValueError, match=r"model\.encoder_layers, model\.family|model\.family"):
+        make_trainer(settings(base, family), data, tmp_path)
+
+
+def test_peft_reads_and_writes_the_format(data: TrainingData, base: Path, tmp_path: Path) -> None:
+    peft = pytest.importorskip("peft")
+    config = settings(base, learning_rate=0.05)
+    deliver(run(make_trainer(config, data, tmp_path)), config, tmp_path)
+    ids = torch.tensor([[5, 6, 7, 8]])
+    batch = ids, ids > 0, ids, ids > 0
+    expected = load_model(tmp_path / "model")[0].target_states(*batch)
+    read = peft.PeftModel.from_pretrained(load_model(base)[0], tmp_path / "adapter")
+    assert torch.allclose(read.get_base_model().target_states(*batch), expected, atol=1e-6)
+    read.save_pretrained(tmp_path / "written")
+    back = Translator.load(base, "cpu", precision="fp32", adapter=tmp_path / "written")
+    assert torch.allclose(back.model.target_states(*batch), expected, atol=1e-6)
