@@ -19,14 +19,16 @@ import yaml
 import nmt
 from nmt import augment, convert, evaluate, export, generate, inspect, translate
 from nmt.cli import dump_config, make_run_parser, setting_types
-from nmt.config import Config, DataConfig, ObjectiveName, SearchConfig
+from nmt.config import Config, DataConfig, LoraConfig, ObjectiveName, SearchConfig
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import learn_shortlist
 from nmt.model.build import build_model
+from nmt.model.lora import add_adapters
 from nmt.scoring.evaluation import Evaluation
 from nmt.scoring.metrics import Score
-from nmt.translation.model_folder import Facts, ModelInfo, save_model
+from nmt.translation.adapter import save_adapter
+from nmt.translation.model_folder import Facts, ModelInfo, load_model, save_model
 from nmt.translation.request import Constraints, Part, Request, Term, Translation
 from tests import pretend
 from tests.tiny import PAIRS, TINY, save_scorer
@@ -127,6 +129,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
         (folder / name).write_text(text, encoding="utf8")
     for name in ("de-en-phrasebook", "de-en-multi30k", "tuned", "r-drop", "longer"):
         write_run(folder / "runs" / name, tokenizer, "de", "en")
+    base, _, _ = load_model(folder / "runs" / "de-en-multi30k")
+    add_adapters(base, LoraConfig(rank=2))
+    save_adapter(folder / "runs" / "adapted" / "adapter", base, "runs/de-en-multi30k/model")
     write_run(folder / "runs" / "en-multi30k-lm", tokenizer, "de", "en", "lm")
     write_run(folder / "runs" / "fi-sv-my-corpus", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "fi-sv-my-corpus-denoise", tokenizer, "fi", "sv")
@@ -281,7 +286,7 @@ def test_options_and_settings_exist() -> None:
     for page, text in TEXTS.items():
         for option in re.findall(r"(?<![\w-])--([a-z][\w.-]*\w)", text):
             assert option.replace("-", "_") in options, f"{page}: --{option}"
-        for setting in re.findall(r"`((?:data|tokenizer|model|training|noise|search)\.[a-z]\w+)", text):
+        for setting in re.findall(r"`((?:data|tokenizer|model|training|lora|noise|search)\.[a-z]\w+)", text):
             assert setting in settings or setting.endswith(".py"), f"{page}: {setting}"
 
 

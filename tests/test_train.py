@@ -16,6 +16,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from nmt import Translator
+from nmt.evaluate import main as evaluate_main
 from nmt.train import main
 from nmt.translate import main as translate_main
 
@@ -126,6 +127,25 @@ def test_a_model_is_tuned_further_with_its_own_tokenizer(corpus: Path, capsys: p
     tuned = corpus.parent / "runs" / "tuned" / "model"
     assert (tuned / "model.safetensors").read_bytes() == (base / "model.safetensors").read_bytes()
     assert (tuned / "joint.model").read_bytes() == (base / "joint.model").read_bytes()
+
+
+def test_an_adapter_gives_the_translations_of_the_model_that_it_was_trained_into(
+    corpus: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert train(corpus) == 0
+    base = corpus.parent / "runs" / "de-en-houses"
+    config = ["--config", str(base / "config.yaml"), "--name", "adapted", "--training.learning_rate", "0.05"]
+    start = ["--training.start_from", str(base), "--tokenizer.folder", str(base / "model"), "--lora.rank", "2"]
+    assert main([*config, *start, "--training.warmup_steps", "1"]) == 0
+    assert "Training adapters, " in capsys.readouterr().err
+    texts = ["--source", str(corpus / "train.de"), "--reference", str(corpus / "train.en"), "--precision", "fp32"]
+    adapted, outputs = str(base.with_name("adapted")), []
+    for name, options in (("a", [str(base), "--adapter", adapted]), ("b", [adapted]), ("c", [str(base)])):
+        assert evaluate_main(["--model", *options, *texts, "--save", str(tmp_path / name)]) == 0
+        outputs += [next((tmp_path / name).iterdir()).read_text(encoding="utf8")]
+    assert outputs[0] == outputs[1] != outputs[2]
+    assert translate_main(["--model", adapted, "--adapter", adapted, str(corpus / "train.de")]) == 2
+    assert "was trained on another model" in capsys.readouterr().err
 
 
 def test_a_run_whose_corpus_failed_begins_anew(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:

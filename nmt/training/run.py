@@ -189,7 +189,9 @@ class Run:
         parameters = sum(p.numel() for p in trainer.model.parameters())
         where = f"{trainer.numerics}{f', {processes.size} processes' if processes.size > 1 else ''}"
         n, unit = len(prepared.train), prepared.ledgers["train"].unit
-        say(f"Training {parameters:,} parameters on {n:,} {unit}s: {where}; see it: make tensorboard")
+        adapters = sum(p.numel() for p in trainer.model.parameters() if p.requires_grad)
+        learned = f"adapters, {adapters:,} of " if config.lora.rank else ""
+        say(f"Training {learned}{parameters:,} parameters on {n:,} {unit}s: {where}; see it: make tensorboard")
         if config.model == ModelConfig() and n < SMALL:
             say(
                 "The model has the default sizes, for millions of pairs and a GPU; recipes/multi30k.yaml has small ones"
