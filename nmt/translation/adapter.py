@@ -66,11 +66,11 @@ def add_adapter(model: Model, folder: Path) -> None:
     names = {name.rpartition(".lora_")[0] for name in tensors}
     layers = dict(model.named_modules())
     for name in sorted(names):
-        pair = [tensors.get(f"{name}.lora_{letter}.weight", torch.empty(0, 0)) for letter in "AB"]
-        require(fits(layers.get(name), *pair), f"{problem}, or is damaged: its {name} doesn't fit")
-        with torch.no_grad():
-            weight = layers[name].get_parameter("weight")
-            weight.copy_(adapted(weight, pair[0].to(weight), pair[1].to(weight), scale_of(config, name, len(pair[0]))))
+        a_RI, b_OR = (tensors.get(f"{name}.lora_{letter}.weight", torch.empty(0, 0)).float() for letter in "AB")
+        require(fits(layers.get(name), a_RI, b_OR), f"{problem}, or is damaged: its {name} doesn't fit")
+        weight = layers[name].get_parameter("weight")
+        with torch.no_grad():  # on the CPU, as when a run delivers its model: a GPU may multiply in fewer bits
+            weight.copy_(adapted(weight.cpu(), a_RI, b_OR, scale_of(config, name, len(a_RI))))
 
 
 def fits(layer: nn.Module | None, a_RI: Tensor, b_OR: Tensor) -> bool:
