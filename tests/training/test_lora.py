@@ -82,6 +82,8 @@ def test_the_adapter_on_the_base_is_the_delivered_model(data: TrainingData, base
         Translator.load(tmp_path / "model", "cpu", adapter=tmp_path)
     with pytest.raises(ValueError, match="is not an adapter folder"):
         Translator.load(base, "cpu", adapter=base)
+    with pytest.raises(ValueError, match="CTranslate2 adds no adapter"):
+        Translator.load(base, "cpu", adapter=tmp_path, backend="ctranslate2")
     with pytest.raises(ValueError, match="2 models are given"):
         Translator.load([base, base], "cpu", adapter=tmp_path)
     size = (tmp_path / "adapter" / "adapter_model.safetensors").stat().st_size
