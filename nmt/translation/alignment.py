@@ -79,7 +79,10 @@ class Aligner:
                 weights_TS = self.model.cross_attention(source, target)
             else:
                 weights_TS = cross_attention(self.model, source, target)[:-1, :-1]
-            yield weights_TS, self.tokenizer.source_pieces(source), self.tokenizer.target_pieces(target)
+            pieces = self.tokenizer.target_pieces(target)
+            while pieces and not pieces[-1].replace("▁", " ").strip():  # the text of a translation ends in no blank
+                pieces.pop()
+            yield weights_TS[: len(pieces)], self.tokenizer.source_pieces(source), pieces
 
 
 @torch.inference_mode()

@@ -53,5 +53,6 @@ def put_back(translation: Translation, line: Marked) -> Translation | None:
     unmarked = line.restore(translation.text)
     if unmarked is None:
         return None
-    moved = Moved(line.line, line.text, line.places, unmarked.text, translation.text, unmarked.places)
-    return replace(translation, text=unmarked.text, moved=moved)
+    texts = line.line, line.text, line.places, unmarked.text, translation.text, unmarked.places
+    moved = Moved(*texts, skipped=translation.words_around[0])
+    return replace(translation, text=unmarked.text, moved=moved, words_around=(0, 0))

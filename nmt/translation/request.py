@@ -75,10 +75,13 @@ class Moved:
     """The translation with items."""
     target: str
     target_places: Sequence[int]
+    skipped: int = 0
+    """Words of `source`, and of `target`, before the text that was translated (`Translation.words_around`)."""
 
     def links(self, links: Links) -> list[tuple[int, int]]:
         """Links of the words of the line and its translation with items, from those with placeholders."""
         starts, ends = ([word.start() for word in re.finditer(r"\S+", text)] for text in (self.source, self.target))
+        links = [(i + self.skipped, j + self.skipped) for i, j in links]
         known = [(i, j) for i, j in links if i < len(starts) and j < len(ends)]
         places = [(self.source_places[starts[i]], self.target_places[ends[j]]) for i, j in known]
         return word_links(places, self.line, self.translation)

@@ -31,11 +31,16 @@ def join_lines(aligner: Aligner, request: Request, n_best: Sequence[Sequence[Tra
 def join_rank(aligner: Aligner, parts: Sequence[str], chosen: Sequence[Translation]) -> Translation:
     """One translation of a text. `parts`: its lines, with a break after each but the last."""
     texts, links, n_source, n_target = list[str](), list[tuple[int, int]](), 0, 0
-    has_links = any(one.links is not None or one.moved or any(one.words_around) for one in chosen)
+    # Words of a line that was copied are in no part.
+    is_apart = [one.links is not None or one.moved or any(one.words_around) or not one.parts for one in chosen]
+    has_links = any(is_apart)
     for line, gap, one in zip(parts[::2], [*parts[1::2], ""], chosen, strict=True):
         start, end = len(line) - len(line.lstrip()), len(line.rstrip())
         texts += [line[:start], one.text, line[max(start, end) :], gap]
         if has_links:
             links += [(n_source + i, n_target + j) for i, j in aligner.align(one)]
-            n_source, n_target = n_source + len(tidy(line)[0].split()), n_target + len(one.text.split())
+            n_source, n_target = (
+                n_source + len(aligner.tokenizer.readable(tidy(line)[0]).split()),
+                n_target + len(one.text.split()),
+            )
     return combined("".join(texts), chosen, tuple(links) if has_links else None)

@@ -1,5 +1,7 @@
 """Words are linked by the attention of their pieces."""
 
+from dataclasses import replace
+
 import torch
 
 from nmt.text.tokens import is_word, tokenize
@@ -36,6 +38,17 @@ def test_words_are_linked_with_words_and_signs_with_signs() -> None:
     are_words = [torch.tensor([True, False, True]), torch.tensor([True, False, True])]
     numbers = torch.tensor([0, 1, 2])
     assert owner_links(weights_TS, numbers, numbers, are_words) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_blank_at_the_end_of_an_unfinished_translation_is_no_word(translator: Translator) -> None:
+    ((best,),) = translator.translate_n_best(["Der Hund läuft."])
+    (part,) = best.parts
+    (blank,) = (
+        i for i in range(translator.tokenizer.tgt_vocab_size) if translator.tokenizer.target_pieces([i]) == ["▁"]
+    )
+    ids = [*part.hypothesis.ids, blank]
+    longer = replace(best, parts=(replace(part, hypothesis=replace(part.hypothesis, ids=ids)),))
+    assert translator.align("Der Hund läuft.", longer) == translator.align("Der Hund läuft.", best)
 
 
 def test_tokens_of_a_translation_are_linked(translator: Translator) -> None:

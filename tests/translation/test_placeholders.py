@@ -6,9 +6,11 @@ import pytest
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.text.marking import mark
 from nmt.text.normalise import tidy
+from nmt.text.restore import flatten
 from nmt.translation.markup import translate_markup
-from nmt.translation.placeholders import mark_request, translate_marked
+from nmt.translation.placeholders import mark_request, put_back, translate_marked
 from nmt.translation.request import Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 from nmt.vocabulary import PLACEHOLDERS
@@ -73,6 +75,19 @@ def copier(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> Translato
     monkeypatch.setattr(translator, "attempt", attempt)
     monkeypatch.setattr(translator, "has_placeholders", True)
     return translator
+
+
+def test_links_of_mark_up_count_the_words_that_were_taken_off_its_edges() -> None:
+    line = "1) Ein <b>roter</b> Hut"
+    marked = mark(flatten(line))
+    assert marked
+    found = put_back(Translation(marked.text, -1.0, (), words_around=(1, 0)), marked)
+    assert found
+    assert found.moved
+    assert found.text == line
+    # The words with placeholders are 1) Ein X roter Y Hut, those of the parts begin after the first.
+    assert found.moved.links([(0, 0), (2, 2), (4, 4)]) == [(1, 1), (2, 2), (3, 3)]
+    assert found.words_around == (0, 0)
 
 
 def test_a_translator_uses_them_for_plain_text_and_for_mark_up(copier: Translator) -> None:

@@ -48,6 +48,20 @@ def test_the_words_of_all_lines_are_aligned_also_where_items_were_put_back(trans
     assert one.links is not None
 
 
+@pytest.mark.parametrize("first", ["\u00a7 \u00a7 \u00a7", "\u2022 Der \u200e Hund."])
+def test_the_words_of_copied_lines_and_of_lines_with_invisible_words_are_counted(
+    translator: Translator, first: str
+) -> None:
+    search, lines = replace(SHORT, guard=True), [first, "Zwei Männer."]
+    *alone, whole = (some[0] for some in translator.translate_n_best([*lines, "\n".join(lines)], search))
+    links, n_source, n_target = list[tuple[int, int]](), 0, 0
+    for line, one in zip(lines, alone, strict=True):
+        links += [(n_source + i, n_target + j) for i, j in translator.align(line, one)]
+        n_source, n_target = n_source + len(line.split()), n_target + len(one.text.split())
+    assert alone[0].fallback == "copy" or any(alone[0].words_around)
+    assert translator.align("\n".join(lines), whole) == links
+
+
 def test_constraints_go_to_the_line_that_they_are_for() -> None:
     term, other = Term(("dog",), "Hund"), Term(("x",))
     requests = split_lines(Request("\n Eine Katze.\n\nEin Hund.", Constraints("A", (term, other), ("bad",))))
