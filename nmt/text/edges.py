@@ -16,7 +16,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nmt.text.items import EMOJI, find_items
+from nmt.text.items import EMOJI, NO_OWN, find_items
+from nmt.text.own_items import OwnItems
 
 Knows = Callable[[str], bool]
 """Whether the vocabulary of the source has a piece for a text, alone or at the start of a word."""
@@ -79,7 +80,7 @@ def quotes_of(language: str) -> tuple[str, str]:
     return QUOTES.get(re.split("[-_]", language)[0], ("“", "”"))
 
 
-def take_off(line: str, knows: Knows, quotes: tuple[str, str] | None = None) -> Edges:
+def take_off(line: str, knows: Knows, quotes: tuple[str, str] | None = None, own: OwnItems = NO_OWN) -> Edges:
     """The parts of a tidied line. If nothing but edges would be left, the line is its text.
 
     `quotes`: those of the target language, which replace typographic ones around the text.
@@ -93,7 +94,7 @@ def take_off(line: str, knows: Knows, quotes: tuple[str, str] | None = None) -> 
         end = trails.pop().start()
     text, stop = line[start:end], ""
     around = ["", ""]
-    while len(text) > 2 and AROUND.get(text[0]) == text[-1] and is_around(text, knows):
+    while len(text) > 2 and AROUND.get(text[0]) == text[-1] and is_around(text, knows, own):
         left, right = quotes if quotes and text[0] in TYPOGRAPHIC else (text[0], text[-1])
         around = [around[0] + left, right + around[1]]
         text = text[1:-1]
@@ -118,8 +119,8 @@ def is_mark(lead: re.Match[str], knows: Knows) -> bool:
     return is_sentence or knows(word[0].lower())
 
 
-def is_around(text: str, knows: Knows) -> bool:
+def is_around(text: str, knows: Knows, own: OwnItems) -> bool:
     """Whether the first and last sign of a text belong together, and the vocabulary lacks one."""
     first, last, inside = text[0], text[-1], text[1:-1]
-    is_item = any(item.start == 0 or item.end == len(text) for item in find_items(text))
+    is_item = any(item.start == 0 or item.end == len(text) for item in find_items(text, own))
     return first not in inside and last not in inside and not (knows(first) and knows(last)) and not is_item

@@ -306,7 +306,7 @@ class Translator:
 
     def take_edges(self, request: Request) -> Edges | None:
         """What stands around the text of a line; None if nothing does, or the translation has a given prefix."""
-        edges = take_off(tidy(request.text)[0], self.tokenizer.knows, self.quotes)
+        edges = take_off(tidy(request.text)[0], self.tokenizer.knows, self.quotes, request.own)
         return edges if edges and not request.constraints.prefix and "\t" not in request.text else None
 
     def attempt(

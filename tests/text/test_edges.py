@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.text.edges import Edges, quotes_of, take_off
+from nmt.text.own_items import OwnItems
 
 many = settings(max_examples=500, deadline=None, derandomize=True)
 
@@ -75,6 +76,12 @@ def test_typographic_quotes_become_those_of_the_target_language() -> None:
     assert take_off('"Das Haus."', knows, quotes_of("fr")).put_back("La maison.") == '"La maison."'
     assert quotes_of("pt-BR") == ("«", "»")
     assert quotes_of("en") == ("“", "”")
+
+
+def test_quotes_of_an_item_of_the_user_stay() -> None:
+    own = OwnItems.parse(["„[A-Z]+“"])
+    assert take_off("„ABC“", lambda _: False, ("“", "”"))
+    assert not take_off("„ABC“", lambda _: False, ("“", "”"), own)
 
 
 def test_words_around_the_text_are_counted() -> None:
