@@ -24,7 +24,10 @@ from nmt.data.cleaning import Pair
 from nmt.data.mapped import PIECES, Languages, Mapped, MappedModel
 from nmt.fields import require
 from nmt.text.characters import Characters
+from nmt.text.items import NO_OWN
 from nmt.text.normalise import tidy
+from nmt.text.own_items import OwnItems
+from nmt.text.suspicions import prose
 from nmt.vocabulary import BOS, EOS, PAD, PLACEHOLDERS, SPACE, UNK
 
 if TYPE_CHECKING:
@@ -148,6 +151,14 @@ class Tokenizer:
     def knows(self, text: str) -> bool:
         """Whether the source model has a piece for a text, alone or at the start of a word."""
         return any(self.source.piece_to_id(piece) != UNK for piece in (text, SPACE + text))
+
+    def lacks(self, text: str, own: OwnItems = NO_OWN) -> bool:
+        """Whether a readable text has letters, and outside of its items characters without a piece."""
+        if self.mapped is None:
+            return self.characters[0].lacks(text, own)
+        rest = prose(text, own)  # these models have rules for characters: what they make of it counts
+        (ids,) = self.source.encode([rest])
+        return any(map(str.isalpha, rest)) and any(i == UNK or self.source.is_byte(i) for i in ids)
 
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without bos and eos."""

@@ -6,6 +6,7 @@ A kind of model is a module of this folder with a function `convert`. To add one
 import importlib
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -16,7 +17,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.files import sha256
 from nmt.interop.bart import Converted
-from nmt.interop.foreign import Foreign, weight_files
+from nmt.interop.foreign import DAMAGE, Foreign, weight_files
 from nmt.translation.model_folder import ModelInfo, licence_sentence, save_model
 
 KINDS = {  # by model_type in config.json
@@ -36,8 +37,11 @@ def convert(folder: Path, out: Path, origin: str, source: str = "", target: str 
     foreign = Foreign.open(folder, origin)
     kind = foreign.config.get("model_type")
     known = ", ".join(KINDS)
-    require(kind in KINDS, f"the model in {origin} is of type {kind!r}, which can't be converted: possible are {known}")
-    converted: Converted = importlib.import_module(KINDS[str(kind)]).convert(foreign)
+    require(
+        isinstance(kind, str) and kind in KINDS,
+        f"the model in {origin} is of type {kind!r}, which can't be converted: possible are {known}",
+    )
+    converted = read(importlib.import_module(KINDS[str(kind)]), foreign)
     tokenizer = choose(converted.tokenizer, source, target)
     info = ModelInfo(
         source or tokenizer.languages.source or str(foreign.tokenizer.get("source_lang") or "source"),
@@ -53,6 +57,16 @@ def convert(folder: Path, out: Path, origin: str, source: str = "", target: str 
     save_model(out, converted.weights, tokenizer, info, card(info, about))
     (out / RECIPE).write_text(recipe(info, out), encoding="utf8")
     return about
+
+
+def read(module: Any, foreign: Foreign) -> Converted:
+    """The model in our terms. ValueError if a setting has a value that no such model has, such as null or a list."""
+    try:
+        converted: Converted = module.convert(foreign)
+    except DAMAGE as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{foreign.origin} is damaged, or its settings are not those of a model ({reason})") from error
+    return converted
 
 
 def choose(mapped: Mapped, source: str, target: str) -> Tokenizer:

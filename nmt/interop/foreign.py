@@ -21,6 +21,9 @@ PICKLED, PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 WEIGHTS = (SAFE, SAFE_INDEX, PICKLED, PICKLED_INDEX)
 SETTINGS = ("config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json", "README.md")
 
+# What reading damaged settings or weights raises, besides ValueError.
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError)
+
 
 @dataclass
 class Foreign:
@@ -85,9 +88,11 @@ def licence_in(card: Path) -> str:
     parts = text.split("---")
     try:
         header = yaml.safe_load(parts[1]) if text.startswith("---") and len(parts) > 2 else {}
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # such as a date without such a day
         return ""
-    return str(header.get("license") or "") if isinstance(header, dict) else ""
+    named = header.get("license") if isinstance(header, dict) else None
+    names = named if isinstance(named, list) else [named]  # a list in lists, with YAML's aliases, could be endless
+    return ", ".join(name for name in names if isinstance(name, str))
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -113,7 +118,7 @@ def read_pickled(path: Path) -> dict[str, Tensor]:
     """The tensors of a file of torch.save. Code in it isn't run: ValueError if it holds more than tensors."""
     try:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+    except (OSError, EOFError, *DAMAGE, ValueError, pickle.UnpicklingError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} can't be read: it is damaged, or holds more than tensors ({first})") from error
     is_plain = isinstance(tensors, dict) and all(isinstance(value, Tensor) for value in tensors.values())

@@ -44,7 +44,9 @@ def convert(foreign: Foreign) -> Converted:
     settings = model_settings(foreign, **ours)
     weights = Weights(read_weights(foreign.folder))
     names, codes = pieces(foreign, kind)
-    names += [f"madeupword{i}" for i in range(foreign.number("vocab_size") - len(names))]
+    size, rows = foreign.number("vocab_size"), max(map(len, weights.tensors.values()), default=0)
+    require(size <= rows, f"vocab_size is {size:,}, but no weight in {foreign.origin} has so many rows")
+    names += [f"madeupword{i}" for i in range(size - len(names))]
     vocabulary = Vocabulary.of(len(names), UNK_ID, EOS_ID, EOS_ID, PAD_ID)
     config, tensors = embeddings(weights, settings, vocabulary, vocabulary)
     tensors |= layers(weights, config) | positions(weights, kind)

@@ -97,7 +97,7 @@ class ForcedScorer:
         device = self.models[0].device
         batch = (*pad((source for source, _ in pairs), device), *pad((target for _, target in pairs), device))
         log_probs_XBT = torch.stack(
-            [force_score(model, *batch) for model in self.models if isinstance(model, GenerativeModel)]
+            [force_score(model, *batch) for model in self.models if not isinstance(model, CTranslate2Model)]
         )
         log_probs: list[list[float]] = (log_probs_XBT.logsumexp(0) - math.log(len(self.models))).tolist()
         return log_probs

@@ -106,7 +106,7 @@ class Judge:
         """A translation of a text, with its flags; `read`: the text that the model read."""
         sure = translation.confidence >= self.least_confidence
         flags = suspicions(text, translation.text, finished=translation.finished, sure=sure, own=request.own)
-        if self.translator.tokenizer.characters[0].lacks(read, request.own):
+        if self.translator.tokenizer.lacks(read, request.own):
             flags.append("unknown")
         constraints = request.constraints
         if text and constraints and not self.translator.compiler.are_met(constraints, translation.text):
@@ -158,6 +158,8 @@ class Line:
 
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""
+        if not self.judge.ranked and len(translations) == 1:  # a line of items alone leaves nothing to sample
+            translations = translations * len(self.translations)
         retried = translations[:1] if self.judge.ranked else translations
         flagged = [self.judge.flagged(t, self.text, self.request, self.bare) for t in retried]
         new = [replace(translation, fallback=name) for translation in flagged]

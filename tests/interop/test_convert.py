@@ -1,6 +1,9 @@
 """A converted model is a model folder like others: it translates, is scored, and is trained further."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,6 +11,7 @@ from nmt import convert, evaluate, train, translate
 from nmt.data.tokenizer import Tokenizer
 from nmt.interop.foreign import licence_in
 from nmt.translation.model_folder import load_model, read_info
+from nmt.translation.translator import Translator
 from tests.interop.foreign import m2m, marian, sides
 
 pytest.importorskip("transformers")
@@ -92,6 +96,10 @@ def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, caps
         ("# A model\n", ""),
         ("---\nlicense: [\n---\n", ""),
         ("---\n", ""),
+        ("---\nlicense: [mit, apache-2.0]\n---\n", "mit, apache-2.0"),
+        ("---\na: &a [x, x]\nb: &b [*a, *a]\nlicense: [*b, *b]\n---\n", ""),
+        ("---\nreleased: 2024-13-45\nlicense: mit\n---\n", ""),
+        (f"---\n{'[' * 5000}\n---\n", ""),
     ],
 )
 def test_the_licence_is_that_of_the_card(tmp_path: Path, card: str, licence: str) -> None:
@@ -105,3 +113,53 @@ def test_origin_and_hash_are_in_the_folder(folder: Path) -> None:
     info, _ = read_info(folder / "ours" / "config.json")
     assert (info.source, info.target, info.origin) == ("deu", "eng", "marian")
     assert "SHA-256" in (folder / "ours" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "value"),
+    [
+        ("config.json", "model_type", ["m2m_100"]),
+        ("config.json", "dropout", None),
+        ("config.json", "bad_words_ids", [5]),
+        ("config.json", "num_beams", "four"),
+        ("config.json", "vocab_size", 10**15),
+        ("tokenizer_config.json", "added_tokens_decoder", [1]),
+        ("tokenizer_config.json", "additional_special_tokens", [{}]),
+        ("vocab.json", "Hund", "one"),
+        ("model.safetensors.index.json", "weight_map", {"shared": 3}),
+    ],
+)
+def test_settings_that_no_model_has_are_told_in_a_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str], file: str, name: str, value: Any
+) -> None:
+    m2m(folder / "m2m")
+    path = folder / "m2m" / file
+    if "index" in file:
+        (folder / "m2m" / "model.safetensors").unlink()
+        path.write_text("{}")
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+    assert convert.main(["m2m", "ours", "--source", "de", "--target", "en"]) == 2
+    assert "nmt.convert: " in capsys.readouterr().err
+    assert not Path("ours").exists()
+
+
+def test_a_converted_model_that_is_told_languages_scores_pairs(folder: Path) -> None:
+    m2m(folder / "m2m")
+    assert convert.main(["m2m", "ours", "--source", "de", "--target", "en"]) == 0
+    translator = Translator.load("ours", "cpu", precision="fp32")
+    search = replace(translator.search, guard=False, max_length=20)
+    ((best, *_),) = translator.translate_n_best(["Hund Haus"], search)
+    (part,) = best.parts
+    (hypothesis,) = translator.scorer(search).score_ids([(part.source, part.hypothesis.ids)])
+    assert hypothesis is not None
+    found = part.hypothesis.token_log_probs
+    assert hypothesis.token_log_probs[: len(found)] == pytest.approx(found, abs=1e-4)
+
+
+def test_characters_that_the_other_library_replaces_are_not_unknown(folder: Path) -> None:
+    m2m(folder / "m2m")
+    assert convert.main(["m2m", "ours", "--source", "de", "--target", "en"]) == 0
+    tokenizer = Tokenizer.load(Path("ours"))
+    assert not tokenizer.lacks("\uff28und \ufb01")
+    assert tokenizer.lacks("Hund \u00a7")
+    assert not tokenizer.lacks("\u00a7 12"), "without letters there is nothing to translate"

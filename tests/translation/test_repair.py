@@ -147,6 +147,12 @@ def test_samples_without_letters_are_all_copied(translator: Translator) -> None:
     assert [(t.text, t.fallback) for t in found] == [("12", "copy"), ("12", ""), ("12", "copy")]
 
 
+def test_samples_of_a_line_of_items_alone_keep_their_number(translator: Translator) -> None:
+    sampling = replace(SHORT, guard=True, samples=3, n_best=3)
+    (found,) = translator.translate_n_best(["www.example.org"], sampling)
+    assert [t.text for t in found] == ["www.example.org"] * 3
+
+
 @pytest.mark.parametrize("samples", [0, 4])
 def test_retries_choose_by_minimum_bayes_risk_if_the_first_attempt_did(translator: Translator, samples: int) -> None:
     listed = Listed(translator, [LOOP], ["A dog."], ["A dog."])
