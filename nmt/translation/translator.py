@@ -9,6 +9,7 @@ import copy
 import heapq
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -56,6 +57,7 @@ from nmt.translation.request import Part, Request, Translation
 from nmt.translation.span_search import SpanSearch
 from nmt.translation.spans import Cut, Limits, Span, cut_lines
 from nmt.translation.text_lines import join_lines, split_lines
+from nmt.vocabulary import PLACEHOLDERS
 
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 """Maps a source line and its candidate translations to values, one for each; higher is better."""
@@ -93,6 +95,11 @@ def read_config(file: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return config if isinstance(config, dict) else {}
+
+
+def without_others(text: str, line: str) -> str:
+    """The text without placeholders that the line doesn't have."""
+    return tidy(re.sub(" ?[{}]".format("".join({*PLACEHOLDERS}.difference(line))), "", text))[0]
 
 
 def put_back(translation: Translation, edges: Edges) -> Translation:
@@ -347,10 +354,12 @@ class Translator:
         return translations
 
     def finish(self, request: Request, translations: list[Translation]) -> list[Translation]:
-        """The translations of a line with the accents of its names, and with a flag if the first one doesn't meet the
-        constraints."""
+        """The translations of a line with the accents of its names, without placeholders that the line doesn't have,
+        and with a flag if the first one doesn't meet the constraints."""
         blank = not translations[0].parts
         line = tidy(request.text)[0]
+        if self.has_placeholders and not all(set(PLACEHOLDERS) & set(t.text) <= set(line) for t in translations):
+            translations = [replace(t, text=without_others(t.text, line)) for t in translations]
         if not line.isascii() and (readable := self.tokenizer.readable(line)) != line:
             translations = [replace(t, text=respelled(t.text, line, readable)) for t in translations]
         if not blank and request.constraints and not self.compiler.are_met(request.constraints, translations[0].text):
@@ -374,7 +383,8 @@ class Translator:
         """Pairs (word of the line, word of its translation) of numbers from 0. Words are what stands between blanks,
         no-break spaces included; a word that disappears in reading, such as a soft hyphen, has no link."""
         read = [i for i, word in enumerate(line.split()) if self.tokenizer.readable(tidy(word)[0])]
-        return [(read[i], j) for i, j in self.aligner.align(translation) if i < len(read)]
+        n = len(translation.text.split())
+        return [(read[i], j) for i, j in self.aligner.align(translation) if i < len(read) and j < n]
 
     def scorer(self, search: SearchConfig | None = None) -> ForcedScorer:
         """A scorer of given translations, with the same models."""

@@ -98,3 +98,9 @@ def test_a_translator_uses_them_for_plain_text_and_for_mark_up(copier: Translato
     assert marked[0][0].moved
     links = copier.align(lines[0], marked[0][0])
     assert all(0 <= i < 3 and 0 <= j < 3 for i, j in links)
+
+
+def test_placeholders_that_a_model_invents_are_removed(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator, "has_placeholders", True)
+    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: [f"A {FIRST} dog {SECOND}."] * len(ids))
+    assert translator.translate(["Ein Hund.", f"Ein {SECOND} Hund."], SHORT) == ["A dog.", f"A dog {SECOND}."]
