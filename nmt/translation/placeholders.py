@@ -4,19 +4,17 @@ A line with items (addresses, tags, placeholders of programs …) is translated 
 `nmt.text.marking`). If one is missing in the translation, or occurs twice, the line is translated as it is.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.text.items import find_items
-from nmt.text.marking import Marked, mark
+from nmt.text.marking import PLACEHOLDER, Marked, mark
 from nmt.text.normalise import tidy
 from nmt.text.restore import flatten
-from nmt.translation.request import Moved, Request, Translation
+from nmt.translation.request import Moved, Request, Translate, Translation
 from nmt.translation.spans import tidy_cells
-
-Translate = Callable[[Sequence[Request]], list[list[Translation]]]
-"""Lines to their n-best lists."""
 
 
 def translate_marked(
@@ -56,3 +54,9 @@ def put_back(translation: Translation, line: Marked) -> Translation | None:
     texts = line.line, line.text, line.places, unmarked.text, translation.text, unmarked.places
     moved = Moved(*texts, skipped=translation.words_around[0])
     return replace(translation, text=unmarked.text, moved=moved, words_around=(0, 0))
+
+
+def without_others(text: str, line: str) -> str:
+    """The text without placeholders that the line doesn't have: a model may invent some."""
+    others = set(PLACEHOLDER.findall(text)).difference(line)
+    return tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0] if others else text

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -161,3 +161,7 @@ def combined(
         fallback=", ".join(dict.fromkeys(one.fallback for one in translations if one.fallback)),
         links=links,
     )
+
+
+Translate = Callable[[Sequence[Request]], list[list[Translation]]]
+"""Lines to their n-best lists."""

@@ -6,10 +6,19 @@ from collections.abc import Sequence
 
 from nmt.text.normalise import tidy
 from nmt.translation.alignment import Aligner
-from nmt.translation.request import Request, Translation, combined, ranks
+from nmt.translation.request import Request, Translate, Translation, combined, ranks
 from nmt.translation.spans import share
 
 BREAK = re.compile("(\r\n|[\n\x0b\x0c\r\x85\u2028\u2029])")
+
+
+def translate_lines(requests: Sequence[Request], aligner: Aligner, translate: Translate) -> list[list[Translation]]:
+    """As `translate`, which gets each line of a text as a request of its own."""
+    lines_of = [split_lines(request) for request in requests]
+    found = iter(translate([line for lines in lines_of for line in lines]))
+    lists = [[next(found) for _ in lines] for lines in lines_of]
+    pairs = zip(requests, lists, strict=True)
+    return [some[0] if len(some) == 1 else join_lines(aligner, request, some) for request, some in pairs]
 
 
 def split_lines(request: Request) -> list[Request]:

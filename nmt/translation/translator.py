@@ -9,7 +9,6 @@ import copy
 import heapq
 import json
 import math
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -32,7 +31,7 @@ from nmt.model.contract import Decoder, GenerativeModel, Model
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.precision import with_precision
 from nmt.text.characters import respelled
-from nmt.text.edges import Edges, quotes_of, take_off
+from nmt.text.edges import quotes_of
 from nmt.text.normalise import tidy
 from nmt.text.sentences import joint
 from nmt.translation.adapter import add_adapter
@@ -41,6 +40,7 @@ from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.exported import load_exported
 from nmt.translation.forced import ForcedScorer
 from nmt.translation.language_model import LanguageModel
+from nmt.translation.line_edges import translate_inside
 from nmt.translation.mbr import expected_utilities
 from nmt.translation.model_folder import (
     Facts,
@@ -51,13 +51,12 @@ from nmt.translation.model_folder import (
     read_info,
     require_model,
 )
-from nmt.translation.placeholders import mark_request, translate_marked
+from nmt.translation.placeholders import mark_request, translate_marked, without_others
 from nmt.translation.repair import repair
 from nmt.translation.request import Part, Request, Translation
 from nmt.translation.span_search import SpanSearch
 from nmt.translation.spans import Cut, Limits, Span, cut_lines
-from nmt.translation.text_lines import join_lines, split_lines
-from nmt.vocabulary import PLACEHOLDERS
+from nmt.translation.text_lines import translate_lines
 
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 """Maps a source line and its candidate translations to values, one for each; higher is better."""
@@ -95,16 +94,6 @@ def read_config(file: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return config if isinstance(config, dict) else {}
-
-
-def without_others(text: str, line: str) -> str:
-    """The text without placeholders that the line doesn't have."""
-    return tidy(re.sub(" ?[{}]".format("".join({*PLACEHOLDERS}.difference(line))), "", text))[0]
-
-
-def put_back(translation: Translation, edges: Edges) -> Translation:
-    """The translation of a line with what stands around its text."""
-    return replace(translation, text=edges.put_back(translation.text), words_around=edges.words_around)
 
 
 class Translator:
@@ -290,31 +279,17 @@ class Translator:
             n_best = self.attempt(requests, search, rerank)
             return repair(self, search, requests, n_best) if search.guard else n_best
 
-        def translate(requests: Sequence[Request]) -> list[list[Translation]]:
+        def translate_items(requests: Sequence[Request]) -> list[list[Translation]]:
             if not self.has_placeholders:
                 return search_all(requests)
             marked = [mark_request(request, self.tokenizer) for request in requests]
             return translate_marked(requests, marked, search_all, whole_lists=bool(search.samples))
 
-        texts = [line if isinstance(line, Request) else Request(line) for line in lines]
-        lines_of = [split_lines(text) for text in texts]
-        requests = [request for lines in lines_of for request in lines]
-        edges = [self.take_edges(request) for request in requests]
-        pairs = list(zip(requests, edges, strict=True))
-        n_best = translate([replace(request, text=one.text) if one else request for request, one in pairs])
-        found = iter(
-            [put_back(t, one) for t in row] if one else row for row, (_, one) in zip(n_best, pairs, strict=True)
-        )
-        lists = [[next(found) for _ in lines] for lines in lines_of]
-        return [
-            some[0] if len(some) == 1 else join_lines(self.aligner, text, some)
-            for text, some in zip(texts, lists, strict=True)
-        ]
+        def translate_text(requests: Sequence[Request]) -> list[list[Translation]]:
+            return translate_inside(requests, self.tokenizer, self.quotes, translate_items)
 
-    def take_edges(self, request: Request) -> Edges | None:
-        """What stands around the text of a line; None if nothing does, or the translation has a given prefix."""
-        edges = take_off(tidy(request.text)[0], self.tokenizer.knows, self.quotes, request.own)
-        return edges if edges and not request.constraints.prefix and "\t" not in request.text else None
+        requests = [line if isinstance(line, Request) else Request(line) for line in lines]
+        return translate_lines(requests, self.aligner, translate_text)
 
     def attempt(
         self, requests: Sequence[Request], search: SearchConfig, rerank: Reranker | None = None, *, cut: Cut = "usual"
@@ -358,7 +333,7 @@ class Translator:
         and with a flag if the first one doesn't meet the constraints."""
         blank = not translations[0].parts
         line = tidy(request.text)[0]
-        if self.has_placeholders and not all(set(PLACEHOLDERS) & set(t.text) <= set(line) for t in translations):
+        if self.has_placeholders:
             translations = [replace(t, text=without_others(t.text, line)) for t in translations]
         if not line.isascii() and (readable := self.tokenizer.readable(line)) != line:
             translations = [replace(t, text=respelled(t.text, line, readable)) for t in translations]

@@ -75,19 +75,13 @@ def test_an_export_that_ends_early_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    ("quantization", "limit", "message"),
-    [("float32", "TOLERANCE", "differs by"), ("int8", "MOST_MEAN", "on average, more than")],
+    "case", [("float32", "TOLERANCE", "differs by"), ("int8", "MOST_MEAN", "on average, more than")]
 )
 def test_an_export_that_differs_too_much_is_refused(
-    model_folder: Path,
-    lines: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    quantization: str,
-    limit: str,
-    message: str,
+    model_folder: Path, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, str]
 ) -> None:
     pytest.importorskip("ctranslate2")
+    quantization, limit, message = case
     monkeypatch.setattr(parity, limit, -1.0)
     with pytest.raises(ValueError, match=message):
         export(model_folder, tmp_path / "out", "ctranslate2", quantization, lines)

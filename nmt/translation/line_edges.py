@@ -1,0 +1,29 @@
+"""Marks around the text of a line (see `nmt.text.edges`) are taken off before it is translated, and put back."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.text.edges import Edges, take_off
+from nmt.text.normalise import tidy
+from nmt.translation.request import Request, Translate, Translation
+
+
+def translate_inside(
+    requests: Sequence[Request], tokenizer: Tokenizer, quotes: tuple[str, str] | None, translate: Translate
+) -> list[list[Translation]]:
+    """As `translate`, which gets the lines without their edges; `quotes`: of the target language."""
+    edges = [find_edges(request, tokenizer, quotes) for request in requests]
+    pairs = zip(requests, edges, strict=True)
+    n_best = translate([replace(request, text=one.text) if one else request for request, one in pairs])
+    return [[put_back(t, one) for t in row] if one else row for row, one in zip(n_best, edges, strict=True)]
+
+
+def find_edges(request: Request, tokenizer: Tokenizer, quotes: tuple[str, str] | None) -> Edges | None:
+    """What stands around the text of a line; None if nothing does, or the translation has a given prefix."""
+    edges = take_off(tidy(request.text)[0], tokenizer.knows, quotes, request.own)
+    return edges if edges and not request.constraints.prefix and "\t" not in request.text else None
+
+
+def put_back(translation: Translation, edges: Edges) -> Translation:
+    return replace(translation, text=edges.put_back(translation.text), words_around=edges.words_around)
