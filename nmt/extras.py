@@ -9,6 +9,5 @@ def package(name: str, extra: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ValueError(
-            f"this needs the package {name}, which can't be imported ({error}): pip install 'nmt[{extra}]'"
-        ) from error
+        problem = f"this needs the package {name.split('.')[0]}, which can't be imported ({error})"
+        raise ValueError(f"{problem}: in nmt's folder, pip install --editable '.[{extra}]'") from error

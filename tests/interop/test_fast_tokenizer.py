@@ -15,7 +15,7 @@ from nmt.text.items import find_items
 from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, SPACE
 
-tokenizers = pytest.importorskip("tokenizers", reason="needs the tokenizers library (pip install nmt[transformers])")
+tokenizers = pytest.importorskip("tokenizers", reason="needs the tokenizers library")
 
 SYMBOLS = ("<br>", "{name}", "{n}")
 KINDS = {

@@ -22,7 +22,7 @@ from nmt.vocabulary import BOS, EOS, PAD, UNK
 from tests.model.settings import OPTIONS, with_needs
 from tests.tiny import PAIRS
 
-transformers = pytest.importorskip("transformers", reason="needs transformers (pip install nmt[transformers])")
+transformers = pytest.importorskip("transformers", reason="needs transformers")
 
 LINES = [*(source for source, _ in PAIRS), "Straße “x” </s> 😀", "Wo ist der Bahnhof? " * 3]
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=2, decoder_layers=1, d_ff=24)
@@ -289,9 +289,9 @@ def test_without_transformers_the_extra_is_named(
     model = save(tmp_path, TINY, tokenizer)
 
     def missing(name: str, extra: str) -> None:
-        raise ValueError(f"this needs the package {name}: pip install 'nmt[{extra}]'")
+        raise ValueError(f"{name} is missing: install '.[{extra}]'")
 
     monkeypatch.setattr(huggingface_check, "package", missing)
-    with pytest.raises(ValueError, match=r"nmt\[transformers\]"):
+    with pytest.raises(ValueError, match=r"\.\[transformers\]"):
         exported(tmp_path, model)
     assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ from nmt.translation.model_folder import load_model
 from nmt.translation.translator import Translator
 from tests.interop.test_huggingface import LINES, TINY, few_pieces, save
 
-pytest.importorskip("transformers", reason="needs transformers (pip install nmt[transformers])")
+pytest.importorskip("transformers", reason="needs transformers")
 __all__ = ["few_pieces"]
 
 SHORT = SearchConfig(beam_size=3, guard=False, max_length=12)

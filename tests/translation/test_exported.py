@@ -143,7 +143,7 @@ def test_folders_that_the_backend_cannot_take(
     with pytest.raises(ValueError, match=r"CTranslate2 can't run .* on cuda:7"):
         Translator.load(exported, "cuda:7", backend="ctranslate2")
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(ValueError, match=r"pip install 'nmt\[ctranslate2\]'"):
+    with pytest.raises(ValueError, match=r"pip install --editable '\.\[ctranslate2\]'"):
         Translator.load(exported, "cpu", backend="ctranslate2")
 
 
