@@ -4,22 +4,29 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nmt.cli import console, make_run_parser, parse, run_command, say
+from nmt.cli import add_options, console, make_run_parser, parse, run_command, say
+from nmt.fields import require
 
-EXAMPLES = """
+EXAMPLE_LINES = """
 python -m nmt.prepare --data.corpus phrasebook
 python -m nmt.prepare --data.corpus my-corpus --data.source fi --data.target sv --tokenizer.vocab_size 4000
-python -m nmt.prepare --config recipes/modern.yaml --data.corpus my-corpus
+python -m nmt.prepare --data.corpus crawl.tsv --cleaning.profile crawled --explain 3 --report
 """
+OPTIONS = {
+    "--explain": ("N", "Show N dropped pairs of each cause, at most 20."),
+    "--report": ("", "Write report.html into the run folder, too."),
+}
 # A separate tokenizer for each language goes only with some values of model.tied_embeddings.
-SHOWN = ("name", "runs", "data", "tokenizer", "model.tied_embeddings")
+SHOWN = ("name", "runs", "data", "cleaning.profile", "tokenizer", "model.tied_embeddings")
 
 
 def make_prepare_parser() -> Any:
     text = "Clean a corpus and train its tokenizer, as nmt.train does before training. All settings of nmt.train are "
-    text += "accepted, on the command line and in a recipe; those that are not shown here have no effect, but "
-    text += "data.text auto depends on training.objective, and data.scorer runs on training.device."
-    return make_run_parser("nmt.prepare", text, EXAMPLES, shown=SHOWN)
+    text += "accepted; those that are not shown have no effect, but data.text auto depends on training.objective, "
+    text += "data.scorer runs on training.device, and cleaning.profile has settings beside it."
+    parser = make_run_parser("nmt.prepare", text, EXAMPLE_LINES, shown=SHOWN)
+    add_options(parser, OPTIONS)
+    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,18 +40,26 @@ def command(argv: Sequence[str] | None) -> int:
     from nmt.data.cleaning import ledger_table  # only now: these import PyTorch, and --help should be quick
     from nmt.data.corpora import corpus_files
     from nmt.data.losses import describe_losses
-    from nmt.data.prepared import prepare, require_own_run_folder
+    from nmt.data.prepared import EXAMPLES, explain, prepare, require_own_run_folder
     from nmt.data.resolve import resolve
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 
+    shown, is_reported = int(given.get("explain", 0)), given.get("report", False)
+    require(0 <= shown <= EXAMPLES, f"--explain is {shown}: it must be at most {EXAMPLES}")
     run = resolve(parser, given)
     require_own_run_folder(run.config, run.folder)  # before the lock is written there
     with locked(run.folder):
         prepared = prepare(run.corpus, run.config, run.folder, load_scorer)
     console().print(ledger_table(prepared.ledgers))
+    for line in explain(prepared.dropped, shown):
+        print(line)
     for warning in describe_losses(prepared.ledgers, corpus_files(run.config.data)):
         say(warning)
+    if is_reported:
+        from nmt.data.corpus_report import write_report
+
+        say(f"Report: {write_report(prepared)}")
     say(f"Ready: {prepared.folder}")
     return 0
 

@@ -36,9 +36,9 @@ def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     """Convert the settings, by their dotted names, of prepared data or a tokenizer. Older ones are of pairs, which no
-    pair scorer has filtered, without changed copies."""
+    pair scorer and no profile has filtered, without changed copies."""
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
-    return text | {"data.variants": 0.0, "data.placeholders": 0.0} | settings
+    return text | {"data.variants": 0.0, "data.placeholders": 0.0, "cleaning.profile": "none"} | settings
 
 
 def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ value, and MAY_CHANGE if the value may change when a run is resumed. Nothing her
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from nmt.config.cleaning import CleaningConfig
 from nmt.config.data import DataConfig, TokenizerConfig, text_of
 from nmt.config.lora import LoraConfig
 from nmt.config.model import ModelConfig
@@ -23,6 +24,7 @@ __all__ = [
     "MAX_HYPOTHESES",
     "METRICS",
     "Backend",
+    "CleaningConfig",
     "Config",
     "DataConfig",
     "DecodingPrecision",
@@ -57,6 +59,7 @@ class Config:
     """Folder that holds the run folders."""
 
     data: DataConfig = field(default_factory=DataConfig)
+    cleaning: CleaningConfig = field(default_factory=CleaningConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)

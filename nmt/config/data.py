@@ -54,11 +54,11 @@ class DataConfig:
     """Lowest probability of being a true pair, by data.scorer. Pairs that are too long to be scored are dropped."""
 
     variants: Probability = 0.0
-    """Share of the training pairs of which copies are added without a full stop, IN CAPITALS, and In Title Case."""
+    """Share of the training pairs with copies without a full stop, IN CAPITALS and In Title Case."""
 
     placeholders: Probability = 0.0
-    """Share of the training pairs of which a copy is added with placeholders: characters from U+E000 to U+E007, which
-    the model learns to copy to the right place."""
+    """Share of the training pairs with a copy that has placeholders (U+E000 to U+E007), which the model learns to
+    copy."""
 
     def require_languages(self, text: str) -> None:
         """Raise ValueError if source and target are the same language, and this value of `text` needs both."""
@@ -106,22 +106,22 @@ class TokenizerConfig:
     """Algorithm that divides text into pieces: unigram (Kudo 2018) or bpe (Sennrich et al. 2016)."""
 
     vocab_size: int = 8000
-    """Number of pieces in the vocabulary. If the text is too small for so many, there are fewer (with a message)."""
+    """Number of pieces in the vocabulary; fewer, with a message, if the text is too small."""
 
     joint: bool = True
-    """Whether both languages share one vocabulary. Otherwise each language has a tokenizer of its own."""
+    """Whether both languages share one vocabulary, and don't have a tokenizer each."""
 
     character_coverage: Annotated[float, Range(0, 1, open="least")] = 1.0
     """Share of the characters in the training text that the pieces cover. 0.9995 suits Chinese and Japanese."""
 
     byte_fallback: bool = True
-    """Whether characters that are no pieces are spelled as bytes, so that no text is unknown (takes 256 pieces)."""
+    """Whether other characters are spelled as bytes (256 pieces), so that no text is unknown."""
 
     user_defined_symbols: tuple[str, ...] = ()
-    """Strings that are never divided into pieces, such as '[<br>, <name>]'."""
+    """Strings that are never divided: '[<br>, <name>]'."""
 
     folder: Folder = ""
-    """Folder of a tokenizer, or model or run folder with a tokenizer, to use instead of training a new tokenizer."""
+    """Folder of a tokenizer, model or run, whose tokenizer is used instead of training one."""
 
     def __post_init__(self) -> None:
         symbols, setting = self.user_defined_symbols, "tokenizer.user_defined_symbols"

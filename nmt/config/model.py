@@ -120,9 +120,9 @@ class ModelConfig:
     (Shazeer 2020) have a third matrix: two thirds of d_ff then make a model of equal size."""
 
     tied_embeddings: Literal["three-way", "decoder", "none"] = "three-way"
-    """Which matrices are shared (Press and Wolf 2017). three-way shares the source embedding, the target embedding and
-    the output layer, and needs tokenizer.joint. decoder shares the target embedding and the output layer. A model
-    with one embedding shares it with the output layer unless the value is none."""
+    """Which matrices are shared (Press and Wolf 2017): both embeddings and the output layer (three-way, which needs
+    tokenizer.joint), the target embedding and the output layer (decoder), or none. A model with one embedding shares it
+    with the output layer unless the value is none."""
 
     output_bias: bool = False
     """Whether the output layer has a bias. Models of Marian have one."""

@@ -2,18 +2,22 @@
 
 A text without a translation is a pair whose source is empty.
 
-To add a filter, add a setting to `DataConfig` and a branch to `clean` that drops a pair with a cause. Three other
-filters need more than a pair: `drop_doubtful` (a pair scorer) and `drop_long` (pieces) in `nmt.data.prepared`, and
+`nmt.data.filters` has the filters that read the text of a pair; to add one, see there. Three others need more than a
+pair: `drop_doubtful` (a pair scorer) and `drop_long` (pieces) in `nmt.data.prepared`, and
 `nmt.data.corpora.files.load_sentences` (one language).
 """
 
+from bisect import insort
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nmt.config import DataConfig
+from nmt.config import CleaningConfig, DataConfig
+from nmt.data.filters import HeldOut, Seen, digest, make_filters
+from nmt.extras import package
 from nmt.fields import require
+from nmt.text.normalise import tidy
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -96,31 +100,85 @@ def known_by(pair: Pair) -> str:
     return pair[0] or pair[1]
 
 
-def clean(pairs: Sequence[Pair], config: DataConfig, held_out: Collection[str]) -> tuple[list[Pair], Ledger]:
-    """Drop training pairs that are too long, of too different lengths, repeated, or in the validation or test text.
+@dataclass
+class Examples:
+    """A few of the pairs that each cause dropped: those with the least hashes, so that they don't depend on order."""
 
-    `pairs` are tidied, and no target is blank; `held_out` has `known_by` of each validation and test pair.
-    Returns the kept pairs, in their order, and the ledger; a pair is counted for the first cause that applies.
-    """
-    ledger = Ledger(read=len(pairs), unit=config.unit)
-    kept, seen = list[Pair](), set[Pair]()
-    for pair in pairs:
+    size: int
+    of: dict[str, list[tuple[bytes, Pair]]] = field(default_factory=dict)
+    """By cause, with the hash of each pair, sorted."""
+
+    def add(self, cause: str, pair: Pair) -> None:
+        if self.size:
+            kept = self.of.setdefault(cause, [])
+            insort(kept, (digest("\n".join(pair)), pair))
+            del kept[self.size :]
+
+    def by_cause(self) -> dict[str, list[Pair]]:
+        return {cause: [pair for _, pair in kept] for cause, kept in self.of.items()}
+
+
+class Cleaner:
+    """Decides about training pairs, one after another: it remembers those that it has kept."""
+
+    def __init__(
+        self, config: DataConfig, cleaning: CleaningConfig, held_out: Mapping[str, Sequence[Pair]], examples: int = 0
+    ) -> None:
+        """`held_out`: the pairs of val and each test, by name; `examples`: dropped pairs to keep of each cause.
+
+        Raises ValueError if a filter needs a package that is missing.
+        """
+        self.config, self.examples = config, Examples(examples)
+        self.known = {known_by(pair) for pairs in held_out.values() for pair in pairs}
+        languages = config.languages if config.unit == "pair" or len(config.languages) == 1 else ()
+        self.filters = make_filters(cleaning, languages)
+        self.repair = package("ftfy", "cleaning").fix_encoding if "unicode" in cleaning.values else None
+        self.held_out = HeldOut(held_out) if "contamination" in cleaning.values else None
+        self.alike = Seen() if "alike" in cleaning.values else None
+        self.seen: set[Pair] = set()
+
+    def cause(self, pair: Pair) -> str:
+        """Why a pair is dropped, by the first filter that applies; empty for a pair that is kept.
+
+        `pair` is tidied, and its target is not blank.
+        """
         shorter, longer = sorted(map(len, pair))
-        if longer > config.max_characters:
-            ledger.drop(f"longer than {config.max_characters:,} characters")
-        elif pair[0] and longer + LENGTH_OFFSET > config.max_ratio * (shorter + LENGTH_OFFSET):
-            ledger.drop(f"lengths differ more than {config.max_ratio:g} times")
-        elif config.drop_duplicates and pair in seen:
-            ledger.drop("repeated")
-        elif config.drop_held_out and known_by(pair) in held_out:
-            ledger.drop("source occurs in val or test" if pair[0] else "occurs in val or test")
-        else:
-            kept.append(pair)
-            seen.add(pair)
-    return kept, ledger
+        if longer > self.config.max_characters:
+            return f"longer than {self.config.max_characters:,} characters"
+        if pair[0] and longer + LENGTH_OFFSET > self.config.max_ratio * (shorter + LENGTH_OFFSET):
+            return f"lengths differ more than {self.config.max_ratio:g} times"
+        if self.config.drop_duplicates and pair in self.seen:
+            return "repeated"
+        if self.config.drop_held_out and known_by(pair) in self.known:
+            return "source occurs in val or test" if pair[0] else "occurs in val or test"
+        found = next((cause for cause, is_bad in self.filters.items() if is_bad(*pair)), "")
+        found = found or (self.held_out.find(pair) if self.held_out else "")
+        return found or ("alike an earlier one" if self.alike and self.alike.again(*pair) else "")
+
+    def clean(self, pairs: Sequence[Pair]) -> tuple[list[Pair], Ledger]:
+        """The pairs that are kept, in their order and repaired, and the ledger of all."""
+        ledger, kept = Ledger(read=len(pairs), unit=self.config.unit), list[Pair]()
+        for read in pairs:
+            pair = self.repaired(read) if self.repair else read
+            ledger.repaired.update({"wrong decoding undone": 1} if pair is not read else {})
+            if cause := self.cause(pair):
+                ledger.drop(cause)
+                self.examples.add(cause, pair)
+            else:
+                kept.append(pair)
+                self.seen.add(pair)
+        return kept, ledger
+
+    def repaired(self, pair: Pair) -> Pair:
+        """The pair with text as it was before it was decoded wrongly; the same object if nothing is wrong."""
+        assert self.repair
+        if all(map(str.isascii, pair)):
+            return pair
+        source, target = (tidy(self.repair(text))[0] if text else text for text in pair)
+        return pair if (source, target) == pair or not target or (pair[0] and not source) else (source, target)
 
 
 def require_pairs(pairs: Sequence[Pair], ledger: Ledger) -> None:
     """Raise ValueError, with the causes, if no training pair or text is left."""
     problem = f"no training {ledger.unit} is left of {ledger.read:,}: {ledger.causes()}"
-    require(len(pairs) > 0, f"{problem}; see data.max_*, data.drop_* and data.least_quality")
+    require(len(pairs) > 0, f"{problem}; see data.max_*, data.drop_*, data.least_quality and cleaning.*")

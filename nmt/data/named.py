@@ -59,7 +59,7 @@ def text_settings(config: Config, files: list[str]) -> dict[str, Any]:
     flat = flatten(config)
     names = [n for n in flat if n.startswith("tokenizer.") or n == "data.max_characters"]
     if not files:
-        names = [n for n in flat if n.startswith(("data.", "tokenizer.")) and n not in ONLY_OF_RUNS]
+        names = [n for n in flat if n.startswith(("data.", "cleaning.", "tokenizer.")) and n not in ONLY_OF_RUNS]
     return json.loads(json.dumps({name: flat[name] for name in names} | {"files": files}))
 
 
@@ -89,7 +89,7 @@ def train_on_corpus(corpus: Corpus | None, config: Config, folder: Path) -> Toke
     corpus = corpus or load_corpus(config.data)
     for note in corpus.notes:
         say(note)
-    pairs, ledger = clean_train(corpus, config.data)
+    pairs, ledger, _ = clean_train(corpus, config.data, config.cleaning)
     console().print(ledger_table({"train": ledger}))
     for warning in describe_losses({"train": ledger}, corpus_files(config.data)):
         say(warning)

@@ -9,7 +9,7 @@ is prepared completely. A preparation that was interrupted starts again. The cal
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import torch
 
 from nmt.cli import describe_changes, say
 from nmt.config import Config
-from nmt.data.cleaning import Ledger, Pair, require_pairs
+from nmt.data.cleaning import Examples, Ledger, Pair, require_pairs
 from nmt.data.corpora import Corpus, clean_train, corpus_files, corpus_path, load_corpus
 from nmt.data.inputs import Fingerprints, describe_edits, fingerprints
 from nmt.data.placeholders import add_placeholders
@@ -45,6 +45,7 @@ from nmt.vocabulary import PLACEHOLDERS
 DRAFT = ".preparing"
 RESTORE = "Restore it, or delete"
 SCORED_AT_ONCE = 20_000  # pairs between two messages
+EXAMPLES = 20  # dropped pairs that are kept of each cause, to show them
 CREATED_FIRST = {".lock", DRAFT, "config.yaml.partial"}  # before `is_run` can recognise a new run
 
 
@@ -58,6 +59,8 @@ class Prepared(Corpus):
 
     folder: Path
     tokenizer: Tokenizer
+    dropped: dict[str, list[Pair]]
+    """Some of the training pairs that each cause dropped after reading: at most EXAMPLES."""
 
     @classmethod
     def load(cls, folder: Path) -> "Prepared":
@@ -73,8 +76,9 @@ class Prepared(Corpus):
         tokenizer = Tokenizer.load(folder / "tokenizer")
         ledgers = read_ledgers(folder / "ledger.json")
         tests = {split: read_pairs(folder / "data", split, size) for split, size in record["pairs"].items()}
-        train, val, notes = tests.pop("train"), tests.pop("val"), record["notes"]
-        return cls(record["corpus"], train, val, tests, ledgers, notes, folder=folder, tokenizer=tokenizer)
+        dropped = {cause: [(a, b) for a, b in pairs] for cause, pairs in record.get("dropped", {}).items()}
+        whole = record["corpus"], tests.pop("train"), tests.pop("val"), tests, ledgers, record["notes"]
+        return cls(*whole, folder=folder, tokenizer=tokenizer, dropped=dropped)
 
 
 def require_own_run_folder(config: Config, folder: Path) -> None:
@@ -143,8 +147,9 @@ def prepare(
 
 def make_prepared(corpus: Corpus, config: Config, draft: Path, scorer: Scorer | None) -> Prepared:
     """Clean the training text, and put a tokenizer into the draft."""
-    train, ledger = clean_train(corpus, config.data)
-    train = drop_doubtful(train, scorer, config.data.least_quality, ledger) if scorer else train
+    train, ledger, examples = clean_train(corpus, config.data, config.cleaning, EXAMPLES)
+    if scorer:
+        train = drop_doubtful(train, scorer, config.data.least_quality, ledger, examples)
     variants = make_variants(train, config.data) + add_placeholders(train, config.data.placeholders)
     mark(draft / "tokenizer")
     if config.tokenizer.folder:
@@ -157,13 +162,13 @@ def make_prepared(corpus: Corpus, config: Config, draft: Path, scorer: Scorer | 
         tokenizer = train_tokenizer([*train, *variants], settings, draft / "tokenizer", *config.data.languages)
     for note in tokenizer.notes:
         say(note)
-    train = drop_long(train, tokenizer, config.data.max_pieces, ledger)
+    train = drop_long(train, tokenizer, config.data.max_pieces, ledger, examples)
     if variants:
-        train += drop_long(variants, tokenizer, config.data.max_pieces, Ledger(len(variants)))
+        train += drop_long(variants, tokenizer, config.data.max_pieces, Ledger(len(variants)), Examples(0))
         say(f"With {len(variants):,} changed copies: {len(train):,} training pairs")
     ledgers = corpus.ledgers | {"train": ledger}
     whole = corpus.name, train, corpus.val, corpus.tests, ledgers, corpus.notes + tokenizer.notes
-    return Prepared(*whole, folder=draft, tokenizer=tokenizer)
+    return Prepared(*whole, folder=draft, tokenizer=tokenizer, dropped=examples.by_cause())
 
 
 def input_files(config: Config) -> list[Path]:
@@ -185,7 +190,9 @@ def take_tokenizer(config: Config) -> Tokenizer:
     return tokenizer
 
 
-def drop_doubtful(pairs: Sequence[Pair], scorer: Scorer, least: float, ledger: Ledger) -> list[Pair]:
+def drop_doubtful(
+    pairs: Sequence[Pair], scorer: Scorer, least: float, ledger: Ledger, examples: Examples
+) -> list[Pair]:
     """The pairs whose quality is at least `least`; the ledger counts the dropped pairs."""
     kept = []
     for start in range(0, len(pairs), SCORED_AT_ONCE):
@@ -194,18 +201,24 @@ def drop_doubtful(pairs: Sequence[Pair], scorer: Scorer, least: float, ledger: L
             if quality is not None and quality >= least:
                 kept.append(pair)
             else:
-                ledger.drop("too long for data.scorer" if quality is None else f"quality below {least:g}")
+                cause = "too long for data.scorer" if quality is None else f"quality below {least:g}"
+                ledger.drop(cause)
+                examples.add(cause, pair)
         say(f"Scored {start + len(chunk):,} of {len(pairs):,} pairs, kept {len(kept):,}")
     require_pairs(kept, ledger)
     return kept
 
 
-def drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Ledger) -> list[Pair]:
+def drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Ledger, examples: Examples) -> list[Pair]:
     """The pairs with at most `most` pieces on each side; the ledger counts the dropped pairs."""
-    ids = encode_pairs(tokenizer, pairs)
+    ids, cause, kept = encode_pairs(tokenizer, pairs), f"longer than {most:,} pieces", list[Pair]()
     lengths = torch.maximum(ids.source.lengths_N, ids.target.lengths_N).tolist()
-    kept = [pair for pair, length in zip(pairs, lengths, strict=True) if length <= most]
-    ledger.drop(f"longer than {most:,} pieces", len(pairs) - len(kept))
+    for pair, length in zip(pairs, lengths, strict=True):
+        if length <= most:
+            kept.append(pair)
+        else:
+            examples.add(cause, pair)
+    ledger.drop(cause, len(pairs) - len(kept))
     require_pairs(kept, ledger)
     return kept
 
@@ -223,6 +236,7 @@ def write_draft(draft: Path, prepared: Prepared, config: Config, inputs: Fingerp
         "notes": prepared.notes,
         "settings": data_settings(config),
         "inputs": inputs,
+        "dropped": prepared.dropped,
     }
     write_json(draft / "data" / "corpus.json", record)
     for part in ("data", "tokenizer"):
@@ -231,7 +245,8 @@ def write_draft(draft: Path, prepared: Prepared, config: Config, inputs: Fingerp
 
 def data_settings(config: Config) -> dict[str, Any]:
     """The settings that the prepared data depends on, with types as JSON gives them back."""
-    return json.loads(json.dumps({"data": asdict(config.data), "tokenizer": asdict(config.tokenizer)}))
+    settings = {"data": asdict(config.data), "cleaning": asdict(config.cleaning), "tokenizer": asdict(config.tokenizer)}
+    return json.loads(json.dumps(settings))
 
 
 def flat(settings: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -304,6 +319,14 @@ def read_json(file: Path, folder: Path) -> Any:
         return json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: {error}. {RESTORE} {folder} and prepare again") from error
+
+
+def explain(dropped: dict[str, list[Pair]], most: int) -> Iterator[str]:
+    """Lines that show some of the dropped pairs of each cause, a tab between source and target."""
+    for cause, pairs in dropped.items():
+        if most:
+            yield f"\nDropped: {cause}"
+        yield from ("  " + "\t".join(filter(None, pair)) for pair in pairs[:most])
 
 
 def read_pairs(folder: Path, split: str, size: int) -> list[Pair]:

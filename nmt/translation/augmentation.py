@@ -65,7 +65,7 @@ def augment(config: DataConfig, models: list[Model], more: dict[bool, list[Path]
     corpus = load_corpus(config)
     for note in corpus.notes:
         say(note)
-    train, ledger = clean_train(corpus, config)
+    train, ledger, _ = clean_train(corpus, config)
     ledgers = {"train": ledger}
     extra: dict[bool, list[str]] = {False: [], True: []}
     for backward, files in more.items():

@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from nmt.config import DataConfig
-from nmt.data.cleaning import Ledger, clean, ledger_table, require_pairs
+from nmt.config import CleaningConfig, DataConfig
+from nmt.data.cleaning import Cleaner, Ledger, Pair, ledger_table, require_pairs
+
+
+def clean(pairs: list[Pair], config: DataConfig, held_out: set[str]) -> tuple[list[Pair], Ledger]:
+    """`held_out`: sources of the validation text."""
+    return Cleaner(config, CleaningConfig(), {"val": [(text, "?") for text in held_out]}).clean(pairs)
+
 
 words = st.text(st.sampled_from("ab cdé"), max_size=30)
 
@@ -39,7 +45,8 @@ def test_pairs_at_the_limits_are_kept() -> None:
 def test_a_text_without_a_translation_is_judged_by_itself() -> None:
     config = DataConfig(text="target", max_characters=40, max_ratio=1.9)
     texts = [("", "a" * 40), ("", "Hello"), ("", "Seen"), ("", "Hello"), ("", "a" * 41)]
-    kept, ledger = clean(texts, config, {"Seen", ""})
+    cleaner = Cleaner(config, CleaningConfig(), {"test": [("", "Seen")]})
+    kept, ledger = cleaner.clean(texts)
     assert kept == texts[:2]
     assert ledger.dropped == {"occurs in val or test": 1, "repeated": 1, "longer than 40 characters": 1}
     with pytest.raises(ValueError, match="no training text is left of 5: 1 occurs in val or test"):
@@ -71,7 +78,7 @@ def test_every_pair_is_kept_in_order_or_dropped_for_one_cause(
     assert all(pair in rest for pair in kept)
     assert all(max(map(len, pair)) <= most for pair in kept)
     assert not unique or max(Counter(kept).values(), default=1) == 1
-    assert not unseen or not held_out & {source or target for source, target in kept}
+    assert not unseen or not held_out & {source or target for source, target in kept if source}
 
 
 causes = st.dictionaries(st.sampled_from(["blank", "repeated", "too long"]), st.integers(1, 9))
@@ -149,3 +156,52 @@ def test_the_table_shows_every_count_and_the_first_line() -> None:
     assert ["dropped:", "repeated", "45"] in rows
     assert ["dropped:", "a", "side", "is", "blank", "2", "val:3"] in rows
     assert ["kept", "12,300", "5"] in rows
+
+
+def test_examples_are_the_same_in_any_order() -> None:
+    pairs = [(f"Nummer {n}", f"Number {n}") for n in range(30)] * 2
+    shown = []
+    for order in (pairs, pairs[::-1]):
+        cleaner = Cleaner(DataConfig(), CleaningConfig(), {}, examples=5)
+        assert cleaner.clean(order)[1].dropped == {"repeated": 30}
+        shown.append(cleaner.examples.by_cause())
+    assert shown[0] == shown[1]
+    assert len(shown[0]["repeated"]) == 5
+
+
+def test_a_profile_drops_each_kind_of_bad_pair_by_its_cause() -> None:
+    test = [("Er geht jeden Tag mit dem alten Hund durch den großen Park bei uns", "He walks")]
+    bad = {
+        "another script": ("Guten Morgen, meine Freunde", "Доброе утро, друзья мои"),
+        "other numbers": ("Es kostet 1200 Euro", "It costs 1300 euros"),
+        "other addresses": ("Siehe www.example.org/a", "See www.example.org/b"),
+        "repetition": ("Das ist gut", "That is is is is is good"),
+        "a copy": ("Der Hund geht nach Hause", "der Hund geht nach Hause"),
+        "letters below 0.5": ("+++ 1 +++ 2 +++", "+++ 1 +++ 2 +++"),
+        "a word of more than 60 characters": ("Ja " + "a" * 61, "Yes, this is a long word"),
+        "nearly in test": ("er geht jeden tag mit dem alten hund durch den grossen Park", "He  walks!"),
+        "13 words of test": (
+            "Ja, er geht jeden Tag mit dem alten Hund durch den großen Park bei uns",
+            "Yes, he walks with the old dog in the park every day",
+        ),
+        "alike an earlier one": ("GUTEN MORGEN 2", "Good morning, 2!"),
+    }
+    settings = CleaningConfig(profile="crawled", unicode=False, language=False)
+    cleaner = Cleaner(DataConfig(), settings, {"test": test}, examples=3)
+    kept, ledger = cleaner.clean([("Guten Morgen 1", "Good morning 1"), *bad.values()])
+    assert kept == [("Guten Morgen 1", "Good morning 1")]
+    assert cleaner.examples.by_cause() == {cause: [pair] for cause, pair in bad.items()}
+    assert ledger.dropped == Counter(bad.keys())
+
+
+def test_text_that_was_decoded_wrongly_is_repaired_and_counted() -> None:
+    pytest.importorskip("ftfy")
+    pairs = [("Das ist schÃ¶n", "That’s nice"), ("Schön", "Nice")]
+    kept, ledger = Cleaner(DataConfig(), CleaningConfig(profile="gentle"), {}).clean(pairs)
+    assert kept == [("Das ist schön", "That’s nice"), ("Schön", "Nice")]
+    assert ledger.repaired == {"wrong decoding undone": 1}
+
+
+def test_without_a_profile_nothing_more_is_dropped() -> None:
+    pairs = [("Das ist schÃ¶n", "Das ist schÃ¶n"), ("1 2 3", "7 8 9"), ("ja ja ja ja ja", "no")]
+    assert clean(pairs, DataConfig(), set()) == (pairs, Ledger(read=3))

@@ -38,7 +38,7 @@ def test_pairs_of_low_quality_are_dropped_and_counted(
     assert [s for s in said if "Scored" in s] == ["Scored 60 of 61 pairs, kept 38", "Scored 61 of 61 pairs, kept 38"]
     with pytest.raises(ValueError, match=r"data.least_quality was 0.5, is 0.6"):
         prepare(corpus(), settings(tmp_path, least_quality=0.6), tmp_path / "run", doubt)
-    with pytest.raises(ValueError, match=r"58 quality below 0.9.* and data.least_quality"):
+    with pytest.raises(ValueError, match=r"58 quality below 0.9.* data.least_quality"):
         prepare(corpus(), settings(tmp_path, least_quality=0.9), tmp_path / "none", doubt)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from nmt.config import DataConfig
-from nmt.data.cleaning import Ledger, Pair, clean, known_by, require_pairs
+from nmt.config import CleaningConfig, DataConfig
+from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair, known_by, require_pairs
 from nmt.fields import require
 from nmt.text.normalise import INVALID, tidy
 
@@ -74,13 +74,17 @@ class Corpus:
     """Messages for the user."""
 
 
-def clean_train(corpus: Corpus, config: DataConfig) -> tuple[list[Pair], Ledger]:
-    """The training pairs that `clean` keeps, and the ledger of reading and cleaning; ValueError if none is left."""
-    held_out = {known_by(pair) for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
-    train, cleaning = clean(corpus.train, config, held_out)
-    ledger = corpus.ledgers["train"].then(cleaning)
+def clean_train(
+    corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None, examples: int = 0
+) -> tuple[list[Pair], Ledger, Examples]:
+    """The training pairs that a `Cleaner` keeps, the ledger of reading and cleaning, and some of the dropped pairs;
+    ValueError if none is left."""
+    held_out = {"val": corpus.val, **corpus.tests}
+    cleaner = Cleaner(config, cleaning or CleaningConfig(), held_out, examples)
+    train, cleaned = cleaner.clean(corpus.train)
+    ledger = corpus.ledgers["train"].then(cleaned)
     require_pairs(train, ledger)
-    return train, ledger
+    return train, ledger, cleaner.examples
 
 
 def assemble(name: str, splits: dict[str, Split]) -> Corpus:

@@ -1,0 +1,196 @@
+"""Filters of training pairs by what their text shows: a pair flows in; whether it is bad flows out.
+
+Each filter is a function of the two sides alone; `make_filters` chooses them by `nmt.config.cleaning`. A text without a
+translation has an empty source, and is judged by itself. To add a filter, write its function here, add it to
+`make_filters`, and its setting to `CleaningConfig`.
+
+Duplicates and text that occurs in val or test need other pairs: `Seen` and `HeldOut` remember them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+from nmt.config.cleaning import CleaningConfig
+from nmt.extras import package
+from nmt.text.items import find_items
+from nmt.text.languages import scripts_of, share_in
+from nmt.text.scripts import UNSPACED
+from nmt.text.suspicions import is_copy, loops
+
+IsBad = Callable[[str, str], bool]  # of a source and a target
+WINDOW = 13  # words in a row that training text must not share with val and test (Brown et al. 2020, appendix C)
+LANGUAGE_LETTERS = 12  # a shorter text is in no language for sure
+
+NOT_LETTER = re.compile(r"[\W\d_]+")
+NUMBER = re.compile(r"\d+")
+THOUSANDS = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
+UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
+ADDRESS = re.compile(r"@|://|www\.", re.IGNORECASE)
+# Newer codes of languages, for the older ones that the identifier of languages uses.
+SAME_LANGUAGE = {"nb": "no", "nn": "no", "iw": "he", "fil": "tl", "id": "ms", "yue": "zh", "prs": "fa", "kmr": "ku"}
+
+
+def letters(text: str) -> str:
+    """The letters of a text, in small letters."""
+    return NOT_LETTER.sub("", text).casefold()
+
+
+def alike(text: str) -> str:
+    """A text without case, punctuation and blanks, with 0 for each digit: texts that differ only in these get the same
+    result. A text without letters and digits stays as it is."""
+    return re.sub(r"[\W_]+", "", re.sub(r"\d", "0", text)).casefold() or text
+
+
+def few_letters(text: str, least: float) -> bool:
+    n = sum(not character.isspace() for character in text)
+    return sum(map(str.isalpha, text)) < least * n
+
+
+def numbers(text: str) -> Counter[str]:
+    """The numbers of at least two digits, without marks of thousands. A decimal mark divides a number."""
+    return Counter(number for number in NUMBER.findall(THOUSANDS.sub("", text)) if len(number) > 1)
+
+
+def numbers_differ(source: str, target: str, least: float) -> bool:
+    """Whether less than this share of all numbers have their equal on the other side."""
+    if not (NUMBER.search(source) or NUMBER.search(target)):
+        return False
+    first, second = numbers(source), numbers(target)
+    if least < 1 and not (first and second) and all(len(number) < 3 for number in first + second):
+        return False  # "dreißig" may be 30
+    return 2 * (first & second).total() < least * (first.total() + second.total())
+
+
+def addresses_differ(source: str, target: str) -> bool:
+    if not (ADDRESS.search(source) or ADDRESS.search(target)):
+        return False
+    first, second = (
+        Counter(item.text.casefold() for item in find_items(text) if item.kind in ("url", "email"))
+        for text in (source, target)
+    )
+    return first != second
+
+
+def longest_word(text: str) -> int:
+    """The characters of the longest word; 0 for a text in a script without blanks between words. Addresses and other
+    items don't count."""
+    longest = max(map(len, text.split()), default=0)
+    if longest < 20 or UNSPACED_CHARACTER.search(text):  # find_items takes its time
+        return 0 if longest >= 20 else longest
+    items = {item.text for item in find_items(text)}
+    return max((len(word) for word in text.split() if not any(item in word for item in items)), default=0)
+
+
+@cache
+def language_identifier() -> Any:
+    """The package eldc, ready for use."""
+    eldc = package("eldc", "cleaning")
+    eldc.init()
+    return eldc
+
+
+def in_other_language(text: str, language: str) -> bool:
+    """Whether a text is surely in another language than this one. False if it is short, or the language unknown."""
+    eldc = language_identifier()
+    code = language.replace("_", "-").split("-")[0].lower()
+    code = SAME_LANGUAGE.get(code, code)
+    if code not in eldc.LANGUAGES or len(letters(text)) < LANGUAGE_LETTERS:
+        return False
+    found = eldc.detect_details(text)
+    return bool(found.reliable) and found.language not in (code, "und")
+
+
+def make_filters(config: CleaningConfig, languages: Sequence[str]) -> dict[str, IsBad]:
+    """The filters that are on, by the cause that the ledger counts, in the order in which they are asked.
+
+    `languages`: of source and target, or the one of texts without translations; empty if these have several. Raises
+    ValueError if a filter needs a package that is missing.
+    """
+    on = config.values
+    sides = (languages[0], languages[-1]) if languages else ("", "")
+    filters: dict[str, IsBad] = {}
+    if most := on.get("words"):
+        filters[f"more than {most:,} words"] = lambda a, b: len(a.split()) > most or len(b.split()) > most
+    if longest := on.get("word_characters"):
+        filters[f"a word of more than {longest:,} characters"] = lambda a, b: max(map(longest_word, (a, b))) > longest
+    if least := on.get("letters"):
+        filters[f"letters below {least:g}"] = lambda a, b: few_letters(a, least) or few_letters(b, least)
+    if on.get("copies") == "all":
+        filters["the sides have the same letters"] = lambda a, b: bool(a) and letters(a) == letters(b)
+    elif on.get("copies"):
+        filters["a copy"] = is_copy
+    if (share := on.get("script")) and languages:
+        first, second = map(scripts_of, sides)
+        filters["another script"] = lambda a, b: share_in(a, first) < share or share_in(b, second) < share
+    if on.get("language") and languages:
+        language_identifier()
+        filters["another language"] = lambda a, b: in_other_language(a, sides[0]) or in_other_language(b, sides[1])
+    return filters | pair_filters(on)
+
+
+def pair_filters(on: Mapping[str, Any]) -> dict[str, IsBad]:
+    """The filters that compare the two sides; a text without a translation passes."""
+    filters: dict[str, IsBad] = {}
+    if least := on.get("numbers"):
+        filters["other numbers"] = lambda a, b: bool(a) and numbers_differ(a, b, least)
+    if on.get("addresses"):
+        filters["other addresses"] = lambda a, b: bool(a) and addresses_differ(a, b)
+    if on.get("repetition"):
+        filters["repetition"] = lambda a, b: loops(a, b) or (bool(a) and loops(b, a))
+    return filters
+
+
+def digest(text: str) -> bytes:
+    """Eight bytes that stand for a text: among 10⁹ texts, about 0.03 pairs are expected to have the same ones."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+@dataclass
+class Seen:
+    """Remembers pairs, and tells those that are `alike` an earlier one."""
+
+    keys: set[bytes] = field(default_factory=set)
+
+    def again(self, source: str, target: str) -> bool:
+        """Whether a pair is alike an earlier one; remembers it."""
+        key = digest(f"{alike(source)}\n{alike(target)}")
+        is_known = key in self.keys
+        self.keys.add(key)
+        return is_known
+
+
+class HeldOut:
+    """Text of val and test, and what of training text repeats it."""
+
+    def __init__(self, splits: Mapping[str, Iterable[Sequence[str]]]) -> None:
+        """`splits`: pairs (or texts) of val and each test, by name."""
+        self.whole: dict[bytes, str] = {}
+        self.windows: dict[bytes, str] = {}
+        for split, pairs in splits.items():
+            for text in filter(None, (side for pair in pairs for side in pair)):
+                self.whole.setdefault(digest(alike(text)), split)
+                for window in windows(text):
+                    self.windows.setdefault(window, split)
+
+    def find(self, sides: Collection[str]) -> str:
+        """Why a training pair must not be learned; empty for a clean one."""
+        for text in filter(None, sides):
+            if split := self.whole.get(digest(alike(text))):
+                return f"nearly in {split}"
+            if split := next((self.windows[window] for window in windows(text) if window in self.windows), ""):
+                return f"{WINDOW} words of {split}"
+        return ""
+
+
+def windows(text: str) -> Iterator[bytes]:
+    """Each WINDOW words in a row, as digests. Words are what stands between blanks, without case and punctuation."""
+    if text.count(" ") < WINDOW - 1:
+        return
+    words = [word for word in (re.sub(r"[\W_]+", "", part) for part in text.casefold().split()) if word]
+    for start in range(len(words) - WINDOW + 1):
+        yield digest(" ".join(words[start : start + WINDOW]))
