@@ -1,0 +1,201 @@
+"""Documents: the bytes of a file flow in; its texts flow out as units to translate, and their answers go back into it.
+
+Nothing is written anew: what isn't translated is copied from the file, so that answers that change nothing give the
+same file, byte for byte. Each format is a module with `read`. The caller brings the translator.
+"""
+
+import codecs
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import AnyStr, NamedTuple, Protocol
+
+from nmt.config import SearchConfig
+from nmt.fields import require
+from nmt.translation.markup import translate_markup
+from nmt.translation.request import Request
+from nmt.translation.translator import Translator
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A text to translate: a paragraph, a cell, a message …"""
+
+    text: str
+    markup: bool = False
+    """Whether the text is inline mark-up (tags such as <1>…</1>, entities), translated as HTML; else it is plain."""
+    place: str = ""
+    """Where the text is in the file, for remarks: "line 12", "cell B3" …"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The translation of a unit."""
+
+    text: str
+    """Mark-up if the unit is."""
+    flags: tuple[str, ...] = ()
+    """What looks wrong with it (`nmt.text.suspicions`)."""
+
+
+Translate = Callable[[Sequence[Unit]], list[Answer]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What users may choose. Each format reads the options that it knows."""
+
+    source: str = ""
+    """Code of the language to translate from, such as "de": for files with several languages."""
+    target: str = ""
+    """Code of the language to translate to."""
+    columns: tuple[str, ...] = ()
+    """Columns to translate in CSV and TSV: names of the first line, or numbers from 1."""
+    all_entries: bool = False
+    """Whether entries that have a translation are translated again, in formats with source and target (PO, XLIFF …)."""
+    encoding: str = ""
+    """Encoding of a text file that isn't UTF-8, and doesn't name its encoding itself."""
+
+
+class Document(Protocol):
+    """A file that was read."""
+
+    @property
+    def units(self) -> Sequence[Unit]: ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Remarks on the file for its user, such as subtitles that have become too long; complete after `join`."""
+        ...
+
+    def join(self, answers: Sequence[Answer]) -> bytes:
+        """The whole file with these answers; with answers equal to the units byte for byte as it was."""
+        ...
+
+
+class Format(NamedTuple):
+    """A format of files. Its module has `read(data: bytes, options: Options) -> Document`, which raises ValueError with
+    a sentence and the place for a file that is broken or hostile."""
+
+    suffixes: tuple[str, ...]
+    module: str
+    media_type: str
+
+
+FORMATS = {"txt": Format((".txt", ".text"), "nmt.documents.txt", "text/plain")}
+
+
+def format_of(name: str) -> str:
+    """The name of the format of a file, by its suffix; ValueError if none has it."""
+    found = (known for known, has in FORMATS.items() if name.lower().endswith(has.suffixes))
+    if known := next(found, None):
+        return known
+    suffixes = " ".join(suffix for has in FORMATS.values() for suffix in has.suffixes)
+    raise ValueError(f"{PurePath(name).name}: no format of documents has this suffix; known are {suffixes}")
+
+
+def read_document(data: bytes, format_name: str, options: Options) -> Document:
+    """Read a file; ValueError if it is broken, hostile, or has another format."""
+    known = ", ".join(sorted(FORMATS))
+    require(format_name in FORMATS, f"{format_name!r} is not a format of documents; known are {known}")
+    return importlib.import_module(FORMATS[format_name].module).read(data, options)
+
+
+def translate_document(data: bytes, format_name: str, translate: Translate, options: Options) -> bytes:
+    """The file with its units translated."""
+    document = read_document(data, format_name, options)
+    answers = translate(document.units)
+    assert len(answers) == len(document.units)
+    return document.join(answers)
+
+
+def units_translator(translator: Translator, search: SearchConfig | None = None) -> Translate:
+    """A function that translates units with this translator."""
+
+    def translate(units: Sequence[Unit]) -> list[Answer]:
+        found: dict[int, Answer] = {}
+        for is_markup in (False, True):
+            asked = [n for n, unit in enumerate(units) if unit.markup == is_markup]
+            requests = [Request(units[n].text) for n in asked]
+            lists = translate_markup(translator, requests, search, "html" if is_markup else "none")
+            found |= {n: Answer(best.text, best.flags) for n, (best, *_) in zip(asked, lists, strict=True)}
+        return [found[n] for n in range(len(units))]
+
+    return translate
+
+
+def splice(whole: AnyStr, edits: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
+    """The text, or bytes, with these parts (start, end, what comes there instead) replaced. They don't overlap."""
+    parts, position = list[AnyStr](), 0
+    for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
+        assert start >= position
+        parts += [whole[position:start], new]
+        position = end
+    return whole[:0].join([*parts, whole[position:]])
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of a file, with what is needed to write it in the same encoding."""
+
+    text: str
+    encoding: str = "utf-8"
+    bom: bytes = b""
+
+    def encode(self, text: str, errors: str = "replace") -> bytes:
+        """The bytes of a text. `errors`: what becomes of characters that the encoding lacks."""
+        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # lone surrogates become U+FFFD
+        return self.bom + clean.encode(self.encoding, errors)
+
+
+BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+ODD = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")  # codecs that aren't for files
+
+
+def decode(data: bytes, encoding: str) -> Text:
+    """The text of a file: in the encoding of its byte-order mark, else in this one. ValueError if it isn't."""
+    bom, encoding = next(((bom, name) for bom, name in BOMS if data.startswith(bom)), (b"", encoding or "utf-8"))
+    try:
+        name = codecs.lookup(encoding).name
+        require(name not in ODD, f"{encoding} is no encoding for files: convert the file to UTF-8")
+        text = data[len(bom) :].decode(encoding)
+    except LookupError:
+        raise ValueError(f"{encoding!r} is not the name of an encoding; take one such as utf-8 or cp1252") from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start + len(bom)) + 1
+        problem = f"line {line} is not valid {encoding} (byte {data[error.start + len(bom)]:#x})"
+        raise ValueError(f"{problem}: convert the file to UTF-8, or name its encoding, such as cp1252") from None
+    require(text.encode(encoding) == data[len(bom) :], f"the file can't be written in {encoding} again: take UTF-8")
+    return Text(text, encoding, bom)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The part of a text file that holds a unit."""
+
+    start: int
+    end: int
+    unit: Unit
+    write: Callable[[str], str] = str
+    """The text of an answer as it is written in the file: escaped, wrapped …"""
+
+
+@dataclass(frozen=True)
+class TextDocument:
+    """A text file with slots, which are in order and don't overlap."""
+
+    source: Text
+    slots: Sequence[Slot]
+    errors: str = "replace"
+    """How characters are written that the encoding of the file lacks (the argument of `str.encode`)."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def units(self) -> list[Unit]:
+        return [slot.unit for slot in self.slots]
+
+    def join(self, answers: Sequence[Answer]) -> bytes:
+        pairs = zip(self.slots, answers, strict=True)
+        edits = [(s.start, s.end, s.write(a.text)) for s, a in pairs if a.text != s.unit.text]
+        return self.source.encode(splice(self.source.text, edits), self.errors)
