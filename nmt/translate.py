@@ -6,7 +6,7 @@ Lines are translated as they come: those that have arrived are translated togeth
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from nmt.cli import (
     ADAPTER,
@@ -26,12 +26,13 @@ from nmt.config import SearchConfig
 from nmt.translation.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 
 if TYPE_CHECKING:
+    from nmt.translation.jobs import Scoring, Translating
     from nmt.translation.translator import Translator
 
 EXAMPLES = """
 python -m nmt.translate < input.de > output.en
 python -m nmt.translate --model runs/de-en-phrasebook --beam-size 1 --output output.en input.de
-python -m nmt.translate --format jsonl --n-best 3 --verbose input.jsonl > output.jsonl
+python -m nmt.translate letter.md --output letter.en.md
 """
 FORMAT = """Format of input and output. text: an input line is a source, and the output line its translation. tsv: the
 first column is the source, and the columns translation, score and flags are added. jsonl: a line is a string, or an
@@ -79,10 +80,24 @@ CONSTRAINTS = {
         "with all scores (jsonl).",
     ),
 }
+DOCUMENTS = {
+    "--document": (
+        "FORMAT",
+        "Format of a file that is translated as a whole, such as md, html, srt, po, json: its layout stays. Without "
+        "this option, the suffix of the file says it; .txt and .tsv are lines.",
+    ),
+    "--columns": (
+        "COLUMN...",
+        "Column to translate in a CSV or TSV file: a name in its first line, or a number from 1. Commas separate "
+        "several columns.",
+    ),
+    "--all-entries": ("", "Also translate entries that have a translation already, in formats with both languages."),
+    "--encoding": ("NAME", "Encoding of a document that isn't UTF-8 and doesn't name its encoding, such as cp1252."),
+}
 
 
 def make_translate_parser() -> Any:
-    text = "Translate text line by line: each input line becomes one output line."
+    text = "Translate text line by line, so that each input line becomes one output line, or documents as a whole."
     parser = make_parser("nmt.translate", text, EXAMPLES, "[options] [FILE ...]")
     text = "File to translate (or .gz of it). Without a file, or for -, standard input is translated."
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=text)
@@ -96,6 +111,7 @@ def make_translate_parser() -> Any:
     )
     group.add_argument("--markup", choices=["auto", "html", "none"], default="auto", help=text)
     add_options(group, OUTPUT)
+    add_options(parser.add_argument_group("Documents"), DOCUMENTS)
     group = parser.add_argument_group("Model and device")
     add_options(
         group, MODELS | {f"--{side}": ("LANGUAGE", text) for side, text in LANGUAGES.items()} | ADAPTER | LM | SCORER
@@ -114,13 +130,15 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Any) -> int:
-    """Translate all inputs. The output is opened last, so that a wrong option doesn't create or change the file."""
-    from nmt.translation.jobs import make_job
+    """Translate all inputs. The output is opened last, so that a wrong option or file doesn't create or change it."""
+    from nmt.documents.command import document_format, translate_file
+    from nmt.translation.jobs import Translating, make_job
     from nmt.translation.pair_scorer import PairScorer
     from nmt.translation.translator import find_model
 
     with ExitStack() as stack:
         names = [*options.files, *options.input] or ["-"]
+        format_name = document_format(options, names)
         inputs = [stack.enter_context(open_input(name)) for name in names]
         translator, languages = load_translator(options)
         scorer = None
@@ -129,16 +147,24 @@ def command(options: Any) -> int:
         search = override_search(translator.search if translator else SearchConfig(), options)
         require_lm(options, search)
         job = make_job(options, translator, search, scorer)
-        output = stack.enter_context(open_output(options.get("output"), inputs))
-        for name, file in zip(names, inputs, strict=True):
-            if len(names) > 1:
-                job.remarks.enter(name, job.lines)
-            for chunk in read_chunks(file, search.batch_size * BYTES_AHEAD):
-                output.write(job.answer(chunk))
-                output.flush()
+        if format_name:
+            assert isinstance(job, Translating)
+            translate_file(job, options, inputs[0], format_name)
+        else:
+            translate_lines(job, options, names, inputs)
         for line in job.report(verbose=options.verbose):
             print(line, file=sys.stderr)
     return 0
+
+
+def translate_lines(job: "Translating | Scoring", options: Any, names: list[str], inputs: list[IO[bytes]]) -> None:
+    with open_output(options.get("output"), inputs) as output:
+        for name, file in zip(names, inputs, strict=True):
+            if len(names) > 1:
+                job.remarks.enter(name, job.lines)
+            for chunk in read_chunks(file, job.search.batch_size * BYTES_AHEAD):
+                output.write(job.answer(chunk))
+                output.flush()
 
 
 def load_translator(options: Any) -> "tuple[Translator | None, tuple[str, str] | None]":

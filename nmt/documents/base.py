@@ -83,7 +83,10 @@ class Format(NamedTuple):
     media_type: str
 
 
-FORMATS = {"txt": Format((".txt", ".text"), "nmt.documents.txt", "text/plain")}
+FORMATS = {
+    "html": Format((".html", ".htm", ".xhtml"), "nmt.documents.html", "text/html"),
+    "txt": Format((".txt", ".text"), "nmt.documents.txt", "text/plain"),
+}
 
 
 def format_of(name: str) -> str:
@@ -127,12 +130,15 @@ def units_translator(translator: Translator, search: SearchConfig | None = None)
 
 def splice(whole: AnyStr, edits: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
     """The text, or bytes, with these parts (start, end, what comes there instead) replaced. They don't overlap."""
-    parts, position = list[AnyStr](), 0
+    parts: list[AnyStr] = []
+    position = 0
     for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
         assert start >= position
-        parts += [whole[position:start], new]
+        parts.append(whole[position:start])
+        parts.append(new)
         position = end
-    return whole[:0].join([*parts, whole[position:]])
+    parts.append(whole[position:])
+    return whole[:0].join(parts)
 
 
 @dataclass(frozen=True)
@@ -178,7 +184,8 @@ class Slot:
     end: int
     unit: Unit
     write: Callable[[str], str] = str
-    """The text of an answer as it is written in the file: escaped, wrapped …"""
+    """The text of an answer as it is written in the file: escaped, wrapped … ValueError if the file can't have it; then
+    the slot stays as it is, with a note."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +203,11 @@ class TextDocument:
         return [slot.unit for slot in self.slots]
 
     def join(self, answers: Sequence[Answer]) -> bytes:
-        pairs = zip(self.slots, answers, strict=True)
-        edits = [(s.start, s.end, s.write(a.text)) for s, a in pairs if a.text != s.unit.text]
+        edits = list[tuple[int, int, str]]()
+        for slot, answer in zip(self.slots, answers, strict=True):
+            if answer.text != slot.unit.text:
+                try:
+                    edits.append((slot.start, slot.end, slot.write(answer.text)))
+                except ValueError as error:
+                    self.notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")
         return self.source.encode(splice(self.source.text, edits), self.errors)

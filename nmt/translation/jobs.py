@@ -55,9 +55,12 @@ class Remarks:
 
     def add(self, line: int, remark: str) -> None:
         """`line`: the number of the line among all lines, from 1."""
+        self.say(f"{self.file}line {line - self.before}: {remark}")
+
+    def say(self, remark: str) -> None:
         self.total += 1
         if self.total <= MAX_REMARKS:
-            print(f"{self.file}line {line - self.before}: {remark}", file=sys.stderr, flush=True)
+            print(remark, file=sys.stderr, flush=True)
         elif self.total == MAX_REMARKS + 1:
             print(f"{MAX_REMARKS:,} remarks are printed; further ones are only counted", file=sys.stderr, flush=True)
 

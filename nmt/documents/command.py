@@ -1,0 +1,81 @@
+"""What `nmt.translate` does with a document: a file flows in, and flows out whole with its texts translated."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import IO, Any
+
+from nmt.documents.base import FORMATS, Answer, Options, Translate, Unit, format_of, read_document
+from nmt.fields import require
+from nmt.files import require_whole_gzip
+from nmt.text.markup import Mode, visible
+from nmt.translation.jobs import Translating
+from nmt.translation.markup import translate_markup
+from nmt.translation.streams import name_of, open_output
+
+# Options of nmt.translate that are for lines.
+FOR_LINES = ("scores", "n_best", "samples", "alignments", "pictures", "scorer", "force_decode")
+FOR_DOCUMENTS = ("columns", "all_entries", "encoding")
+LINES = (".txt", ".text", ".tsv", ".tab")  # files that are lines, unless an option asks for a document
+
+
+def document_format(options: Any, names: Sequence[str]) -> str:
+    """The format of the document to translate: of --document, else by the suffix of the file; empty for lines."""
+    given = options.get("document", "")
+    require(not given or given in FORMATS, f"--document {given}: known are {', '.join(sorted(FORMATS))}")
+    for_lines = [f"--{name.replace('_', '-')}" for name in FOR_LINES if options.get(name)]
+    for_lines += [f"--format {options.format}"] * (options.format != "text")
+    wanted = [f"--{name.replace('_', '-')}" for name in FOR_DOCUMENTS if options.get(name)]
+    suffixes = [s for has in FORMATS.values() for s in has.suffixes if wanted or s not in LINES]
+    if not given and (for_lines or not any(name.lower().endswith(tuple(suffixes)) for name in names)):
+        require(
+            not wanted, f"{', '.join(wanted)}: for documents; add --document FORMAT, and leave out options for lines"
+        )
+        return ""
+    require(len(names) == 1, f"{len(names)} files: only one document can be translated at a time")
+    require(not for_lines, f"{', '.join(for_lines)}: for lines, not for documents; leave it out")
+    return given or format_of(names[0])
+
+
+def translate_file(job: Translating, options: Any, file: IO[bytes], format_name: str) -> None:
+    """Translate a file."""
+    started = time.perf_counter()
+    with require_whole_gzip(name_of(file)):
+        data = b"".join(iter(lambda: file.read(1 << 20), b""))
+    document = read_document(data, format_name, document_options(options))
+    with open_output(options.get("output"), [file]) as output:
+        output.write(document.join(job_translator(job)(document.units)))
+    for note in document.notes:
+        job.remarks.say(note)
+    job.lines, job.seconds = len(document.units), time.perf_counter() - started
+    if not document.units:
+        job.remarks.say("the document has no text to translate")
+
+
+def document_options(options: Any) -> Options:
+    columns = tuple(column for columns in options.columns for column in columns.split(","))
+    texts = {name: options.get(name, "") for name in ("encoding", "source", "target")}
+    return Options(columns=columns, all_entries=options.all_entries, **texts)
+
+
+def job_translator(job: Translating) -> Translate:
+    """A function that translates units as the options of the job say, and tells the user what looks wrong."""
+
+    def translate_some(units: Sequence[Unit], mode: Mode) -> list[Answer]:
+        some = replace(job, markup=mode)  # it shares the remarks and the glossary
+        records = [some.constrain(some.form.read(unit.text)) for unit in units]
+        requests = [request for record in records for request in record.requests]
+        found = [best for best, *_ in translate_markup(job.translator, requests, job.search, mode)]
+        for unit, record, best in zip(units, records, found, strict=True):
+            for remark in filter(None, (record.note, ", ".join(best.flags))):
+                job.remarks.say(f"{unit.place}: {remark}")
+            if job.glossary:
+                job.glossary.count(some.read(unit.text), visible(best.text, mode))
+        return [Answer(best.text, best.flags) for best in found]
+
+    def translate(units: Sequence[Unit]) -> list[Answer]:
+        plain = iter(translate_some([unit for unit in units if not unit.markup], "none"))
+        marked = iter(translate_some([unit for unit in units if unit.markup], "html"))
+        return [next(marked if unit.markup else plain) for unit in units]
+
+    return translate

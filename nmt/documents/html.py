@@ -1,0 +1,76 @@
+"""HTML: the paragraphs, cells, headings … of `nmt.text.markup` are units; so is text in attributes that readers see."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+
+from nmt.documents.base import Document, Options, Slot, TextDocument, Unit, decode
+from nmt.fields import require
+from nmt.text.markup import READ, Segment, match_tags, parse, parse_inner, read_tags
+
+# Where the encoding stands, by the standard: in the first 1,024 bytes.
+CHARSET = re.compile(rb"<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,500}?\bencoding)\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.I)
+
+SEEN = re.compile(rf"([\s/](?:{'|'.join(sorted(READ))})\s*+=\s*+)(?:\"[^\"]*+\"|'[^']*+')", re.IGNORECASE)
+
+
+def read(data: bytes, options: Options) -> Document:
+    source = decode(data, options.encoding or declared(data))
+    return TextDocument(source, [*slots(source.text)], errors="xmlcharrefreplace")
+
+
+def declared(data: bytes) -> str:
+    """The encoding that the file says it has. ISO-8859-1 and ASCII mean Windows-1252, as in browsers."""
+    match = CHARSET.search(data[:1024])
+    name = match[1].decode("ascii").lower() if match else ""
+    if name.startswith("utf-16"):  # then the declaration couldn't be read so
+        return "utf-8"
+    return "cp1252" if name in ("iso-8859-1", "iso8859-1", "latin1", "latin-1", "us-ascii", "ascii") else name
+
+
+def slots(text: str, start: int = 0, line: int = 1) -> Iterator[Slot]:
+    """The slots of a text in HTML. `start`, `line`: where it begins in the file."""
+    outer, inner = parse(text).segments, parse_inner(text).segments
+    found = sorted([*((one.start, True, one) for one in outer), *((one.start, False, one) for one in inner)], key=first)
+    position = end = 0
+    for place, is_outer, segment in found:
+        if place >= end:  # attributes inside a segment are translated with it
+            line += text.count("\n", position, place)
+            position, end = place, place + len(segment.raw)
+            yield make_slot(segment, start + place, f"line {line}", is_markup=is_outer or in_cdata(segment))
+
+
+def first(found: tuple[int, bool, Segment]) -> int:
+    return found[0]
+
+
+def in_cdata(segment: Segment) -> bool:
+    """Whether an inner segment is mark-up: then it is of a CDATA section. An attribute spells its quote first."""
+    return next(iter(segment.spellings), "") == "&"
+
+
+def make_slot(segment: Segment, start: int, place: str, *, is_markup: bool) -> Slot:
+    if is_markup:
+        unit = Unit(segment.raw, markup=True, place=place)
+        return Slot(start, start + len(segment.raw), unit, partial(same_tags, segment.raw))
+    unit = Unit(segment.flat.text, place=place)
+    return Slot(start, start + len(segment.raw), unit, lambda text: segment.finish(segment.spell(text)))
+
+
+def same_tags(source: str, answer: str) -> str:
+    """The answer, if it has the tags of its source, and as many pairs of them; else ValueError."""
+    (tags, pairs), (others, other_pairs) = skeleton(source), skeleton(answer)
+    require(tags == others and pairs == other_pairs, "the translation hasn't the tags of the text")
+    return answer
+
+
+def skeleton(text: str) -> tuple[Counter[str], int]:
+    """The tags of a text without the attributes that are translated, and the number of pairs. A "<" that begins no tag
+    counts as a tag."""
+    tags = read_tags(text)
+    match_tags(tags)
+    ends = [0, *(tag.end for tag in tags)]
+    gaps = (text[end:start] for end, start in zip(ends, [*(tag.start for tag in tags), len(text)], strict=True))
+    found = Counter(SEEN.sub(r"\1", text[tag.start : tag.end]) for tag in tags)
+    return found + Counter({"<": sum(gap.count("<") for gap in gaps)}), sum(bool(tag.partner) for tag in tags)
