@@ -13,6 +13,8 @@ from typing import AnyStr, NamedTuple, Protocol
 
 from nmt.config import SearchConfig
 from nmt.fields import require
+from nmt.text.markup import is_markup
+from nmt.text.suspicions import prose
 from nmt.translation.markup import translate_markup
 from nmt.translation.request import Request
 from nmt.translation.translator import Translator
@@ -84,8 +86,17 @@ class Format(NamedTuple):
 
 
 FORMATS = {
+    "csv": Format((".csv", ".tsv", ".tab"), "nmt.documents.table", "text/csv"),
     "html": Format((".html", ".htm", ".xhtml"), "nmt.documents.html", "text/html"),
+    "json": Format((".json", ".arb"), "nmt.documents.json", "application/json"),
+    "mo": Format((".mo", ".gmo"), "nmt.documents.mo", "application/x-gettext-translation"),
+    "po": Format((".po", ".pot"), "nmt.documents.po", "text/x-gettext-translation"),
+    "srt": Format((".srt",), "nmt.documents.subtitles", "application/x-subrip"),
+    "strings": Format((".strings",), "nmt.documents.strings", "text/plain"),
     "txt": Format((".txt", ".text"), "nmt.documents.txt", "text/plain"),
+    "vtt": Format((".vtt",), "nmt.documents.subtitles", "text/vtt"),
+    "xcstrings": Format((".xcstrings",), "nmt.documents.xcstrings", "application/json"),
+    "yaml": Format((".yaml", ".yml"), "nmt.documents.yaml", "application/yaml"),
 }
 
 
@@ -118,14 +129,24 @@ def units_translator(translator: Translator, search: SearchConfig | None = None)
 
     def translate(units: Sequence[Unit]) -> list[Answer]:
         found: dict[int, Answer] = {}
-        for is_markup in (False, True):
-            asked = [n for n, unit in enumerate(units) if unit.markup == is_markup]
+        for has_markup in (False, True):
+            asked = [n for n, unit in enumerate(units) if unit.markup == has_markup]
             requests = [Request(units[n].text) for n in asked]
-            lists = translate_markup(translator, requests, search, "html" if is_markup else "none")
+            lists = translate_markup(translator, requests, search, "html" if has_markup else "none")
             found |= {n: Answer(best.text, best.flags) for n, (best, *_) in zip(asked, lists, strict=True)}
         return [found[n] for n in range(len(units))]
 
     return translate
+
+
+def text_unit(text: str, place: str) -> Unit:
+    """The unit of a text that may have tags in it, as texts of user interfaces have."""
+    return Unit(text, "<" in text and is_markup(text, "auto"), place)
+
+
+def has_words(text: str) -> bool:
+    """Whether there is something to translate: a letter that is in no address, tag or placeholder."""
+    return any(map(str.isalpha, text)) and any(map(str.isalpha, prose(text)))
 
 
 def splice(whole: AnyStr, edits: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
@@ -204,9 +225,11 @@ class TextDocument:
 
     def join(self, answers: Sequence[Answer]) -> bytes:
         edits = list[tuple[int, int, str]]()
+        self.notes.clear()
         for slot, answer in zip(self.slots, answers, strict=True):
             if answer.text != slot.unit.text:
                 try:
+                    require(bool(answer.text.strip()), "the translation is empty")
                     edits.append((slot.start, slot.end, slot.write(answer.text)))
                 except ValueError as error:
                     self.notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")

@@ -10,7 +10,9 @@ from nmt.fields import require
 from nmt.text.markup import READ, Segment, match_tags, parse, parse_inner, read_tags
 
 # Where the encoding stands, by the standard: in the first 1,024 bytes.
-CHARSET = re.compile(rb"<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,500}?\bencoding)\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.I)
+CHARSET = re.compile(
+    rb"<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,500}?\bencoding)\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.I
+)
 
 SEEN = re.compile(rf"([\s/](?:{'|'.join(sorted(READ))})\s*+=\s*+)(?:\"[^\"]*+\"|'[^']*+')", re.IGNORECASE)
 

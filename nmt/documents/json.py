@@ -1,0 +1,84 @@
+"""JSON, as for user interfaces (also ARB): string values are units; keys, numbers and all else stay.
+
+The texts of keys that begin with @ are about texts (ARB), not for readers. With columns, only the values of keys with
+these names are units.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from nmt.documents.base import Document, Options, Slot, TextDocument, decode, has_words, text_unit
+
+TOKEN = re.compile(r'[ \t\r\n:,]*+([{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++)')
+
+
+@dataclass
+class Node:
+    """A value of a JSON text and where it stands."""
+
+    start: int
+    end: int = 0
+    key: str = ""
+    """The key of the value, or of the array that it is in."""
+    text: str | None = None
+    """Of a string."""
+    members: dict[str, "Node"] = field(default_factory=dict)
+    """Of an object, by their keys; of an array, by their numbers."""
+
+
+def read(data: bytes, options: Options) -> Document:
+    source = decode(data, options.encoding)
+    write = writer(source.text)
+    slots, line, position = list[Slot](), 1, 0
+    for node in strings(parse(source.text)):
+        assert node.text is not None
+        line += source.text.count("\n", position, node.start)
+        position = node.start
+        if has_words(node.text) and (not options.columns or node.key in options.columns):
+            slots.append(Slot(node.start, node.end, text_unit(node.text, f"line {line}"), write))
+    return TextDocument(source, slots)
+
+
+def writer(source: str) -> Callable[[str], str]:
+    """A function that writes a string as the file does: in ASCII if it is so."""
+    ascii_only = source.isascii() and "\\u" in source
+    return lambda text: json.dumps(text, ensure_ascii=ascii_only)
+
+
+def parse(text: str) -> Node:
+    """The values of a JSON text; ValueError, with its line, if it isn't JSON."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno} is not valid JSON: {error.msg} (column {error.colno})") from None
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
+    root = Node(0)
+    opened, key = [root], ""
+    for match in TOKEN.finditer(text):
+        token, (start, end), parent = match[1], match.span(1), opened[-1]
+        if token in ("}", "]"):
+            opened.pop().end = end
+            key = ""
+        elif token[0] == '"' and text[parent.start] == "{" and len(opened) > 1 and not key:
+            key = token
+        else:
+            name = json.loads(key) if key else parent.key
+            node = Node(start, end, name, json.loads(token) if token[0] == '"' else None)
+            parent.members[name if key else str(len(parent.members))] = node
+            key = ""
+            if token in "{[":
+                opened.append(node)
+    return root
+
+
+def strings(root: Node) -> list[Node]:
+    """The strings, without those about other texts; of keys that are there twice, the last."""
+    found, waiting = list[Node](), [root]
+    while waiting:
+        node = waiting.pop()
+        found += [node] if node.text is not None else []
+        waiting += (one for key, one in node.members.items() if not key.startswith("@"))
+    return sorted(found, key=lambda node: node.start)

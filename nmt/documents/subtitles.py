@@ -1,0 +1,221 @@
+"""Subtitles, SRT and WebVTT: the text of cues is translated; numbers, times, settings, notes and styles stay.
+
+A sentence over several cues is one unit; its answer is split between words, by the lengths of the cues. An answer has
+at most as many lines as its cue had. Lines that are too long to be read get a note.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from nmt.documents.base import Document, Options, Slot, TextDocument, Unit, decode, splice
+from nmt.documents.html import same_tags
+from nmt.documents.txt import one_line
+from nmt.fields import require
+from nmt.text.markup import is_markup
+
+WIDTH = 42  # characters of a line that most guidelines for subtitles allow; longer lines of the source are allowed too
+MOST_CUES = 4  # of a sentence
+LONGEST_GAP = 1.5  # seconds between cues of a sentence
+LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
+TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+TIMES = re.compile(rf"\s*{TIME}[ \t]*-->[ \t]*{TIME}(?:\s|\Z)")
+STAMP = re.compile(r"<(?:\d+:)?\d\d:\d\d\.\d{3}>")  # the time of a word, in WebVTT
+POSITION = re.compile(r"(?:\{\\[^{}]{0,200}\})*")  # before the text, in SRT
+SPEAKER = re.compile(r"\s*[-–—]")  # each line is somebody else's
+SENTENCE_END = re.compile(r"[.!?…:;♪。！？)\]]['\"”’»“]*$")
+WORDS = re.compile(r"(?:<[^<>]*>|[^\s<]|<)+")
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\uff00-\uffef]")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A cue, or the line of one of several speakers in a cue."""
+
+    start: int
+    end: int
+    text: str
+    """Its lines in one."""
+    n_lines: int
+    width: int
+    """Characters that its lines may have."""
+    place: str
+    begins: float = 0.0
+    ends: float = 0.0
+    whole: bool = True
+
+
+def read(data: bytes, options: Options) -> Document:
+    source = decode(data, options.encoding)
+    is_vtt = source.text.startswith("WEBVTT")
+    found = re.search(r"\r\n?|\n", source.text)
+    notes = list[str]()
+    writer = Writer(source.text, is_vtt, found[0] if found else "\n", notes)
+    parts = [part for part in find_parts(source.text) if any(map(str.isalpha, part.text))]
+    return TextDocument(source, [writer.slot(group) for group in sentences(parts)], notes=notes)
+
+
+def find_parts(text: str) -> Iterator[Part]:
+    """The cues: lines after a line with times, up to a blank one."""
+    times: re.Match[str] | None = None
+    lines: list[tuple[int, int, int]] = []
+    position = number = 0
+    while position < len(text) or lines:
+        match = LINE.match(text, position)
+        assert match
+        number, position = number + 1, max(match.end(), position + 1)
+        found = TIMES.match(match[1])
+        if times and match[1].strip() and not found:
+            lines.append((*match.span(1), number))
+            continue
+        if times and lines:
+            yield from make_parts(text, lines, seconds(times.groups()[:4]), seconds(times.groups()[4:]))
+        times, lines = found, []
+
+
+def seconds(time: Sequence[str | None]) -> float:
+    hours, minutes, whole, thousandths = (int(number or 0) for number in time)
+    return hours * 3600 + minutes * 60 + whole + thousandths / 1000
+
+
+def make_parts(text: str, lines: list[tuple[int, int, int]], begins: float, ends: float) -> Iterator[Part]:
+    """The cue, or its lines if they begin with dashes."""
+    raw = [text[start:end] for start, end, _ in lines]
+    is_dialogue = len(lines) > 1 and any(map(SPEAKER.match, raw))
+    for group in [[line] for line in lines] if is_dialogue else [lines]:
+        match = POSITION.match(text, group[0][0])
+        start, end = match.end() if match else group[0][0], group[-1][1]
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+        end = max(start, start + len(text[start:end].rstrip()))
+        width = max(WIDTH, *(len(visible(text[a:b])) for a, b, _ in group))
+        joined = " ".join(text[start:end].split())
+        place = f"line {group[0][2]}"
+        yield Part(start, end, joined, len(group), width, place, begins, ends, not is_dialogue)
+
+
+def sentences(parts: Sequence[Part]) -> Iterator[list[Part]]:
+    """The cues of each sentence: several if only the last one ends a sentence, and none has mark-up."""
+    n = 0
+    while n < len(parts):
+        size = 1
+        while is_continued(parts[n : n + size + 1], size) and size < MOST_CUES:
+            size += 1
+        if size > 1 and not SENTENCE_END.search(parts[n + size - 1].text):
+            size = 1
+        yield list(parts[n : n + size])
+        n += size
+
+
+def is_continued(parts: Sequence[Part], size: int) -> bool:
+    """Whether the sentence of the first `size` cues goes on in the next one."""
+    if len(parts) <= size or any("<" in part.text or "&" in part.text for part in parts):
+        return False
+    last, following = parts[size - 1], parts[size]
+    is_near = -1e-6 <= following.begins - last.ends <= LONGEST_GAP and last.whole and following.whole
+    return is_near and not SENTENCE_END.search(last.text) and not SPEAKER.match(following.text)
+
+
+def visible(text: str) -> str:
+    return html.unescape(re.sub("<[^<>]*>", "", text))
+
+
+@dataclass(frozen=True)
+class Writer:
+    text: str
+    """Of the file."""
+    is_vtt: bool
+    newline: str
+    notes: list[str]
+
+    def slot(self, parts: list[Part]) -> Slot:
+        start, end, place = parts[0].start, parts[-1].end, parts[0].place
+        text = " ".join(part.text for part in parts)
+        stamps = STAMP.findall(text) if self.is_vtt else []
+        if self.is_vtt and ("<" in text or "&" in text):
+            for n, stamp in enumerate(stamps):
+                text = text.replace(stamp, f"<{n + 1}/>", 1)
+            unit = Unit(text, markup=True, place=place)
+        else:
+            unit = Unit(text, markup=is_markup(text, "auto") and "<" in text, place=place)
+        return Slot(start, end, unit, partial(self.write, parts, unit, stamps))
+
+    def write(self, parts: list[Part], unit: Unit, stamps: list[str], answer: str) -> str:
+        """The answer in the lines of its cues."""
+        answer = " ".join(one_line(answer).split())
+        if unit.markup:
+            answer = same_tags(unit.text, answer)
+            for n, stamp in enumerate(stamps):
+                answer = answer.replace(f"<{n + 1}/>", stamp, 1)
+        elif self.is_vtt:
+            answer = html.escape(answer, quote=False)
+        if self.is_vtt:
+            answer = answer.replace("-->", "--&gt;")
+        start, whole = parts[0].start, self.text[parts[0].start : parts[-1].end]
+        edits = [
+            (part.start - start, part.end - start, self.wrap(part, words))
+            for part, words in zip(parts, share(split(answer), [len(part.text) for part in parts]), strict=True)
+        ]
+        return splice(whole, edits)
+
+    def wrap(self, part: Part, words: list[str]) -> str:
+        lines = wrap(words, part.n_lines, part.width)
+        require(not any(map(TIMES.match, lines)), "the translation would be read as a time")
+        longest = max(len(visible(line)) for line in lines)
+        if longest > part.width:
+            self.notes.append(f"{part.place}: {longest} characters in a line of a subtitle; {part.width} can be read")
+        return self.newline.join(lines)
+
+
+def split(text: str) -> list[str]:
+    """The words of a text, each with the blank after it; of a text without blanks, its characters."""
+    words = [f"{word} " for word in WORDS.findall(text)]
+    return words if not UNSPACED.search(text) else [c for word in words for c in re.findall("<[^<>]*>|. ?", word)]
+
+
+def share(words: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
+    """The words for each of some cues, by their lengths; each gets one at least. ValueError if there are too few."""
+    require(
+        len(words) >= len(lengths), f"the translation has fewer words than the sentence has subtitles: {len(words)}"
+    )
+    total, wanted = sum(map(len, words)), sum(lengths)
+    shared, n, done, cues_done = list[list[str]](), 0, 0, 0
+    for left, length in zip(range(len(lengths) - 1, -1, -1), lengths, strict=True):
+        cues_done += length
+        taken = [words[n]]
+        done += len(words[n])
+        n += 1
+        while n < len(words) - left and (not left or done + len(words[n]) / 2 <= total * cues_done / wanted):
+            taken.append(words[n])
+            done += len(words[n])
+            n += 1
+        shared.append(taken)
+    return shared
+
+
+def wrap(words: Sequence[str], most: int, width: int) -> list[str]:
+    """The words in as few lines of this width as needed, and at most so many, of nearly the same length."""
+    sizes = [len(visible(word)) for word in words]
+    widths = range(max(sizes), sum(sizes) + 1)
+    n_lines = min(most, len(fill(words, sizes, width + 1)))
+    low, high = widths[0], widths[-1]
+    while low < high:
+        middle = (low + high) // 2
+        if len(fill(words, sizes, middle)) <= n_lines:
+            high = middle
+        else:
+            low = middle + 1
+    return [line.strip() for line in fill(words, sizes, low)]
+
+
+def fill(words: Sequence[str], sizes: Sequence[int], width: int) -> list[str]:
+    """Lines with as many words as go into this width."""
+    lines, length = [list[str]()], 0
+    for word, size in zip(words, sizes, strict=True):
+        if lines[-1] and length + size > width:
+            lines.append([])
+            length = 0
+        lines[-1].append(word)
+        length += size
+    return ["".join(line) for line in lines]

@@ -1,0 +1,91 @@
+"""Tables, CSV and TSV: the cells of chosen columns are units; all else stays, also how cells are quoted."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from nmt.documents.base import Document, Options, Slot, TextDocument, decode, has_words, text_unit
+from nmt.documents.txt import one_line
+from nmt.fields import require
+
+DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class Cell:
+    start: int
+    end: int
+    text: str
+    is_quoted: bool
+    row: int
+    """From 0."""
+    column: int
+    line: int
+
+
+def read(data: bytes, options: Options) -> Document:
+    source = decode(data, options.encoding)
+    first = re.sub('"[^"]*+"', "", source.text[:10_000]).splitlines()[:1]
+    delimiter = max(DELIMITERS, key=lambda sign: first[0].count(sign) if first else 0)
+    cells = [*read_cells(source.text, delimiter)]
+    header = [cell.text.strip() for cell in cells if cell.row == 0]
+    chosen, has_header = choose(header, options.columns)
+    has_quotes = delimiter != "\t" or any(cell.is_quoted for cell in cells)
+    return TextDocument(
+        source,
+        [
+            Slot(
+                cell.start,
+                cell.end,
+                text_unit(cell.text, f"line {cell.line}"),
+                partial(write, cell, delimiter, has_quotes),
+            )
+            for cell in cells
+            if cell.column in chosen and cell.row >= has_header and has_words(cell.text)
+        ],
+    )
+
+
+def choose(header: list[str], columns: tuple[str, ...]) -> tuple[set[int], bool]:
+    """The numbers of the columns, and whether the first line has names."""
+    names = ", ".join(header[:20])
+    require(bool(columns) or not header, f"--columns is missing: it says which columns are translated (of {names})")
+    numbers = {int(one) - 1 for one in columns if one not in header and re.fullmatch("[1-9][0-9]{0,3}", one)}
+    named = {header.index(one) for one in columns if one in header}
+    unknown = [one for one in columns if one not in header and not re.fullmatch("[1-9][0-9]{0,3}", one)]
+    require(not unknown or not header, f"--columns {','.join(unknown)}: the first line has {names}")
+    outside = [number + 1 for number in numbers if number >= len(header)]
+    require(not outside or not header, f"--columns {outside}: the first line has {len(header)} columns")
+    return named | numbers, bool(named)
+
+
+def read_cells(text: str, delimiter: str) -> Iterator[Cell]:
+    """The cells of a table; ValueError, with its line, for a quote without end."""
+    sign = re.escape(delimiter)
+    pattern = re.compile(rf'(?:"((?:[^"]|"")*+)"([^{sign}\r\n]*+)|([^{sign}\r\n]*+))({sign}|\r\n?|\n|\Z)')
+    position = row = column = 0
+    line = 1
+    while position < len(text):
+        match = pattern.match(text, position)
+        assert match
+        value = match[3] or ""
+        require(not value.startswith('"'), f"line {line}: a quote has no end")
+        is_quoted = match[1] is not None
+        require(not match[2], f"line {line}: text after a closing quote: {match[2]!r}")
+        start, end = match.span(1 if is_quoted else 3)
+        yield Cell(start, end, match[1].replace('""', '"') if is_quoted else value, is_quoted, row, column, line)
+        position = match.end()
+        line += text.count("\n", match.start(), position)
+        row, column = (row, column + 1) if match[4] == delimiter else (row + 1, 0)
+
+
+def write(cell: Cell, delimiter: str, has_quotes: bool, text: str) -> str:
+    """A text as it is written in its cell; in a file without quotes, tabs and line breaks become blanks."""
+    if cell.is_quoted:
+        return text.replace('"', '""')
+    if not has_quotes:
+        text = one_line(text).replace(delimiter, " ")
+        return text if not text.startswith('"') else f" {text}"
+    needs_quotes = delimiter in text or text != one_line(text) or '"' in text
+    return '"{}"'.format(text.replace('"', '""')) if needs_quotes else text
