@@ -149,7 +149,8 @@ def command(options: Any) -> int:
         job = make_job(options, translator, search, scorer)
         if format_name:
             assert isinstance(job, Translating)
-            translate_file(job, options, inputs[0], format_name)
+            assert languages
+            translate_file(job, options, inputs[0], format_name, languages)
         else:
             translate_lines(job, options, names, inputs)
         for line in job.report(verbose=options.verbose):

@@ -89,6 +89,7 @@ FORMATS = {
     "csv": Format((".csv", ".tsv", ".tab"), "nmt.documents.table", "text/csv"),
     "html": Format((".html", ".htm", ".xhtml"), "nmt.documents.html", "text/html"),
     "json": Format((".json", ".arb"), "nmt.documents.json", "application/json"),
+    "md": Format((".md", ".markdown"), "nmt.documents.markdown", "text/markdown"),
     "mo": Format((".mo", ".gmo"), "nmt.documents.mo", "application/x-gettext-translation"),
     "po": Format((".po", ".pot"), "nmt.documents.po", "text/x-gettext-translation"),
     "srt": Format((".srt",), "nmt.documents.subtitles", "application/x-subrip"),

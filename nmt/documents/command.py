@@ -37,12 +37,14 @@ def document_format(options: Any, names: Sequence[str]) -> str:
     return given or format_of(names[0])
 
 
-def translate_file(job: Translating, options: Any, file: IO[bytes], format_name: str) -> None:
-    """Translate a file."""
+def translate_file(
+    job: Translating, options: Any, file: IO[bytes], format_name: str, languages: tuple[str, str]
+) -> None:
+    """Translate a file. `languages`: source and target."""
     started = time.perf_counter()
     with require_whole_gzip(name_of(file)):
         data = b"".join(iter(lambda: file.read(1 << 20), b""))
-    document = read_document(data, format_name, document_options(options))
+    document = read_document(data, format_name, document_options(options, languages))
     with open_output(options.get("output"), [file]) as output:
         output.write(document.join(job_translator(job)(document.units)))
     for note in document.notes:
@@ -52,10 +54,11 @@ def translate_file(job: Translating, options: Any, file: IO[bytes], format_name:
         job.remarks.say("the document has no text to translate")
 
 
-def document_options(options: Any) -> Options:
+def document_options(options: Any, languages: tuple[str, str]) -> Options:
     columns = tuple(column for columns in options.columns for column in columns.split(","))
-    texts = {name: options.get(name, "") for name in ("encoding", "source", "target")}
-    return Options(columns=columns, all_entries=options.all_entries, **texts)
+    source, target = languages
+    encoding = options.get("encoding", "")
+    return Options(source=source, target=target, columns=columns, all_entries=options.all_entries, encoding=encoding)
 
 
 def job_translator(job: Translating) -> Translate:

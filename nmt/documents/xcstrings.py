@@ -1,7 +1,7 @@
 """String catalogues of Xcode, .xcstrings: texts without a translation into the target language get one.
 
-A translation is a copy of the source language's entry with its variations (plurals, devices), and has the state translated, or
-needs_review if something looks wrong. Keys, comments and texts with "shouldTranslate": false stay.
+A translation is a copy of the source language's entry with its variations (plurals, devices). Its state is translated,
+or needs_review if something looks wrong. Keys, comments and texts with "shouldTranslate": false stay.
 """
 
 import json
