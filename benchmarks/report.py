@@ -16,7 +16,7 @@ from benchmarks.rows import RESULTS, Row, last_run, run_script
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = [
     Path(__file__).with_name("README.md"),
-    *(DOCS / f"{page}.md" for page in ("attention", "exporting", "families", "markup", "pretraining")),
+    *(DOCS / f"{page}.md" for page in ("attention", "documents", "exporting", "families", "markup", "pretraining")),
 ]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
@@ -250,6 +250,26 @@ def pair_scorer(rows: Sequence[Row]) -> str:
     return markdown(["what is wrong", "pairs", *(title.strip() for title in columns)], lines)
 
 
+def documents(rows: Sequence[Row]) -> str:
+    def share(row: Row, name: str) -> str:
+        return "" if row[name] is None else f"{100 * row[name] / row['texts']:.0f}%"
+
+    lines = [
+        [
+            row["format"],
+            str(row["texts"]),
+            "yes" if row["identity"] else "no",
+            "yes" if row["well_formed"] else "no",
+            *(share(row, name) for name in ("tags_kept", "right", "reworded")),
+            str(row["left"]),
+            str(row["flagged"]),
+        ]
+        for row in rows
+    ]
+    tags = ["tags kept", "tag in the right place", "other words there"]
+    return markdown(["format", "texts", "identity", "read again", *tags, "remarks on the file", "flagged"], lines)
+
+
 TABLES = {
     table.__name__: table
     for table in (
@@ -264,6 +284,7 @@ TABLES = {
         experts_speed,
         attention_cache,
         pair_scorer,
+        documents,
     )
 }
 

@@ -14,6 +14,7 @@ CHARSET = re.compile(
     rb"<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,500}?\bencoding)\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.I
 )
 
+CONTROLS = re.compile("[\x80-\x9f]")  # as references, browsers read them as other characters
 SEEN = re.compile(rf"([\s/](?:{'|'.join(sorted(READ))})\s*+=\s*+)(?:\"[^\"]*+\"|'[^']*+')", re.IGNORECASE)
 
 
@@ -57,14 +58,16 @@ def make_slot(segment: Segment, start: int, place: str, *, is_markup: bool) -> S
         unit = Unit(segment.raw, markup=True, place=place)
         return Slot(start, start + len(segment.raw), unit, partial(same_tags, segment.raw))
     unit = Unit(segment.flat.text, place=place)
-    return Slot(start, start + len(segment.raw), unit, lambda text: segment.finish(segment.spell(text)))
+    return Slot(
+        start, start + len(segment.raw), unit, lambda text: segment.finish(segment.spell(CONTROLS.sub(" ", text)))
+    )
 
 
 def same_tags(source: str, answer: str) -> str:
     """The answer, if it has the tags of its source, and as many pairs of them; else ValueError."""
     (tags, pairs), (others, other_pairs) = skeleton(source), skeleton(answer)
     require(tags == others and pairs == other_pairs, "the translation hasn't the tags of the text")
-    return answer
+    return CONTROLS.sub(" ", answer)
 
 
 def skeleton(text: str) -> tuple[Counter[str], int]:

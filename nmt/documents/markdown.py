@@ -62,12 +62,13 @@ class Body:
 
     def slots(self, n_lines: int) -> Iterator[Slot]:
         """The slots, in order. `n_lines`: of the file before the text."""
-        kind, cursor, row = "", 0, -1
+        kind, cursor, row, is_underlined = "", 0, -1, False
         for token in self.tokens:
             if token.type == "html_block":
                 yield from self.html_slots(token, n_lines)
             elif token.type != "inline":
                 kind = token.type.removesuffix("_open") if token.type.endswith("_open") else kind
+                is_underlined = token.markup in ("=", "-")
             elif kind in ("th", "td"):
                 cursor = self.lines[token.map[0]][0] if token.map[0] != row else cursor
                 row = token.map[0]
@@ -75,7 +76,7 @@ class Body:
                 yield from self.block_slots(Block(token.content, places, n_lines + row + 1, "cell"), token)
             else:
                 places = self.line_places(token.content, token.map[0])
-                kind = "heading" if kind == "heading" else "paragraph"
+                kind = "heading" if kind == "heading" and not is_underlined else "paragraph"
                 yield from self.block_slots(Block(token.content, places, n_lines + token.map[0] + 1, kind), token)
 
     def html_slots(self, token: Any, n_lines: int) -> Iterator[Slot]:

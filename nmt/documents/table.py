@@ -9,8 +9,6 @@ from nmt.documents.base import Document, Options, Slot, TextDocument, decode, ha
 from nmt.documents.txt import one_line
 from nmt.fields import require
 
-DELIMITERS = ",;\t|"
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -26,8 +24,8 @@ class Cell:
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
-    first = re.sub('"[^"]*+"', "", source.text[:10_000]).splitlines()[:1]
-    delimiter = max(DELIMITERS, key=lambda sign: first[0].count(sign) if first else 0)
+    first = re.sub('"[^"]*+"', "", source.text[:10_000]).partition("\n")[0]
+    delimiter = "\t" if "\t" in first else max(",;|", key=first.count)
     cells = [*read_cells(source.text, delimiter)]
     header = [cell.text.strip() for cell in cells if cell.row == 0]
     chosen, has_header = choose(header, options.columns)

@@ -1,20 +1,213 @@
-"""Small files of each format, and translators for tests; every format's tests run over all of them."""
+"""Small files of each format with their texts, and a translator that changes nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from nmt.documents.base import Answer, Options, Unit
 
-IDENTITY: Callable[[Sequence[Unit]], list[Answer]] = lambda units: [Answer(unit.text) for unit in units]  # noqa: E731
 
-# Format, a name, the bytes of a file; TEXTS says what its units are.
-SAMPLES: dict[tuple[str, str], bytes] = {
-    ("txt", "lines"): "\ufeffGuten Morgen!\r\n\r\n  Der Hund läuft.\t\nEnde".encode(),
-    ("txt", "utf-16"): "\ufeffEins\r\nZwei\n".encode("utf-16-le"),
-    ("txt", "empty"): b"",
+def identity(units: Sequence[Unit]) -> list[Answer]:
+    return [Answer(unit.text) for unit in units]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A file of a format; its units have these texts."""
+
+    format: str
+    data: bytes
+    texts: list[str]
+    options: Options = Options()  # noqa: RUF009
+
+
+MARKDOWN = """---
+title: Nein
+---
+# Der *Hund* ##
+
+Ein **kleiner** Hund
+läuft auf der [Wiese](http://a.de "Titel"), `code`.\x20\x20
+Neue Zeile & <kbd>F1</kbd>, [Hilfe].
+
+> 1. Zitat über
+>    zwei Zeilen
+
+- [ ] Aufgabe
+
+Name | Wert \\| Zahl
+-----|-----
+Hund | 12
+
+```
+nein
+```
+<p>Der <b>Absatz</b></p>
+
+[Hilfe]: http://b.de
+"""
+PO = r"""# Ein Hund
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\n"
+
+#: a.c:1
+#, c-format
+msgctxt "menu"
+msgid "&Datei %s\n"
+msgstr ""
+
+msgid "Hund"
+msgid_plural "Die _Hunde"
+msgstr[0] ""
+msgstr[1] ""
+
+#, fuzzy
+msgid "alt"
+msgstr "old"
+
+msgid ""
+"Eine \"Zeile\"\n"
+"Noch eine"
+msgstr ""
+
+#~ msgid "weg"
+#~ msgstr "gone"
+"""
+MO = (
+    b"\xde\x12\x04\x95\0\0\0\0\2\0\0\0\x1c\0\0\0\x2c\0\0\0\0\0\0\0\0\0\0\0"
+    b"\0\0\0\0\x3c\0\0\0\4\0\0\0\x3d\0\0\0\x0b\0\0\0\x42\0\0\0\3\0\0\0\x4e\0\0\0"
+    b"\0Hund\0charset=xx\n\0Dog\0"
+).replace(b"charset=xx", b"charset=l1")
+XCSTRINGS = """{
+  "sourceLanguage" : "de",
+  "strings" : {
+    "Der Hund" : {
+
+    },
+    "files" : {
+      "localizations" : {
+        "de" : {
+          "variations" : { "plural" : { "one" : { "stringUnit" : { "state" : "new", "value" : "%lld Datei" } } } }
+        }
+      }
+    },
+    "nein" : { "shouldTranslate" : false },
+    "da" : { "localizations" : { "en" : {} } }
+  },
+  "version" : "1.0"
+}"""
+YAML = """# Kommentar
+de:
+  a: Der Hund   # Kommentar
+  b: 'it''s so'
+  c: "zwei\\tDrei"
+  d: |
+    Erste Zeile
+    zweite
+
+  e: >-
+    gefaltet
+    weiter
+  f: [eins, "zwei", {x: drei vier}]
+  g: &anker Der Anker
+  h: *anker
+  i: yes
+  j: 12
+  mehrere: "<b>ja</b>
+    nein"
+"""
+SAMPLES: dict[str, Sample] = {
+    "txt": Sample(
+        "txt",
+        "\ufeffGuten Morgen!\r\n\r\n  Der Hund läuft.\t\nEnde".encode(),
+        ["Guten Morgen!", "Der Hund läuft.", "Ende"],
+    ),
+    "txt in UTF-16": Sample("txt", "\ufeffEins\r\nZwei\n".encode("utf-16-le"), ["Eins", "Zwei"]),
+    "txt in cp1252": Sample("txt", b"Gr\xfc\xdfe", ["Grüße"], Options(encoding="cp1252")),
+    "empty": Sample("txt", b"", []),
+    "html": Sample(
+        "html",
+        """<!DOCTYPE html>\r\n<!-- <p>nein --><html><head><meta charset="iso-8859-1"><title>Hund &amp; Hut</title>
+<script>var a = "<p>nein</p>";</script></head><body><p title="Ein &quot;Hund&quot;">Der <b>kleine</b>
+  Hund <img alt="Bild" src=x>.<p>Grüße<br>Drei <code>x y</code></p><p translate=no>Nein</p>
+<textarea placeholder='Ihr Text'>roh</textarea><div class="a notranslate">Nein</div></body>""".encode("cp1252"),
+        [
+            "Hund &amp; Hut",
+            'Ein "Hund"',
+            'Der <b>kleine</b>\n  Hund <img alt="Bild" src=x>.',
+            "Grüße",
+            "Drei <code>x y</code>",
+            "Ihr Text",
+        ],
+    ),
+    "srt": Sample(
+        "srt",
+        "\ufeff1\r\n00:00:01,000 --> 00:00:02,500 X1:1\r\n{\\an8}Der kleine Hund\r\nläuft auf\r\n\r\n2\r\n"
+        "00:00:02,600 --> 00:00:04,000\r\nder Wiese.\r\n\r\n3\r\n00:00:05,000 --> 00:00:06,000\r\n- Wer?\r\n"
+        "- <i>Ich</i>.".encode(),
+        ["Der kleine Hund läuft auf der Wiese.", "- Wer?", "- <i>Ich</i>."],
+    ),
+    "vtt": Sample(
+        "vtt",
+        b"WEBVTT - Titel\n\nNOTE Kommentar\nnein\n\nSTYLE\n::cue { color: red }\n\nid\n"
+        b"00:01.000 --> 00:03.000 align:start\n"
+        b"<v Anna>Hallo &amp; <i>guten</i> <00:02.000>Morgen!\n\n1:00:06.000 --> 1:00:08.000\nZwei\nZeilen\n",
+        ["<v Anna>Hallo &amp; <i>guten</i> <1/>Morgen!", "Zwei Zeilen"],
+    ),
+    "md": Sample(
+        "md",
+        MARKDOWN.replace("\n", "\r\n").encode(),
+        [
+            "Der <1>Hund</1>",
+            'Ein <1>kleiner</1> Hund läuft auf der <2>Wiese</2>, <3/>.<br id="4">'
+            "Neue Zeile &amp; <kbd>F1</kbd>, <5>Hilfe</5>.",
+            "Zitat über zwei Zeilen",
+            "Aufgabe",
+            "Name",
+            "Wert | Zahl",
+            "Hund",
+            "Der <b>Absatz</b>",
+        ],
+    ),
+    "po": Sample("po", PO.encode(), ["Datei %s", "Hund", "Die Hunde", 'Eine "Zeile"\nNoch eine']),
+    "mo": Sample("mo", MO, ["Hund"]),
+    "json": Sample(
+        "json",
+        b'{ "a" : "Der Hund", "n": [1, "zwei", {"x": "drei \\"vier\\""}], "@a": {"d":"nein"}, "u": "https://a.de",'
+        b' "t":"<b>ja</b> nein", "":"gr\\u00fcn" ,"e":{}, "l":[]}',
+        ["Der Hund", "zwei", 'drei "vier"', "<b>ja</b> nein", "grün"],
+    ),
+    "json of one key": Sample(
+        "json", b'{"m": "Hund", "d": "nein", "l": ["nein", {"m": ["Hut"]}]}', ["Hund", "Hut"], Options(columns=("m",))
+    ),
+    "yaml": Sample(
+        "yaml",
+        YAML.encode(),
+        [
+            "Der Hund",
+            "it's so",
+            "zwei\tDrei",
+            "Erste Zeile\nzweite",
+            "gefaltet weiter",
+            "eins",
+            "zwei",
+            "drei vier",
+            "Der Anker",
+            "<b>ja</b> nein",
+        ],
+    ),
+    "strings": Sample(
+        "strings",
+        '/* Kommentar "x" = "y"; */\n"key" = "Der \\"Hund\\"\\n%@"; // x\nfoo = "Ja";\nbar;\n'.encode("utf-16"),
+        ['Der "Hund"\n%@', "Ja"],
+    ),
+    "xcstrings": Sample("xcstrings", XCSTRINGS.encode(), ["Der Hund", "%lld Datei"], Options(source="de", target="en")),
+    "csv": Sample(
+        "csv",
+        b'id;text,x;"te""xt; 2"\r\n1;Der Hund;"Eins; ""zwei""\nDrei"\r\n2;12;Ja\r\n\r\n',
+        ['Eins; "zwei"\nDrei', "Ja"],
+        Options(columns=('te"xt; 2',)),
+    ),
+    "tsv": Sample("csv", b"1\tEins\tnein\n2\tZwei", ["Eins", "Zwei"], Options(columns=("2",))),
 }
-TEXTS: dict[tuple[str, str], list[str]] = {
-    ("txt", "lines"): ["Guten Morgen!", "Der Hund läuft.", "Ende"],
-    ("txt", "utf-16"): ["Eins", "Zwei"],
-    ("txt", "empty"): [],
-}
-OPTIONS: dict[str, Options] = {}

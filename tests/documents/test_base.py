@@ -1,9 +1,18 @@
-"""Every format: an unchanged translation leaves every byte; bad files get a sentence."""
+"""Every format: an unchanged translation leaves every byte; answers come back whatever they are; damaged files get a
+sentence."""
+
+import contextlib
+import html
+import re
+import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nmt.documents.base import (
     FORMATS,
+    Answer,
     Options,
     Unit,
     decode,
@@ -14,21 +23,107 @@ from nmt.documents.base import (
     units_translator,
 )
 from nmt.translation.translator import Translator
-from tests.documents.samples import IDENTITY, OPTIONS, SAMPLES, TEXTS
+from tests.documents.samples import SAMPLES, identity
 from tests.tiny import SHORT
 
-CASES = pytest.mark.parametrize(("case", "data"), SAMPLES.items(), ids=[" ".join(case) for case in SAMPLES])
+CASES = pytest.mark.parametrize("name", SAMPLES)
+# Formats whose units, after a translation, are the answers. The others keep the source beside them.
+MONOLINGUAL = [
+    name for name, sample in SAMPLES.items() if sample.format not in ("po", "mo", "xcstrings") and sample.texts
+]
+SIGNS = [
+    *"\\\"'`*_[](){}<>&#~!|%$=:;,-+.?@/ \n\r\tÄx1日",
+    "&amp;",
+    "<b>",
+    "-->",
+    "--- ",
+    "\u2028",
+    "\x85",
+    "]]>",
+    "1. ",
+    "//",
+    "/*",
+]
+hostile = st.lists(st.sampled_from(SIGNS), max_size=8).map("".join)
 
 
 @CASES
-def test_an_unchanged_translation_leaves_every_byte(case: tuple[str, str], data: bytes) -> None:
-    options = OPTIONS.get(case[0], Options())
-    assert translate_document(data, case[0], IDENTITY, options) == data
-    assert [unit.text for unit in read_document(data, case[0], options).units] == TEXTS[case]
+def test_an_unchanged_translation_leaves_every_byte(name: str) -> None:
+    sample = SAMPLES[name]
+    assert [unit.text for unit in read_document(sample.data, sample.format, sample.options).units] == sample.texts
+    assert translate_document(sample.data, sample.format, identity, sample.options) == sample.data
+
+
+def plain(units: list[Unit]) -> str:
+    """The texts without tags and entities, and without blanks, since some formats have their own."""
+    texts = [html.unescape(re.sub("<[^>]*>", "", u.text)) if u.markup else u.text for u in units]
+    return re.sub(r"\s+", "", "".join(texts))
+
+
+def answer_of(unit: Unit, text: str) -> Answer:
+    """An answer with this text before and after others; its last word has a letter, since it may be a cue."""
+    text = html.escape(text, quote=False) if unit.markup else text
+    return Answer(f"{text} x {unit.text if unit.markup else 'y'} {text} z".strip())
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(st.sampled_from(MONOLINGUAL), hostile)
+def test_any_answer_comes_back_from_a_file_that_is_read_again(name: str, text: str) -> None:
+    sample = SAMPLES[name]
+    document = read_document(sample.data, sample.format, sample.options)
+    answers = [answer_of(unit, text) for unit in document.units]
+    again = read_document(document.join(answers), sample.format, sample.options)
+    asked = [Unit(a.text, u.markup) for u, a in zip(document.units, answers, strict=True)]
+    assert plain([*again.units]) == plain(asked)
+    assert not any("stays as it is" in note for note in document.notes)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    st.sampled_from([*SAMPLES]),
+    st.integers(0, 2000),
+    st.integers(0, 6),
+    st.binary(max_size=4) | hostile.map(str.encode),
+)
+def test_damaged_files_stay_as_they_are_or_get_a_sentence(name: str, place: int, size: int, new: bytes) -> None:
+    sample = SAMPLES[name]
+    place %= len(sample.data) + 1
+    data = sample.data[:place] + new + sample.data[place + size :]
+    try:
+        joined = translate_document(data, sample.format, identity, sample.options)
+    except UnicodeError:  # it says nothing to a user
+        raise
+    except ValueError:
+        return
+    assert joined == data
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("html", "<p a='"),
+        ("html", "a <"),
+        ("srt", "00:00:01,000 --> 00:00:02,000\na\n"),
+        ("md", "![a]["),
+        ("md", "*a `b "),
+        ("po", '"'),
+        ("json", '{"a":'),
+        ("yaml", "[{"),
+        ("strings", "/* "),
+        ("strings", '"a" '),
+        ("csv", '"",'),
+    ],
+)
+def test_a_hostile_file_takes_linear_time(name: str, part: str) -> None:
+    """20,000 characters take a tenth of a second; if time grew with their square, they would take minutes."""
+    started = time.process_time()
+    with contextlib.suppress(ValueError):
+        read_document((part * (20_000 // len(part))).encode(), name, Options(columns=("1",) * (name == "csv")))
+    assert time.process_time() - started < 5
 
 
 def test_every_format_has_a_sample_and_is_found_by_its_suffixes() -> None:
-    assert {name for name, _ in SAMPLES} == set(FORMATS)
+    assert {sample.format for sample in SAMPLES.values()} == set(FORMATS)
     for name, has in FORMATS.items():
         assert all(format_of(f"a/Letter{suffix.upper()}") == name for suffix in has.suffixes)
     with pytest.raises(ValueError, match=r"letter\.xyz: .* known are .*\.txt"):

@@ -1,0 +1,73 @@
+"""HTML is cut as browsers read it: cases of the standard's tokenizer, of other programs' mistakes, and of encodings."""
+
+import pytest
+
+from nmt.documents.base import Answer, Options, read_document
+from nmt.text.markup import parse
+
+CASES = {
+    "<!DOCTYPE html><p>a</p>": ["a"],
+    "<!doctype html PUBLIC 'x>y'>b": ["y'>b"],
+    "a<!-- <p>no</p> -->b": ["ab"],
+    "<!-->a": ["a"],
+    "<!--->a": ["a"],
+    "<!-- no --!>a": ["a"],
+    "<!-- no": [],
+    "<?php no ?>a": ["a"],
+    "<title>a < b</title>c": ["a < b", "c"],
+    "<textarea><p>no</p></textarea>a": ["a"],
+    "<script>no</scripty></script>a": ["a"],
+    "<script>no</SCRIPT >a": ["a"],
+    "<style>no<p></style>a": ["a"],
+    "<plaintext-x>a": ["a"],
+    "a<br/>b<BR>c": ["a", "b", "c"],
+    '<p class="x>y">a': ["a"],
+    "<p class='x>y' id=z>a": ["a"],
+    "<P/>a": ["a"],
+    "1 < 2 und 3": ["1 < 2 und 3"],
+    "a &amp;lt; &#228;&nbsp;b": ["a &lt; ä\xa0b"],
+    "<b>a</b><i> b</i>": ["a b"],
+    '<p translate="no">no<p>a': ["no", "a"],
+    '<p translate="no">no</p>a': ["a"],
+    "<span class='x notranslate'>no</span> a": ["a"],
+    "<svg><title>no</title></svg>a": ["a"],
+    "<iframe src=x>no</iframe>a": ["a"],
+    "<ul><li>a<li>b</ul>": ["a", "b"],
+    "<table><tr><td>a<td>b</table>": ["a", "b"],
+    "<select><option>a<option>b</select>": ["a", "b"],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES.items())
+def test_texts_are_found_as_browsers_find_them(text: str, expected: list[str]) -> None:
+    units = read_document(text.encode(), "html", Options()).units
+    assert [segment.lifted.text.strip() for unit in units for segment in parse(unit.text).segments] == expected
+
+
+def test_the_declared_encoding_is_read_and_written() -> None:
+    for head in (
+        '<meta charset="latin1">',
+        "<meta content='text/html; charset=windows-1252'>",
+        "<?xml encoding='cp1252'?>",
+    ):
+        data = f"{head}<p>Grüße".encode("cp1252")
+        document = read_document(data, "html", Options())
+        assert document.units[-1].text == "Grüße"
+        assert document.join([Answer("zł ä")] * len(document.units)).endswith("<p>z&#322; ä".encode("cp1252"))
+    with pytest.raises(ValueError, match="line 2 is not valid utf-8"):
+        read_document(b"<p>\n\xff", "html", Options())
+
+
+def test_attributes_are_escaped_and_foreign_tags_are_refused() -> None:
+    data = "<p title='Ein Hund'>Der <b>Hund</b> <img alt='x y'></p>"
+    document = read_document(data.encode(), "html", Options())
+    answers = [Answer('it\'s > "a"'), Answer("<b>dog</b> <img alt='a b'> the")]
+    assert document.join(answers).decode() == "<p title='it&#39;s &gt; \"a\"'><b>dog</b> <img alt='a b'> the</p>"
+    for hostile in (
+        "<b>x</b> <img alt='' onerror=x>",
+        "<b>x <img alt='x y'>",
+        "<b>x</b> <img alt='x y'><script>",
+        "<b>x</b> <img alt='x y'> <",
+    ):
+        assert document.join([Answer("Ein Hund"), Answer(hostile)]).decode() == data
+        assert "hasn't the tags" in document.notes[0]

@@ -1,0 +1,35 @@
+"""What stands around the words of Markdown stays with them, or becomes HTML where Markdown can't say it."""
+
+import pytest
+
+from nmt.documents.base import Answer, Options, read_document
+
+
+def translated(text: str, *answers: str) -> tuple[str, list[str]]:
+    document = read_document(text.encode(), "md", Options())
+    return document.join([Answer(answer) for answer in answers]).decode(), [*document.notes]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "expected"),
+    [
+        ("Ein **Hund** da\n", "A <1>dog</1> there", "A **dog** there\n"),
+        ("Ein **Hund** da\n", "A<1>dog.</1>s", "A<strong>dog.</strong>s\n"),
+        ("> Ein *Hund*  \n> da\n", 'A <1>dog</1><br id="2">there', "> A *dog*  \n> there\n"),
+        ("[Hilfe]\n\n[Hilfe]: x\n", "<1>help</1>", "[help][Hilfe]\n\n[Hilfe]: x\n"),
+        ("- eins\n", "# 1. *x* [a](b) <i>", "- \\# 1. \\*x\\* \\[a\\](b) \\<i\\>\n"),
+        ("eins\n====\n", "2. zwei", "2\\. zwei\n====\n"),
+        ("|eins|\n|-|\n", "a | b", "|a \\| b|\n|-|\n"),
+        ("Das `x` da[^1]\n", "There<2/> is <1/>", "There[^1] is `x`\n"),
+        ("a <kbd>F1</kbd>\n", "press <kbd>F1</kbd>", "press <kbd>F1</kbd>\n"),
+    ],
+)
+def test_answers_keep_their_marks_and_mean_what_they_say(text: str, answer: str, expected: str) -> None:
+    assert translated(text, answer) == (expected, [])
+
+
+def test_an_answer_without_the_tags_of_its_text_is_not_written() -> None:
+    for answer in ("dog", "<1>dog", "<1>a</1> <2/>", "<1>a</1><script>"):
+        text, notes = translated("Ein **Hund**\n", answer)
+        assert text == "Ein **Hund**\n"
+        assert notes == ["line 1: the translation hasn't the tags of the text, so the text stays as it is"]

@@ -1,0 +1,79 @@
+"""Catalogues of gettext, read again by polib: what had no translation has one, with flags, plurals, accelerators."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polib
+import pytest
+
+from nmt.documents.base import Answer, Options, read_document
+from nmt.documents.po import Message
+from tests.documents.samples import PO, SAMPLES
+
+ANSWERS = [Answer("Open the file %s"), Answer("Dog", ("unsure",)), Answer("The dogs"), Answer('A "line"\n\\x')]
+
+
+def test_translations_are_filled_in() -> None:
+    joined = read_document(PO.encode(), "po", Options()).join(ANSWERS).decode()
+    found = {entry.msgid: entry for entry in polib.pofile(joined)}
+    assert found["&Datei %s\n"].msgstr == "Open the file %s\n".replace("Open", "&Open")
+    assert found["&Datei %s\n"].flags == ["c-format"]
+    assert found["Hund"].msgstr_plural == {0: "Dog", 1: "T_he dogs"}
+    assert found["Hund"].fuzzy
+    assert found["alt"].msgstr == "old"
+    assert found['Eine "Zeile"\nNoch eine'].msgstr == 'A "line"\n\\x'
+    assert '#~ msgstr "gone"' in joined
+    every = read_document(PO.encode(), "po", Options(all_entries=True))
+    assert [unit.text for unit in every.units][3] == "alt"
+    joined = every.join([*ANSWERS[:3], Answer("new"), ANSWERS[3]]).decode()
+    entry = polib.pofile(joined).find("alt")
+    assert (entry.msgstr, entry.fuzzy) == ("new", False)
+
+
+@pytest.mark.parametrize(
+    ("source", "core", "answer", "expected"),
+    [
+        ("&Datei", "Datei", "File", "&File"),
+        ("_Suchen …", "Suchen …", "Find …", "_Find …"),
+        ("Be_enden", "Beenden", "Exit", "_Exit"),
+        ("_Öffnen", "Öffnen", "R & D", "_R & D"),
+        ("S&peichern", "Speichern", "Update & Save", "U&pdate && Save"),
+        ("A & B", "A & B", "C & D", "C & D"),
+        ("Tee &amp; Brot", "Tee &amp; Brot", "tea", "tea"),
+        ("file_name", "file_name", "file_name", "file_name"),
+        ("  Hund\n", "Hund", "dog", "  dog\n"),
+    ],
+)
+def test_accelerators_and_blanks_are_put_back(source: str, core: str, answer: str, expected: str) -> None:
+    assert Message(source).core == core
+    assert Message(source).restore(answer) == expected
+
+
+def test_languages_with_three_plurals_and_other_bytes() -> None:
+    text = PO.replace("nplurals=2", "nplurals=3").replace('msgstr[1] ""\n', 'msgstr[1] ""\nmsgstr[2] ""\n')
+    answers = [answer if answer.text != "Dog" else Answer("Dog") for answer in ANSWERS]
+    entry = polib.pofile(read_document(text.encode(), "po", Options()).join(answers).decode()).find("Hund")
+    assert entry.fuzzy
+    assert len(set(entry.msgstr_plural.values())) == 2
+    for bad, message in (
+        ("msgid 3\n", "line 1 is no line"),
+        ('msgid "a"\nmsgid "b"\n', "line 2: msgid can't"),
+        ('"a"', "keyword"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_document(bad.encode(), "po", Options())
+
+
+def test_compiled_catalogues_get_their_texts_at_the_end(tmp_path: Path) -> None:
+    catalogue = polib.pofile(PO)
+    catalogue.find("Hund").msgstr_plural = {0: "Dog", 1: "Dogs"}
+    data = catalogue.to_binary()
+    document = read_document(data, "mo", Options())
+    joined = document.join([Answer(unit.text.upper()) for unit in document.units])
+    (tmp_path / "a.mo").write_bytes(joined)
+    assert polib.mofile(str(tmp_path / "a.mo")).find("Hund").msgstr_plural == {0: "HUND", 1: "DIE _HUNDE"}
+    assert joined.startswith(data[:28])
+    sample = SAMPLES["mo"]
+    for size in (0, 10, 40, 70):
+        with pytest.raises(ValueError, match=r"MO file|cut off"):
+            read_document(sample.data[:size], "mo", replace(sample.options))

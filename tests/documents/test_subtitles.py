@@ -1,0 +1,41 @@
+"""Subtitles keep their times and their number of lines; long lines are noted."""
+
+from nmt.documents.base import Answer, Options, read_document
+from nmt.documents.subtitles import share, wrap
+from tests.documents.samples import SAMPLES
+
+
+def test_a_sentence_is_split_at_words_by_the_lengths_of_its_cues() -> None:
+    document = read_document(SAMPLES["srt"].data, "srt", Options())
+    answers = [Answer("The little dog is running across the meadow."), Answer("- Who?"), Answer("- <i>Me</i>!")]
+    lines = document.join(answers).decode("utf-8-sig").split("\r\n")
+    assert lines[2] == "{\\an8}The little dog is running across"
+    assert lines[6] == "the meadow."
+    assert lines[-2:] == ["- Who?", "- <i>Me</i>!"]
+    assert [line for line in lines if "-->" in line] == [
+        line for line in SAMPLES["srt"].data.decode("utf-8-sig").split("\r\n") if "-->" in line
+    ]
+    document.join([Answer("Dog."), *answers[1:]])
+    assert "fewer words than the sentence has subtitles" in document.notes[0]
+
+
+def test_lines_are_balanced_and_long_ones_noted() -> None:
+    words = [f"{word} " for word in ["one", "two", "three", "four", "five", "six"]]
+    assert wrap(words, 2, 20) == ["one two three", "four five six"]
+    assert wrap(words, 2, 40) == ["one two three four five six"]
+    assert share(words, [1, 1]) == [words[:3], words[3:]]
+    document = read_document(SAMPLES["vtt"].data, "vtt", Options())
+    answers = [Answer(document.units[0].text), Answer("word " * 20)]
+    assert b"word word\nword" in document.join(answers)
+    assert document.notes == ["line 14: 49 characters in a line of a subtitle; 42 can be read"]
+
+
+def test_answers_stay_text_and_times_stay_times() -> None:
+    document = read_document(SAMPLES["vtt"].data, "vtt", Options())
+    answers = [Answer("<v Anna>Good <1/><i>a --> b</i>"), Answer("1 --> <c> & d")]
+    joined = document.join(answers).decode()
+    assert "<v Anna>Good <00:02.000><i>a --&gt; b</i>" in joined
+    assert "1 --&gt; &lt;c&gt; &amp; d" in joined
+    document = read_document(b"1\n00:01,0 --> 00:02,0\nEins\n", "srt", Options())
+    document.join([Answer("00:00:01,000 --> 00:00:02,000")])
+    assert "would be read as a time" in document.notes[0]
