@@ -440,3 +440,51 @@ finally:
     *_, last_line = lines = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
     assert any("Examples:" in line for line in lines)
     assert last_line == "[]"
+
+
+def test_documents_are_translated_as_a_whole_by_their_suffix_or_as_told(
+    model_folder: Path, translator: Translator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    common = ["--model", str(model_folder), "--precision", "fp32"]
+    page, output = tmp_path / "a.html", tmp_path / "b.html"
+    page.write_bytes(b"<!-- Hund -->\r\n<p>Hund</p>\r\n<p title='Kaffee'>12</p>")
+    assert main([str(page), *common, "--output", str(output)]) == 0
+    dog, coffee = translator.translate(["Hund", "Kaffee"])
+    assert output.read_bytes().decode() == f"<!-- Hund -->\r\n<p>{dog}</p>\r\n<p title='{coffee}'>12</p>"
+    capfd.readouterr()
+    assert main([str(page), *common, "--n-best", "1"]) == 0  # an option for lines: as lines
+    assert capfd.readouterr().out.count("\n") == 3
+    (tmp_path / "a.txt").write_bytes(b"  Hund\r\n\r\n")
+    assert main([str(tmp_path / "a.txt"), *common]) == 0
+    assert capfd.readouterr().out == f"{dog}\n\n"
+    assert main([str(tmp_path / "a.txt"), *common, "--document", "txt"]) == 0
+    assert capfd.readouterr().out == f"  {dog}\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.json"], "line 1 is not valid JSON"),
+        (["a.csv"], "--columns is missing: it says which columns are translated (of {})"),
+        (["a.json", "a.csv"], "2 files: only one document"),
+        (["a.json", "--document", "pdf"], "--document pdf: known are csv,"),
+        (["a.json", "--document", "json", "--n-best", "3"], "--n-best: for lines"),
+        (["a.de", "--encoding", "cp1252"], "--encoding: for documents; add --document"),
+    ],
+)
+def test_what_is_no_document_is_refused_with_a_sentence(
+    model_folder: Path,
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.json", "a.csv", "a.de"):
+        Path(name).write_text("{]" if name == "a.json" else "{}")
+    assert main([*arguments, "--model", str(model_folder), "--output", "out"]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith("nmt.translate: ")
+    assert message in error
+    assert not Path("out").exists()

@@ -148,7 +148,7 @@ class Body:
 
     def means(self, content: str, pieces: Sequence[Piece], kind: str, *, has_html: bool) -> bool:
         """Whether a text in Markdown is a single paragraph, or a heading, with these pieces."""
-        tokens = self.parser.parse(content if kind == "paragraph" else f"# {content}", dict(self.env))
+        tokens = self.parser.parse(f"# {content}" if kind == "heading" else content, dict(self.env))
         if [token.type for token in tokens[1:2]] != ["inline"] or len(tokens) != 3 or PREFIX.match(content):
             return False
         found = places_of(tokens[1].children, tokens[1].content)

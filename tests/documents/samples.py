@@ -145,8 +145,8 @@ SAMPLES: dict[str, Sample] = {
         "srt",
         "\ufeff1\r\n00:00:01,000 --> 00:00:02,500 X1:1\r\n{\\an8}Der kleine Hund\r\nläuft auf\r\n\r\n2\r\n"
         "00:00:02,600 --> 00:00:04,000\r\nder Wiese.\r\n\r\n3\r\n00:00:05,000 --> 00:00:06,000\r\n- Wer?\r\n"
-        "- <i>Ich</i>.".encode(),
-        ["Der kleine Hund läuft auf der Wiese.", "- Wer?", "- <i>Ich</i>."],
+        "- Ich.\r\n\r\n4\r\n00:00:07,000 --> 00:00:08,000\r\nNur <i>ich</i>.".encode(),
+        ["Der kleine Hund läuft auf der Wiese.", "- Wer?", "- Ich.", "Nur <i>ich</i>."],
     ),
     "vtt": Sample(
         "vtt",

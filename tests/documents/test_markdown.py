@@ -19,6 +19,7 @@ def translated(text: str, *answers: str) -> tuple[str, list[str]]:
         ("[Hilfe]\n\n[Hilfe]: x\n", "<1>help</1>", "[help][Hilfe]\n\n[Hilfe]: x\n"),
         ("- eins\n", "# 1. *x* [a](b) <i>", "- \\# 1. \\*x\\* \\[a\\](b) \\<i\\>\n"),
         ("eins\n====\n", "2. zwei", "2\\. zwei\n====\n"),
+        ("eins|2\n-|-\n", "1. x", "1\\. x|2\n-|-\n"),
         ("|eins|\n|-|\n", "a | b", "|a \\| b|\n|-|\n"),
         ("Das `x` da[^1]\n", "There<2/> is <1/>", "There[^1] is `x`\n"),
         ("a <kbd>F1</kbd>\n", "press <kbd>F1</kbd>", "press <kbd>F1</kbd>\n"),

@@ -7,11 +7,17 @@ from tests.documents.samples import SAMPLES
 
 def test_a_sentence_is_split_at_words_by_the_lengths_of_its_cues() -> None:
     document = read_document(SAMPLES["srt"].data, "srt", Options())
-    answers = [Answer("The little dog is running across the meadow."), Answer("- Who?"), Answer("- <i>Me</i>!")]
+    answers = [
+        Answer("The little dog is running across the meadow."),
+        Answer("- Who?"),
+        Answer("- Me!"),
+        Answer("Only <i>me</i>."),
+    ]
     lines = document.join(answers).decode("utf-8-sig").split("\r\n")
     assert lines[2] == "{\\an8}The little dog is running across"
     assert lines[6] == "the meadow."
-    assert lines[-2:] == ["- Who?", "- <i>Me</i>!"]
+    assert lines[10:12] == ["- Who?", "- Me!"]
+    assert lines[-1] == "Only <i>me</i>."
     assert [line for line in lines if "-->" in line] == [
         line for line in SAMPLES["srt"].data.decode("utf-8-sig").split("\r\n") if "-->" in line
     ]
