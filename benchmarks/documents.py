@@ -55,7 +55,8 @@ def main() -> int:
         chosen = Random(args.seed).sample(suitable, min(args.lines, len(suitable)))
         figures = measure(name, KINDS[name], chosen, units_translator(translator))
         rows.append({"benchmark": "documents", "format": name, **figures})
-    rows = [row | describe_run() | ({"note": args.note} if args.note else {}) for row in rows]
+    run = describe_run() | ({"note": args.note} if args.note else {})
+    rows = [row | run for row in rows]
     print(report(rows))
     add_rows(args.json, rows)
     return 0

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.documents.base import Answer, Document, Options, Text, Unit, decode
+from nmt.documents.base import Answer, Document, Options, Text, Unit, decode, text_unit
 from nmt.documents.po import PLURALS, Message
 from nmt.fields import require
 
@@ -67,7 +67,7 @@ class Compiled:
     @property
     def units(self) -> list[Unit]:
         return [
-            Unit(Message(text).core, place=f"message {n + 1}")
+            text_unit(Message(text).core, f"message {n + 1}")
             for n, entry in enumerate(self.entries)
             for text in entry.sources
         ]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nmt.documents.base import Answer, Document, Options, Text, Unit, decode, splice
+from nmt.documents.base import Answer, Document, Options, Text, Unit, decode, splice, text_unit
 from nmt.fields import require
 
 STRING = r'"((?:[^"\\\r\n]|\\[^\r\n])*+)"'
@@ -163,7 +163,7 @@ class Catalogue:
     @property
     def units(self) -> list[Unit]:
         return [
-            Unit(Message(entry.texts[name]).core, place=f"line {entry.line}")
+            text_unit(Message(entry.texts[name]).core, f"line {entry.line}")
             for entry in self.entries
             for name in self.sources(entry)
         ]
