@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
@@ -12,11 +13,24 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from benchmarks import architectures, decode_speed, deep, pair_scorer, picture_data, pictures, report, setup
+from benchmarks import (
+    architectures,
+    decode_speed,
+    deep,
+    document_files,
+    documents,
+    pair_scorer,
+    picture_data,
+    pictures,
+    report,
+    setup,
+)
 from benchmarks.rows import RESULTS, add_rows, last_run
+from benchmarks.text_kinds import Sentence
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
 from nmt.decode.shortlist import learn_shortlist
+from nmt.documents.base import Answer, Unit
 from nmt.model.build import build_model
 from nmt.training.monitor import Monitor
 from nmt.translation.model_folder import ModelInfo, save_model
@@ -345,3 +359,15 @@ def test_the_attention_of_a_sentence_is_kept(model: Path, tmp_path: Path) -> Non
     assert len(row["weights"]) == len(row["target"])
     assert all(len(weights) == len(row["source"]) and 0 < sum(weights) <= 1.01 for weights in row["weights"])
     ElementTree.fromstring(pictures.attention(row))
+
+
+@pytest.mark.parametrize("name", document_files.KINDS)
+def test_made_documents_come_back_and_their_tags_are_judged(name: str) -> None:
+    sentences = [Sentence(f"Der Hund {n} da.", "", (("Hund", "dog"),)) for n in range(6)]
+
+    def translate(units: Sequence[Unit]) -> list[Answer]:
+        return [Answer(unit.text.replace("Hund", "dog" if n else "cat")) for n, unit in enumerate(units)]
+
+    row = documents.measure(name, document_files.KINDS[name], sentences, translate)
+    assert (row["identity"], row["well_formed"], row["left"]) == (True, True, 0)
+    assert (row["tags_kept"], row["right"], row["reworded"]) == ((None,) * 3 if name == "txt" else (6, 5, 1))
