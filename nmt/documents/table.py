@@ -54,7 +54,9 @@ def choose(header: list[str], columns: tuple[str, ...]) -> tuple[set[int], bool]
     unknown = [one for one in columns if one not in header and not re.fullmatch("[1-9][0-9]{0,3}", one)]
     require(not unknown or not header, f"--columns {','.join(unknown)}: the first line has {names}")
     outside = [number + 1 for number in numbers if number >= len(header)]
-    require(not outside or not header, f"--columns {outside}: the first line has {len(header)} columns")
+    require(
+        not outside or not header, f"--columns {','.join(map(str, outside))}: the first line has {len(header)} columns"
+    )
     return named | numbers, bool(named)
 
 

@@ -1,0 +1,46 @@
+"""Columns are chosen by name or number; cells are quoted where they need it."""
+
+import csv
+import io
+
+import pytest
+
+from nmt.documents.base import Answer, Options, read_document
+
+TEXT = 'id,text,"other"\n1,Hund,"Hut"\n2,"Ei ""x""",Tee\n'
+
+
+@pytest.mark.parametrize(
+    ("columns", "texts"),
+    [
+        (("text",), ["Hund", 'Ei "x"']),
+        (("3", "text"), ["Hund", "Hut", 'Ei "x"', "Tee"]),
+        (("3",), ["other", "Hut", "Tee"]),
+    ],
+)
+def test_columns_have_names_or_numbers(columns: tuple[str, ...], texts: list[str]) -> None:
+    document = read_document(TEXT.encode(), "csv", Options(columns=columns))
+    assert [unit.text for unit in document.units] == texts
+    joined = document.join([Answer(f'{text}, "\n{text}') for text in texts]).decode()
+    cells = [cell for row in csv.reader(io.StringIO(joined, newline="")) for cell in row]
+    assert [cell for cell in cells if "\n" in cell] == [f'{text}, "\n{text}' for text in texts]
+
+
+def test_a_table_without_quotes_gets_none() -> None:
+    document = read_document(b"1\tHund\n2\tHut", "csv", Options(columns=("2",)))
+    assert document.join([Answer("a\tb\nc"), Answer('"x" y')]) == b'1\ta b c\n2\t "x" y'
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "message"),
+    [
+        (TEXT, (), "which columns are translated .of id, text, other"),
+        (TEXT, ("words",), "--columns words: the first line has id, text, other"),
+        (TEXT, ("4",), "--columns 4: the first line has 3 columns"),
+        ('a,b\n1,"c', ("b",), "line 2: a quote has no end"),
+        ('a,b\n1,"c"d', ("b",), "line 2: text after a closing quote: 'd'"),
+    ],
+)
+def test_what_is_no_table_gets_a_sentence(text: str, columns: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_document(text.encode(), "csv", Options(columns=columns))

@@ -1,0 +1,30 @@
+"""Answers keep the style of their source where they can, and another parser reads them as they are."""
+
+import pytest
+from ruamel.yaml import YAML
+
+from nmt.documents.base import Answer, Options, read_document
+
+TEXT = "a: Der Hund # x\nb: 'ein'\nc: \"zwei\"\nd: |\n  drei\n  vier\ne: >-\n  fünf\n  sechs\nf: [sieben]\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("the dog", "a: the dog # x\nb: 'the dog'\nc: \"the dog\"\nd: |\n  the dog\ne: >-\n  the dog\nf: [the dog]\n"),
+        (
+            "it's: no",
+            "a: \"it's: no\" # x\nb: 'it''s: no'\nc: \"it's: no\"\nd: |\n  it's: no\n"
+            "e: >-\n  it's: no\nf: [\"it's: no\"]\n",
+        ),
+        ("no", 'a: "no" # x\nb: \'no\'\nc: "no"\nd: |\n  no\ne: >-\n  no\nf: ["no"]\n'),
+        ("x\ny", 'a: "x\\ny" # x\nb: "x\\ny"\nc: "x\\ny"\nd: |\n  x\n  y\ne: >-\n  x\n\n  y\nf: ["x\\ny"]\n'),
+        ("x #, ]", 'a: "x #, ]" # x\nb: \'x #, ]\'\nc: "x #, ]"\nd: |\n  x #, ]\ne: >-\n  x #, ]\nf: ["x #, ]"]\n'),
+    ],
+)
+def test_answers_keep_their_style(answer: str, expected: str) -> None:
+    document = read_document(TEXT.encode(), "yaml", Options())
+    joined = document.join([Answer(answer)] * 6).decode()
+    assert joined == expected
+    read = YAML(typ="safe").load(joined)
+    assert [*map(str.strip, [*map(read.get, "abcde"), *read["f"]])] == [answer] * 6
