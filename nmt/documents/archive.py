@@ -1,0 +1,169 @@
+"""Zip files: the bytes of a file flow in, its members can be read and replaced, and the bytes of the file flow out.
+
+What isn't replaced is copied as it is, the compressed data too, so that without a change the file is the same, byte for
+byte. Sizes, names and methods are checked before anything is unpacked, and bytes are counted while they are unpacked.
+Sources: the .ZIP file format specification (APPNOTE), sections 4.3 and 4.4; OWASP ASVS 5.0, section V5.2.
+"""
+
+import stat
+import zlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from struct import Struct, error
+
+from nmt.fields import require
+
+MEMBERS, BYTES, RATIO = 2_000, 200 << 20, 100
+SMALL = 1 << 20  # members up to this size may have any ratio: they can't fill the memory
+STORED, DEFLATED = 0, 8
+ENCRYPTED, DESCRIPTOR, UTF8 = 1, 8, 0x800  # flags
+UNKNOWN = 0xFFFFFFFF  # the size is in an extra field, since it needs 64 bits
+UNIX = 3
+LOCAL, CENTRAL, END = Struct("<4s5H3L2H"), Struct("<4s6H3L5H2L"), Struct("<4s4H2LH")
+OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a zip file, by its entry in the directory."""
+
+    name: str
+    flags: int
+    method: int
+    checksum: int
+    packed_size: int
+    size: int
+    start: int
+    """Where its header begins in the file."""
+    is_link: bool
+    entry: bytes
+    """The entry, as it is in the directory."""
+
+
+class Archive:
+    """The members of a zip file. ValueError for a file that is broken, hostile or encrypted."""
+
+    def __init__(self, data: bytes) -> None:
+        require(
+            not data.startswith(OLD_OFFICE),
+            "the file is encrypted, or of the old binary format: save it without a password in the new format",
+        )
+        self.data = data
+        self.directory, self.end, n_members = find_directory(data)
+        self.members = {member.name: member for member in read_directory(data, self.directory, self.end, n_members)}
+        require(len(self.members) == n_members, "two members of the file have the same name: it isn't read")
+        check(self.members.values())
+        starts = sorted(member.start for member in self.members.values())
+        self.stops = dict(zip(starts, [*starts[1:], self.directory], strict=True))
+        require(len(starts) == len(self.stops), "members of the file overlap, which may be an attack: it isn't read")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.members
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a member; ValueError if they are damaged, or not as many as the directory says."""
+        require(name in self.members, f"the file lacks its member {name}")
+        member = self.members[name]
+        packed = self.packed(member)
+        try:
+            unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+            data = packed if member.method == STORED else unpacker.decompress(packed, member.size + 1)
+        except zlib.error as problem:
+            raise ValueError(f"the file is damaged: its member {name} can't be unpacked ({problem})") from None
+        require(len(data) == member.size, f"member {name} doesn't have the {member.size:,} bytes that the file states")
+        require(zlib.crc32(data) == member.checksum, f"the file is damaged: the checksum of {name} is wrong")
+        return data
+
+    def packed(self, member: Member) -> bytes:
+        """The compressed bytes of a member."""
+        try:
+            signature, *_, name_length, extra_length = LOCAL.unpack_from(self.data, member.start)
+        except error:
+            signature = b""
+        require(signature == b"PK\3\4", f"the file is damaged: its member {member.name} isn't where it should be")
+        start = member.start + LOCAL.size + name_length + extra_length
+        stop = start + member.packed_size
+        require(stop <= self.stops[member.start], "members of the file overlap, which may be an attack: it isn't read")
+        return self.data[start:stop]
+
+    def result(self, replaced: Mapping[str, bytes]) -> bytes:
+        """The file with these members in place of its own, in the same order and compressed in the same way."""
+        changed = {name: data for name, data in replaced.items() if data != self.read(name)}
+        if not changed:
+            return self.data
+        in_order = sorted(self.members.values(), key=lambda member: member.start)
+        chunks, entries = [self.data[: in_order[0].start]], dict[str, bytes]()
+        position = len(chunks[0])
+        for member in in_order:
+            if member.name in changed:
+                chunk, entry = packed_anew(member, changed[member.name])
+            else:
+                chunk, entry = self.data[member.start : self.stops[member.start]], member.entry
+            entries[member.name] = entry[:42] + position.to_bytes(4, "little") + entry[46:]
+            chunks.append(chunk)
+            position += len(chunk)
+        directory = b"".join(entries[name] for name in self.members)
+        places = len(directory).to_bytes(4, "little") + position.to_bytes(4, "little")
+        return b"".join([*chunks, directory, self.data[self.end : self.end + 12], places, self.data[self.end + 20 :]])
+
+
+def find_directory(data: bytes) -> tuple[int, int, int]:
+    """Where the directory of a zip file begins and ends, and the number of its entries."""
+    place = data.rfind(b"PK\5\6", max(0, len(data) - END.size - 0xFFFF))
+    require(place >= 0 and place + END.size <= len(data), "the file isn't a zip file, or its end is missing")
+    _, disk, first, n_here, n_members, size, start, comment = END.unpack_from(data, place)
+    require(n_members <= MEMBERS, f"the file has {n_members:,} members: at most {MEMBERS:,} are read")
+    is_whole = disk == first == 0 and n_here == n_members and start + size == place
+    require(is_whole and place + END.size + comment == len(data), "the file is damaged, or not a plain zip file")
+    return start, place, n_members
+
+
+def read_directory(data: bytes, start: int, end: int, n_members: int) -> list[Member]:
+    members = list[Member]()
+    for _ in range(n_members):
+        require(data[start : start + 4] == b"PK\1\2" and start + CENTRAL.size <= end, "the file's directory is damaged")
+        _, made_by, _, flags, method, _, _, checksum, packed, size, *lengths, _, _, mode, place = CENTRAL.unpack_from(
+            data, start
+        )
+        stop = start + CENTRAL.size + sum(lengths)
+        raw = data[start + CENTRAL.size : start + CENTRAL.size + lengths[0]]
+        name = raw.decode("utf-8" if flags & UTF8 else "cp437", "replace")
+        is_link = made_by >> 8 == UNIX and stat.S_ISLNK(mode >> 16)
+        require(UNKNOWN not in (packed, size, place), f"member {name} has sizes of 64 bits (zip64), which are not read")
+        members.append(Member(name, flags, method, checksum, packed, size, place, is_link, data[start:stop]))
+        start = stop
+    require(start == end, "the file's directory is damaged")
+    return members
+
+
+def check(members: Collection[Member]) -> None:
+    """Refuse members that are hostile, or that can't be read."""
+    total = sum(member.size for member in members)
+    require(total <= BYTES, f"the file has {total:,} bytes when it is unpacked: at most {BYTES:,} are read")
+    for member in members:
+        name = member.name
+        parts = name.split("/")
+        is_inside = bool(name) and not name.startswith("/") and ".." not in parts and ":" not in parts[0]
+        require(is_inside and "\\" not in name and "\0" not in name, f"the file has a member with the name {name!r}, "
+                "which may be an attack: it isn't read")  # fmt: skip
+        require(not member.flags & ENCRYPTED, f"member {name} is encrypted: save the file without a password")
+        require(not member.is_link, f"member {name} is a symbolic link, which may be an attack: the file isn't read")
+        require(member.method in (STORED, DEFLATED), f"member {name} has compression {member.method}, which isn't read")
+        is_bomb = member.size > SMALL and member.size > RATIO * member.packed_size
+        require(not is_bomb, f"member {name} would become more than {RATIO} times as long when it is unpacked, which "
+                "may be an attack: the file isn't read")  # fmt: skip
+
+
+def packed_anew(member: Member, data: bytes) -> tuple[bytes, bytes]:
+    """The header and compressed bytes of a member with other contents, and its entry in the directory."""
+    packer = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
+    packed = data if member.method == STORED else packer.compress(data) + packer.flush()
+    # The flag of a data descriptor, which would follow the data, is taken away: the header has the sizes.
+    flags = (member.flags & ~DESCRIPTOR).to_bytes(2, "little")
+    sizes = b"".join(number.to_bytes(4, "little") for number in (zlib.crc32(data), len(packed), len(data)))
+    old = member.entry
+    entry = old[:8] + flags + old[10:16] + sizes + old[28:]
+    name_length = int.from_bytes(old[28:30], "little")
+    name = old[CENTRAL.size : CENTRAL.size + name_length]
+    header = b"PK\3\4" + old[6:8] + flags + old[10:16] + sizes + old[28:30] + b"\0\0" + name
+    return header + packed, entry

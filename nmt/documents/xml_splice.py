@@ -1,0 +1,325 @@
+"""XML with byte offsets: a file flows in, a tree whose nodes know their bytes flows out, and edits give the file again.
+
+Nothing is written anew but what is edited: all other bytes are copied. The offsets are those of the parser (expat), so
+they are exact also around entities, CDATA and comments, and in any encoding that expat reads. Internal subsets of a
+document type are refused: they can declare entities, which make small files huge. Nothing outside the file is read.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from xml.parsers import expat
+
+BYTES, NODES, DEPTH = 64 << 20, 1_000_000, 250
+INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not allowed in XML 1.0
+MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"<\0?\0", "utf-16-le"), (b"\0<\0?", "utf-16-be"))
+XML = "http://www.w3.org/XML/1998/namespace"
+OFFICE = "http://schemas.openxmlformats.org/"
+STRICT = "http://purl.oclc.org/ooxml/"
+# Short names of namespaces, for both kinds of Office Open XML.
+OFFICE_PREFIXES = {
+    "wordprocessingml/": "w",
+    "drawingml/main": "a",
+    "spreadsheetml/": "x",
+    "presentationml/": "p",
+    "officeDocument/relationships": "r",
+    "drawingml/chart": "c",
+    "markup-compatibility/": "mc",
+}
+PREFIXES = {
+    XML: "xml",
+    "urn:oasis:names:tc:xliff:document:1.2": "x1",
+    "urn:oasis:names:tc:xliff:document:1.1": "x1",
+    "urn:oasis:names:tc:xliff:document:2.0": "x2",
+    "urn:oasis:names:tc:xliff:document:2.2": "x2",
+    "urn:oasis:names:tc:xliff:matches:2.0": "mtc",
+    "urn:oasis:names:tc:opendocument:xmlns:text:1.0": "text",
+    "urn:oasis:names:tc:opendocument:xmlns:office:1.0": "office",
+    "urn:oasis:names:tc:opendocument:xmlns:style:1.0": "style",
+    "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0": "draw",
+    "urn:oasis:names:tc:opendocument:xmlns:table:1.0": "table",
+    "urn:oasis:names:tc:opendocument:xmlns:presentation:1.0": "presentation",
+    "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0": "fo",
+    "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0": "manifest",
+    "http://www.w3.org/1999/xlink": "xlink",
+    "http://purl.org/dc/elements/1.1/": "dc",
+    "http://www.idpf.org/2007/opf": "opf",
+    "http://www.daisy.org/z3986/2005/ncx/": "ncx",
+}
+
+
+class Text:
+    """Characters between tags; `cdata`: a whole CDATA section, whose value may be empty."""
+
+    __slots__ = ("cdata", "end", "start", "value")
+
+    def __init__(self, start: int, value: str, cdata: bool = False) -> None:
+        self.start, self.end, self.value, self.cdata = start, start, value, cdata
+
+
+class Other:
+    """A comment, a processing instruction, or an entity whose declaration is outside the file."""
+
+    __slots__ = ("end", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = self.end = start
+
+
+class Element:
+    """An element: its tags are the bytes `start` to `inner` and `inner_end` to `end`.
+
+    Its name has the prefix of PREFIXES, not the file's own; names of other namespaces have the prefix "?".
+    """
+
+    __slots__ = ("attributes", "children", "end", "inner", "inner_end", "name", "parent", "start")
+
+    def __init__(self, name: str, attributes: dict[str, str], start: int, parent: "Element | None") -> None:
+        self.name, self.attributes, self.parent = name, attributes, parent
+        self.start = self.inner = self.inner_end = self.end = start
+        self.children: list[Node] = []
+
+    @property
+    def elements(self) -> "list[Element]":
+        return [child for child in self.children if isinstance(child, Element)]
+
+    @property
+    def text(self) -> str:
+        """All characters in the element."""
+        parts = list[str]()
+        for child in self.children:
+            if not isinstance(child, Other):
+                parts.append(child.value if isinstance(child, Text) else child.text)
+        return "".join(parts)
+
+    def find(self, name: str) -> "Element | None":
+        return next((child for child in self.elements if child.name == name), None)
+
+    def walk(self) -> "Iterator[Element]":
+        """The element and all elements in it, in the order of the file."""
+        stack = [self]
+        while stack:
+            element = stack.pop()
+            yield element
+            stack += reversed(element.elements)
+
+    def inherited(self, *names: str) -> str:
+        """The value of the first of these attributes that the element, or the nearest one around it, has."""
+        element: Element | None = self
+        while element:
+            for name in names:
+                if name in element.attributes:
+                    return element.attributes[name]
+            element = element.parent
+        return ""
+
+
+Node = Element | Text | Other
+
+
+class Xml:
+    """An XML file: its tree, and its edits."""
+
+    def __init__(self, data: bytes, name: str = "the file") -> None:
+        """Raises ValueError for a broken or hostile file; `name` says which one."""
+        if len(data) > BYTES:
+            raise ValueError(f"{name} has {len(data):,} bytes of XML: at most {BYTES:,} are read")
+        self.data = data
+        self.encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "utf-8")
+        self.root = Reader(self, name).root
+        self.edits: list[tuple[int, int, bytes]] = []  # sorted from the end of the file to its beginning
+
+    def encode(self, text: str) -> bytes:
+        """Characters that the encoding lacks are written as their numbers."""
+        return text.encode(self.encoding, "xmlcharrefreplace")
+
+    def raw(self, start: int, end: int) -> bytes:
+        """The bytes of a part of the file, with the edits in it."""
+        parts, position = list[bytes](), start
+        for first, last, new in reversed(self.edits):
+            if last > end:
+                break
+            if first >= start:
+                parts += [self.data[position:first], new]
+                position = last
+        return b"".join([*parts, self.data[position:end]])
+
+    def replace(self, start: int, end: int, new: bytes) -> None:
+        """Put other bytes in place of these. Later edits must begin earlier in the file; an edit that contains
+        earlier ones replaces them (`raw` gives what they wrote)."""
+        while self.edits and self.edits[-1][1] <= end and self.edits[-1][0] >= start and end > start:
+            self.edits.pop()
+        assert not self.edits or self.edits[-1][0] >= end, "edits must not overlap"
+        self.edits.append((start, end, new))
+
+    def result(self) -> bytes:
+        return self.raw(0, len(self.data)) if self.edits else self.data
+
+    def tag(self, element: Element) -> str:
+        """The element's start tag, as it is written."""
+        return self.data[element.start : element.inner].decode(self.encoding)
+
+    def written_name(self, element: Element) -> str:
+        """The element's name with the prefix of the file."""
+        return re.split(r"[\s/>]", self.tag(element), maxsplit=1)[0][1:]
+
+    def with_attributes(self, element: Element, values: Mapping[str, str | None]) -> bytes:
+        """The start tag with these attributes, named with the prefixes of the file; None takes one away."""
+        tag = self.tag(element)
+        for name, value in values.items():
+            match = re.search(rf"(\s{re.escape(name)}\s*=\s*)(\"[^\"]*\"|'[^']*')", tag)
+            written = f'"{escape(value or "", quoted=True)}"'
+            if match:
+                tag = (
+                    tag[: match.end(1)] + written + tag[match.end() :]
+                    if value is not None
+                    else tag.replace(match[0], "")
+                )
+            elif value is not None:
+                end = len(tag) - (2 if tag.endswith("/>") else 1)
+                tag = f"{tag[:end].rstrip()} {name}={written}{tag[end:]}"
+        return self.encode(tag)
+
+    def fill(self, element: Element, inside: bytes, values: Mapping[str, str | None] | None = None) -> None:
+        """Give an element other contents, and attributes."""
+        name = self.written_name(element)
+        start = self.with_attributes(element, values or {})
+        if element.inner == element.end:  # <target/>
+            start = start[: -len(self.encode("/>"))].rstrip() + self.encode(">")
+            self.replace(element.start, element.end, start + inside + self.encode(f"</{name}>"))
+        elif values:
+            self.replace(element.start, element.inner_end, start + inside)
+        else:
+            self.replace(element.inner, element.inner_end, inside)
+
+
+class Reader:
+    """Makes the tree of a file. Where a node ends is known when the next thing begins."""
+
+    def __init__(self, xml: Xml, name: str) -> None:
+        self.xml, self.name, self.n_nodes, self.in_cdata = xml, name, 0, False
+        self.root = self.at = Element("", {}, 0, None)
+        self.depth = 0
+        self.names: dict[str, str] = {}
+        self.pending: list[tuple[Node, str]] = []  # nodes, and which of their places is the next event's
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.connect()
+        try:
+            self.parser.Parse(xml.data, True)
+        except (expat.ExpatError, LookupError, UnicodeError, ValueError) as error:
+            if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
+                message = str(error)
+                raise ValueError(message if message.startswith(name) else f"{name} isn't XML: {message}") from None
+            raise ValueError(f"{name} isn't well-formed XML: {error}") from None
+        self.settle(len(xml.data))
+        self.root = self.root.elements[0]
+        self.root.parent = None
+
+    def connect(self) -> None:
+        parser = self.parser
+        parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
+        parser.CharacterDataHandler = self.characters
+        parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self.start_cdata, self.end_cdata
+        parser.CommentHandler = parser.ProcessingInstructionHandler = self.other
+        parser.SkippedEntityHandler = parser.DefaultHandlerExpand = self.other
+        parser.StartDoctypeDeclHandler, parser.EntityDeclHandler = self.document_type, self.entity
+        parser.XmlDeclHandler = self.declaration
+
+    def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding and self.xml.encoding == "utf-8" and not self.xml.data.startswith(b"\xef\xbb\xbf"):
+            "".encode(encoding)  # a LookupError if it is unknown
+            self.xml.encoding = encoding
+
+    def document_type(self, name: str, system: str | None, public: str | None, has_subset: int) -> None:
+        if has_subset:
+            raise ValueError(f"{self.name} has declarations in its document type (<!DOCTYPE … [ … ]>), which may be an "
+                             "attack and are not read: remove them")  # fmt: skip
+
+    def entity(self, *declared: Any) -> None:
+        raise ValueError(f"{self.name} declares an entity, which may be an attack and is not read: remove it")
+
+    def settle(self, index: int) -> None:
+        for node, place in self.pending:
+            setattr(node, place, index)
+        self.pending.clear()
+
+    def add(self, node: Node) -> None:
+        self.n_nodes += 1
+        if self.n_nodes > NODES:
+            raise ValueError(f"{self.name} has more than {NODES:,} elements and texts: split the file")
+        self.at.children.append(node)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        index = self.parser.CurrentByteIndex
+        self.settle(index)
+        self.depth += 1
+        if self.depth > DEPTH:
+            raise ValueError(f"{self.name} has elements nested in more than {DEPTH} others: it isn't read")
+        named = {self.short(key): value for key, value in attributes.items()}
+        element = Element(self.short(name), named, index, self.at)
+        self.add(element)
+        self.at = element
+        self.pending.append((element, "inner"))
+
+    def end(self, name: str) -> None:
+        index, element = self.parser.CurrentByteIndex, self.at
+        self.settle(index)
+        is_empty = not element.children and self.xml.data[element.start : index].endswith(self.xml.encode("/>"))
+        element.inner_end = element.end = index
+        if not is_empty:
+            self.pending.append((element, "end"))
+        assert element.parent
+        self.at = element.parent
+        self.depth -= 1
+
+    def characters(self, value: str) -> None:
+        index, last = self.parser.CurrentByteIndex, self.at.children[-1:]
+        is_rest = self.in_cdata or (self.pending and self.pending[-1][1] == "end" and self.pending[-1][0] is last[0])
+        if is_rest and isinstance(last[0], Text) and last[0].cdata == self.in_cdata:
+            last[0].value += value
+            return
+        self.settle(index)
+        node = Text(index, value)
+        self.add(node)
+        self.pending.append((node, "end"))
+
+    def start_cdata(self) -> None:
+        self.settle(self.parser.CurrentByteIndex)
+        self.add(Text(self.parser.CurrentByteIndex, "", cdata=True))
+        self.in_cdata = True
+
+    def end_cdata(self) -> None:
+        self.in_cdata = False
+        self.pending.append((self.at.children[-1], "end"))
+
+    def other(self, *what: Any) -> None:
+        self.settle(self.parser.CurrentByteIndex)
+        if self.depth:
+            node = Other(self.parser.CurrentByteIndex)
+            self.add(node)
+            self.pending.append((node, "end"))
+
+    def short(self, name: str) -> str:
+        """The name with a short prefix in place of its namespace."""
+        if name not in self.names:
+            space, _, local = name.rpartition(" ")
+            self.names[name] = f"{prefix(space)}:{local}" if space else local
+        return self.names[name]
+
+
+def prefix(space: str) -> str:
+    rest = next((space[len(base) :] for base in (OFFICE, STRICT) if space.startswith(base)), "").replace("/2006/", "/")
+    found = (short for part, short in OFFICE_PREFIXES.items() if rest.startswith(part))
+    return next(found, None) or PREFIXES.get(space, "?")
+
+
+def escape(text: str, quoted: bool = False) -> str:
+    """Text as XML writes it; characters that XML can't have become U+FFFD. `quoted`: in an attribute."""
+    text = INVALID.sub("\ufffd", text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = text.replace("\r", "&#13;")
+    return text.replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;") if quoted else text
+
+
+def escape_cdata(text: str) -> str:
+    """Text as it is written in a CDATA section."""
+    return INVALID.sub("\ufffd", text).replace("]]>", "]]]]><![CDATA[>")

@@ -1,0 +1,127 @@
+"""Zip files: what does not change is copied, compressed bytes too; hostile files are refused before unpacking."""
+
+import io
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+
+import pytest
+
+from nmt.documents.archive import MEMBERS, Archive
+
+MEMBER_DATA = {"mimetype": b"application/x", "a/b.xml": b"<a>" + b"text " * 50 + b"</a>", "ä.txt": b"", "last": b"end"}
+
+
+def zipped(members: dict[str, bytes] = MEMBER_DATA, comment: bytes = b"") -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data, zipfile.ZIP_STORED if name == "mimetype" else zipfile.ZIP_DEFLATED)
+        archive.comment = comment
+    return file.getvalue()
+
+
+def streamed() -> bytes:
+    """A file whose sizes follow the data, as programs write that don't seek."""
+
+    class Pipe(io.RawIOBase):
+        written = bytearray()
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: bytes) -> int:  # type: ignore[override]
+            self.written += data
+            return len(data)
+
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[arg-type]
+        for name, data in MEMBER_DATA.items():
+            archive.writestr(name, data)
+    return bytes(pipe.written)
+
+
+@pytest.mark.parametrize("data", [zipped(), zipped(comment=b"note"), streamed()], ids=["plain", "comment", "streamed"])
+def test_members_that_do_not_change_are_copied_with_their_compressed_bytes(data: bytes) -> None:
+    archive = Archive(data)
+    assert {name: archive.read(name) for name in archive.members} == MEMBER_DATA
+    assert archive.result({}) == archive.result({"a/b.xml": MEMBER_DATA["a/b.xml"]}) == data
+    result = archive.result({"a/b.xml": b"<a>new</a>", "mimetype": b"y"})
+    with zipfile.ZipFile(io.BytesIO(result)) as opened:
+        assert opened.testzip() is None
+        assert opened.namelist() == list(MEMBER_DATA)
+        expected = MEMBER_DATA | {"a/b.xml": b"<a>new</a>", "mimetype": b"y"}
+        assert {name: opened.read(name) for name in opened.namelist()} == expected
+        assert opened.comment == data[-4:] if data.endswith(b"note") else not opened.comment
+    again = Archive(result)
+    for name in ("ä.txt", "last"):
+        assert again.packed(again.members[name]) == archive.packed(archive.members[name])
+    assert again.members["mimetype"].method == archive.members["mimetype"].method
+
+
+def with_entry(field: int, value: int, size: str = "H") -> bytes:
+    """A file with another value in the directory's entry of its second member."""
+    data = bytearray(zipped())
+    place = data.rindex(b"PK\1\2", 0, data.rindex(b"a/b.xml"))
+    struct.pack_into(f"<{size}", data, place + field, value)
+    return bytes(data)
+
+
+def link() -> bytes:
+    info = zipfile.ZipInfo("a")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    info.create_system = 3
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    return file.getvalue()
+
+
+def twice() -> bytes:
+    return zipped({"a1": b"x", "a2": b"y"}).replace(b"a2", b"a1")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: b"", "isn't a zip file"),
+        (lambda: b"PK\5\6", "isn't a zip file"),
+        (lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "encrypted, or of the old binary format"),
+        (lambda: zipped()[1:], "damaged"),
+        (lambda: zipped() + b"x", "damaged"),
+        (lambda: zipped({str(n): b"" for n in range(MEMBERS + 1)}), "2,001 members"),
+        (lambda: zipped({"../a": b""}), "may be an attack"),
+        (lambda: zipped({"/a": b""}), "may be an attack"),
+        (lambda: zipped({"a\\b": b""}), "may be an attack"),
+        (lambda: zipped({"c:/a": b""}), "may be an attack"),
+        (link, "symbolic link"),
+        (twice, "same name"),
+        (lambda: zipped({"a": bytes(2 << 20)}), "more than 100 times"),
+        (lambda: with_entry(8, 1), "is encrypted"),
+        (lambda: with_entry(10, 12), "compression 12"),
+        (lambda: with_entry(24, 201 << 20, "L"), "at most 209,715,200"),
+        (lambda: with_entry(24, 0xFFFFFFFF, "L"), "zip64"),
+        (lambda: with_entry(42, 0, "L"), "overlap"),
+    ],
+)
+def test_hostile_files_are_refused_before_anything_is_unpacked(make: Callable[[], bytes], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Archive(make())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: with_entry(24, 300, "L"), "doesn't have the 300 bytes"),
+        (lambda: with_entry(24, 10, "L"), "doesn't have the 10 bytes"),
+        (lambda: with_entry(16, 7, "L"), "checksum"),
+        (lambda: with_entry(20, 5000, "L"), "overlap"),
+        (lambda: with_entry(42, 5, "L"), "isn't where it should be"),
+        (lambda: zipped().replace(b"a/b.xml", b"a/b.xm1"), "lacks its member a/b.xml"),
+    ],
+)
+def test_bytes_are_checked_when_a_member_is_unpacked(make: Callable[[], bytes], message: str) -> None:
+    archive = Archive(make())
+    with pytest.raises(ValueError, match=message):
+        archive.read("a/b.xml")

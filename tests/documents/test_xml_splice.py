@@ -1,0 +1,119 @@
+"""XML with byte offsets: every node knows its bytes; edits change nothing else; hostile files are refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.documents.xml_splice import DEPTH, Element, Text, Xml, escape, escape_cdata
+
+FILE = "<a b=\"1\">x &amp; ü<b/>&#65;<![CDATA[<q>&amp;]]>z<!-- c --><c d='2'\n>w</c ><?p i?></a>\n<!-- end -->"
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "iso-8859-1", "windows-1252"]
+
+
+def encoded(text: str, encoding: str) -> bytes:
+    named = {"utf-8-sig": "utf-8", "utf-16-le": "utf-16", "utf-16-be": "utf-16"}.get(encoding, encoding)
+    return f'<?xml version="1.0" encoding="{named}"?>\r\n{text}'.encode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_every_node_knows_its_bytes_in_any_encoding(encoding: str) -> None:
+    xml = Xml(encoded(FILE, encoding))
+
+    def written(start: int, end: int) -> str:
+        return xml.data[start:end].decode(xml.encoding)
+
+    root = xml.root
+    assert (written(root.start, root.inner), written(root.inner_end, root.end)) == ('<a b="1">', "</a>")
+    parts = [written(child.start, child.end) for child in root.children]
+    cdata = "<![CDATA[<q>&amp;]]>"
+    assert parts == ["x &amp; ü", "<b/>", "&#65;", cdata, "z", "<!-- c -->", "<c d='2'\n>w</c >", "<?p i?>"]
+    assert [child.value for child in root.children if isinstance(child, Text)] == ["x & ü", "A", "<q>&amp;", "z"]
+    assert root.text == "x & üA<q>&amp;zw"
+    last = root.elements[-1]
+    assert (last.attributes, written(last.inner, last.inner_end)) == ({"d": "2"}, "w")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_edits_change_nothing_else(encoding: str) -> None:
+    xml = Xml(encoded(FILE, encoding))
+    assert xml.result() == xml.data
+    b, c = xml.root.elements
+    xml.fill(c, xml.encode("語"), {"d": "<3>", "e": 'a"b'})
+    xml.replace(b.start, b.end, xml.encode(escape("<&>")))
+    c_tag = '<c d="&lt;3&gt;" e="a&quot;b">'
+    mark = "語" if encoding.startswith("utf") else "&#35486;"
+    expected = FILE.replace("<b/>", "&lt;&amp;&gt;").replace("<c d='2'\n>w", c_tag + mark)
+    assert xml.result() == encoded(expected, encoding)
+    empty = Xml(b"<a ><b  /></a>")
+    empty.fill(empty.root.elements[0], b"x", {"n": "1"})
+    assert empty.result() == b'<a ><b n="1">x</b></a>'
+
+
+def test_an_edit_replaces_those_in_it() -> None:
+    xml = Xml(b"<a>1<b>2</b>3<c>4</c></a>")
+    b, c = xml.root.elements
+    xml.replace(c.inner, c.inner_end, b"four")
+    xml.replace(b.inner, b.inner_end, b"two")
+    xml.replace(b.start, c.end, b"[" + xml.raw(c.start, c.end) + xml.raw(b.start, b.end) + b"]")
+    assert xml.result() == b"<a>1[<c>four</c><b>two</b>]</a>"
+
+
+def test_names_have_the_prefixes_of_the_table_and_not_of_the_file() -> None:
+    uri = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    xml = Xml(f'<q:p xmlns:q="{uri}" q:v="1"><t xmlns="urn:other"/><u/></q:p>'.encode())
+    assert [element.name for element in xml.root.walk()] == ["w:p", "?:t", "u"]
+    assert xml.root.attributes == {"w:v": "1"}
+    assert xml.written_name(xml.root) == "q:p"
+    strict = Xml(b'<p xmlns="http://purl.oclc.org/ooxml/wordprocessingml/main"/>')
+    assert strict.root.name == "w:p"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "isn't well-formed"),
+        (b"<a>", "isn't well-formed"),
+        (b"<a>&nbsp;</a>", "undefined entity"),
+        (b"<x:a/>", "unbound prefix"),
+        (b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "remove them"),
+        (b"<!DOCTYPE a [<!ELEMENT a ANY>]><a/>", "remove them"),
+        (b'<!DOCTYPE a [<!ENTITY % b SYSTEM "file:///etc/passwd"> %b;]><a/>', "remove them"),
+        (b'<?xml version="1.0" encoding="klingon"?><a/>', "unknown encoding"),
+        (b'<?xml version="1.0" encoding="shift_jis"?><a/>', "multi-byte"),
+        (b"<a>" * (DEPTH + 1) + b"</a>" * (DEPTH + 1), "nested"),
+        ("<a>ü</a>".encode("latin-1"), "isn't well-formed"),
+        (b"\xff\xfe<", "isn't well-formed"),
+    ],
+)
+def test_broken_and_hostile_files_get_a_sentence(data: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        Xml(data, "word/x.xml")
+    assert str(caught.value).startswith("word/x.xml")
+
+
+def test_a_document_type_without_declarations_is_read_and_its_entities_are_kept() -> None:
+    xml = Xml(b'<!DOCTYPE a PUBLIC "-//X" "x.dtd"><a>b&nbsp;c</a>')
+    assert [xml.data[child.start : child.end] for child in xml.root.children] == [b"b", b"&nbsp;", b"c"]
+
+
+@given(text=st.text(), encoding=st.sampled_from(ENCODINGS))
+def test_any_text_gives_a_well_formed_file(text: str, encoding: str) -> None:
+    xml = Xml(encoded('<a b="">x<![CDATA[y]]></a>', encoding))
+    cdata = xml.root.children[1]
+    inside = xml.encode(f"<![CDATA[{escape_cdata(text)}]]>") if encoding.startswith("utf") else b""
+    xml.replace(cdata.start, cdata.end, inside)
+    xml.replace(xml.root.inner, cdata.start, xml.encode(escape(text)))
+    xml.replace(xml.root.start, xml.root.inner, xml.with_attributes(xml.root, {"b": text}))
+    again = Xml(xml.result()).root
+    first = "".join(child.value for child in again.children if isinstance(child, Text) and not child.cdata)
+    is_valid = first == text
+    assert is_valid or "\ufffd" in first
+    assert again.attributes["b"] == first
+
+
+def test_walk_and_inherited() -> None:
+    root = Xml(b'<a l="de"><b><c/></b><d l="en"/></a>').root
+    assert [element.name for element in root.walk()] == ["a", "b", "c", "d"]
+    assert [element.inherited("x", "l") for element in root.walk()] == ["de", "de", "de", "en"]
+    assert isinstance(root.find("b"), Element)
+    assert root.find("c") is None
