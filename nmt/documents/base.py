@@ -99,6 +99,20 @@ FORMATS = {
     "xcstrings": Format((".xcstrings",), "nmt.documents.xcstrings", "application/json"),
     "yaml": Format((".yaml", ".yml"), "nmt.documents.yaml", "application/yaml"),
 }
+OFFICE, ODF = "application/vnd.openxmlformats-officedocument", "application/vnd.oasis.opendocument"
+FORMATS |= {
+    "android": Format(("strings.xml",), "nmt.documents.android", "application/xml"),
+    "docx": Format((".docx", ".docm", ".dotx"), "nmt.documents.docx", f"{OFFICE}.wordprocessingml.document"),
+    "epub": Format((".epub",), "nmt.documents.epub", "application/epub+zip"),
+    "odp": Format((".odp", ".otp"), "nmt.documents.odf", f"{ODF}.presentation"),
+    "ods": Format((".ods", ".ots"), "nmt.documents.odf", f"{ODF}.spreadsheet"),
+    "odt": Format((".odt", ".ott"), "nmt.documents.odf", f"{ODF}.text"),
+    "pptx": Format((".pptx", ".pptm", ".ppsx"), "nmt.documents.pptx", f"{OFFICE}.presentationml.presentation"),
+    "resx": Format((".resx",), "nmt.documents.resx", "application/xml"),
+    "tmx": Format((".tmx",), "nmt.documents.tmx", "application/x-tmx+xml"),
+    "xliff": Format((".xlf", ".xliff", ".mxliff"), "nmt.documents.xliff", "application/xliff+xml"),
+    "xlsx": Format((".xlsx", ".xlsm"), "nmt.documents.xlsx", f"{OFFICE}.spreadsheetml.sheet"),
+}
 
 
 def format_of(name: str) -> str:

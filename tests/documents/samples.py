@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nmt.documents.base import Answer, Options, Unit
+from tests.documents import office_samples
 
 
 def identity(units: Sequence[Unit]) -> list[Answer]:
@@ -210,4 +211,8 @@ SAMPLES: dict[str, Sample] = {
         Options(columns=('te"xt; 2',)),
     ),
     "tsv": Sample("csv", b"1\tEins\tnein\n2\tZwei", ["Eins", "Zwei"], Options(columns=("2",))),
+}
+SAMPLES |= {
+    " ".join(case): Sample(case[0], data, texts, office_samples.OPTIONS[case[0]])
+    for case, (data, texts) in office_samples.FILES.items()
 }

@@ -1,0 +1,99 @@
+"""Strings of Android apps (strings.xml): strings, plurals and items of arrays are units.
+
+Those with translatable="false", references such as @string/name, and <xliff:g> stay. Text in CDATA is HTML.
+Source: developer.android.com, "String resources", and its rules for escapes and blanks.
+"""
+
+import re
+from collections.abc import Iterator
+
+from nmt.documents.base import Answer, Document, Options, Unit
+from nmt.documents.office import Part, Slot
+from nmt.documents.paragraphs import Paragraph, Piece, lines
+from nmt.documents.xml_splice import Element, Text, Xml, escape, escape_cdata
+from nmt.fields import require
+
+WRITTEN = re.compile(r"\\u(?P<code>[0-9a-fA-F]{4})|\\(?P<escaped>.)|(?P<quote>\")|(?P<blanks>[ \t\r\n]+)", re.DOTALL)
+ESCAPED = {"n": "\n", "t": "\t"}
+ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+REFERENCE = re.compile(r"\s*[@?][\w.:+*-]*(?:/[\w.]+)?\s*")
+
+
+def read(data: bytes, options: Options) -> Document:
+    xml = Xml(data)
+    require(
+        xml.root.name == "resources", "the file isn't a file of Android strings: its first element is not <resources>"
+    )
+    slots = [slot for name, element in strings(xml.root) if (slot := slot_of(xml, element, f"string {name}")).unit]
+    return Part(xml, slots)
+
+
+def strings(root: Element) -> Iterator[tuple[str, Element]]:
+    """The elements with texts, and their names."""
+    for element in root.elements:
+        name = element.attributes.get("name", "")
+        if element.attributes.get("translatable") == "false":
+            continue
+        if element.name == "string":
+            yield name, element
+        elif element.name in ("string-array", "plurals"):
+            yield from ((name, item) for item in element.elements if item.name == "item")
+
+
+def slot_of(xml: Xml, element: Element, place: str) -> "Slot":
+    parts = [one for one in element.children if not isinstance(one, Text) or one.cdata or one.value.strip()]
+    if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].cdata:
+        return Html(xml, parts[0], place)
+    found = [] if REFERENCE.fullmatch(element.text) else list(pieces(element))
+    return Paragraph(xml, found, place, lambda text: escape(encode(text)))
+
+
+def pieces(element: Element) -> Iterator[Piece]:
+    for child in element.children:
+        span = ((child.start, child.end),)
+        if isinstance(child, Text):
+            yield from lines(decode(child.value), span)
+        elif isinstance(child, Element) and child.name != "x1:g" and child.children:
+            yield Piece("opens", ((child.start, child.inner),))
+            yield from pieces(child)
+            yield Piece("closes", ((child.inner_end, child.end),))
+        elif isinstance(child, Element):
+            yield Piece("mark", span)
+
+
+class Html:
+    """A CDATA section."""
+
+    def __init__(self, xml: Xml, text: Text, place: str) -> None:
+        self.xml, self.text, self.start = xml, text, text.start
+        inside = decode(text.value)
+        self.unit = Unit(inside, markup=True, place=place) if any(map(str.isalpha, inside)) else None
+
+    def put(self, answer: Answer) -> None:
+        if self.unit and answer.text != self.unit.text:
+            new = f"<![CDATA[{escape_cdata(encode(answer.text))}]]>"
+            self.xml.replace(self.text.start, self.text.end, self.xml.encode(new))
+
+
+def decode(written: str) -> str:
+    """The text that an app shows."""
+    found, position, quoted = list[str](), 0, False
+    for match in WRITTEN.finditer(written):
+        found.append(written[position : match.start()])
+        position = match.end()
+        if match["quote"]:
+            quoted = not quoted
+        elif match["blanks"]:
+            found.append(match["blanks"] if quoted else " ")
+        elif match["code"]:
+            found.append(chr(int(match["code"], 16)))
+        else:
+            found.append(ESCAPED.get(match["escaped"], match["escaped"]))
+    return "".join([*found, written[position:]])
+
+
+def encode(text: str) -> str:
+    """The text as it is written; of several blanks each one is kept."""
+    text = "".join(ESCAPES.get(character, character) for character in text)
+    text = re.sub(" {2,}", lambda match: r"\u0020" * len(match[0]), text)
+    return f"\\{text}" if re.match(r"[@?][\w+*]", text) else text

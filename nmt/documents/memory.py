@@ -1,0 +1,89 @@
+"""Translation memory: pairs of texts flow in; a translator flows out that takes known translations from them.
+
+A text that the memory has isn't translated: its last translation in the memory is taken. For a similar text, the
+translation of the most similar one is taken and flagged "fuzzy". Texts with tags are translated: their tags have no
+place in a translation of the memory.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from heapq import nlargest
+from pathlib import Path
+
+from nmt.data.corpora.tmx import tmx_pairs
+from nmt.documents.base import Answer, Translate, Unit
+from nmt.fields import require
+
+COMPARED = 20  # texts with the most words in common, which are compared by their characters
+FREQUENT = 2_000  # words in more texts than this say little, and make the search slow
+
+
+class Memory:
+    """Texts with their translations."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self.translations = {tidied(source): target for source, target in pairs}
+        self.texts = list(self.translations)
+        self.places: defaultdict[str, list[int]] = defaultdict(list)  # the texts that each word is in
+        for n, text in enumerate(self.texts):
+            for word in words(text):
+                self.places[word].append(n)
+
+    @classmethod
+    def load(cls, paths: Iterable[Path], source: str, target: str) -> "Memory":
+        """The entries of TMX files that have both languages; ValueError if none has."""
+        paths = list(paths)
+        pairs = [(src, tgt) for path in paths for src, tgt in tmx_pairs(path, source, target) if src and tgt]
+        names = ", ".join(map(str, paths))
+        require(bool(pairs), f"{names}: no entry of the memory has both languages, {source!r} and {target!r}")
+        return cls(pairs)
+
+    def find(self, text: str, threshold: float) -> Answer | None:
+        """The translation of this text or, if it is flagged, of one with at least this similarity (0 to 1)."""
+        text = tidied(text)
+        if text in self.translations:
+            return Answer(self.translations[text])
+        if threshold >= 1:
+            return None
+        matcher, best = SequenceMatcher(autojunk=False), (threshold, "")
+        matcher.set_seq2(text)
+        for other in self.candidates(text):
+            matcher.set_seq1(other)
+            if matcher.real_quick_ratio() >= best[0] and matcher.quick_ratio() >= best[0]:
+                best = max(best, (matcher.ratio(), other))
+        return Answer(self.translations[best[1]], ("fuzzy",)) if best[1] else None
+
+    def candidates(self, text: str) -> list[str]:
+        """The texts that share most words with this one; rare words count more."""
+        shared = Counter[int]()
+        for word in words(text):
+            places = self.places.get(word, ())
+            if len(places) <= FREQUENT:
+                for n in places:
+                    shared[n] += 1
+        return [
+            self.texts[n]
+            for n in nlargest(COMPARED, shared, key=lambda n: (shared[n], -abs(len(self.texts[n]) - len(text))))
+        ]
+
+
+def tidied(text: str) -> str:
+    """The text with one blank in place of several."""
+    return " ".join(text.split())
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower())) or {text}
+
+
+def with_memory(translate: Translate, memory: Memory, threshold: float = 0.8) -> Translate:
+    """A translator that takes what it can from the memory."""
+
+    def translate_rest(units: Sequence[Unit]) -> list[Answer]:
+        known = [None if unit.markup else memory.find(unit.text, threshold) for unit in units]
+        rest = iter(translate([unit for unit, answer in zip(units, known, strict=True) if not answer]))
+        return [answer or next(rest) for answer in known]
+
+    return translate_rest

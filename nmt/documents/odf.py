@@ -1,0 +1,113 @@
+"""Files of OpenDocument (odt, odp, ods): paragraphs are units, with their spans and links as tags.
+
+Also those of headers, footers, notes, comments, tables and shapes. Deleted text, numbers and formulas stay.
+With a target language, it becomes the language of the styles. Source: OpenDocument 1.3, part 3.
+"""
+
+import re
+from collections.abc import Iterator
+
+from nmt.documents.archive import Archive
+from nmt.documents.base import Document, Options
+from nmt.documents.office import ArchiveDocument, Change, Part, attributes, read_xml, with_words
+from nmt.documents.paragraphs import Paragraph, Piece
+from nmt.documents.xml_splice import Element, Text, Xml
+from nmt.fields import require
+
+AROUND = frozenset("text:span text:a text:meta".split())  # noqa: SIM905
+BREAKS = frozenset(("text:tab", "text:line-break"))
+ORDERED = re.compile(r"text:bookmark.*|text:change.*|text:reference-mark.*|.*-(?:start|end)")
+NOT_TEXT = frozenset("float percentage currency date time boolean".split())  # noqa: SIM905
+ENCRYPTED = "the file is encrypted: save it without a password"
+
+
+def read(data: bytes, options: Options) -> Document:
+    archive = Archive(data)
+    require("content.xml" in archive, "the file isn't an OpenDocument file: it lacks content.xml")
+    if "META-INF/manifest.xml" in archive:
+        listed = read_xml(archive, "META-INF/manifest.xml").root.walk()
+        require(all(element.name != "manifest:encryption-data" for element in listed), ENCRYPTED)
+    names = [name for name in ("content.xml", "styles.xml") if name in archive]
+    return ArchiveDocument(archive, {name: text_part(read_xml(archive, name), options.target) for name in names})
+
+
+def text_part(xml: Xml, language: str) -> Part:
+    unseen = {style.attributes.get("style:name", "") for style in xml.root.walk() if is_unseen(style)}
+    paragraphs = [Paragraph(xml, joined(xml, list(pieces(one, unseen)))) for one in paragraphs_of(xml.root)]
+    return Part(xml, with_words(paragraphs), [*languages(xml, language), *cells(xml)])
+
+
+def paragraphs_of(root: Element) -> Iterator[Element]:
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        kept = element.name == "text:tracked-changes" or "table:formula" in element.attributes
+        if kept or element.attributes.get("office:value-type") in NOT_TEXT:
+            continue
+        if element.name in ("text:p", "text:h"):
+            yield element
+        stack += reversed(element.elements)
+
+
+def is_unseen(style: Element) -> bool:
+    """Whether a style changes nothing: programs make such styles to mark editing sessions."""
+    if style.name != "style:style" or style.attributes.get("style:family") != "text":
+        return False
+    changed = [name for element in style.elements for name in element.attributes if not name.startswith("?:")]
+    inherits = "style:parent-style-name" in style.attributes
+    return not changed and not inherits and all(element.name == "style:text-properties" for element in style.elements)
+
+
+def pieces(element: Element, unseen: set[str]) -> Iterator[Piece]:
+    for child in element.children:
+        span = ((child.start, child.end),)
+        if isinstance(child, Text):
+            yield Piece("words", span, re.sub(r"[ \t\r\n]+", " ", child.value))
+        elif not isinstance(child, Element) or child.name == "text:soft-page-break":
+            continue
+        elif child.name == "text:s" and child.attributes.get("text:c", "1") == "1":
+            yield Piece("words", span, " ")
+        elif child.name == "text:span" and child.attributes.get("text:style-name") in unseen:
+            yield from pieces(child, unseen)
+        elif child.name in AROUND and child.children:
+            yield Piece("opens", ((child.start, child.inner),))
+            yield from pieces(child, unseen)
+            yield Piece("closes", ((child.inner_end, child.end),))
+        elif child.name in BREAKS or child.name == "text:s":
+            yield Piece("break", span)
+        else:
+            yield Piece("mark", span, ordered=bool(ORDERED.fullmatch(child.name)))
+
+
+def joined(xml: Xml, found: list[Piece]) -> list[Piece]:
+    """The pieces with neighbouring spans of one style together."""
+    kept, opened, closed = list[Piece](), list[bytes](), b""
+    for piece in found:
+        tag = b"".join(xml.data[start:end] for start, end in piece.spans)
+        if piece.kind == "opens":
+            opened.append(tag)
+            if kept and kept[-1].kind == "closes" and closed == tag and b"span" in tag:
+                kept.pop()
+                continue
+        elif piece.kind == "closes":
+            closed = opened.pop()
+        kept.append(piece)
+    return kept
+
+
+def languages(xml: Xml, language: str) -> Iterator[Change]:
+    """The styles with a language get another one."""
+    code, _, country = language.replace("_", "-").partition("-")
+    for element in xml.root.walk() if language else ():
+        if element.name == "style:text-properties" and element.attributes.get("fo:language", "zxx") not in (
+            "zxx",
+            "none",
+        ):
+            yield attributes(xml, element, {"fo:language": code, "fo:country": country or "none"})
+
+
+def cells(xml: Xml) -> Iterator[Change]:
+    """Cells that have their text a second time, as a value, lose the value: it would hide the translation."""
+    for element in xml.root.walk():
+        if "office:string-value" in element.attributes and "table:formula" not in element.attributes:
+            yield attributes(xml, element, {"office:string-value": None})

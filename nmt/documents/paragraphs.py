@@ -1,0 +1,297 @@
+"""Paragraphs of XML: their pieces (words, marks, tags) flow in; a unit flows out, and its answer goes back.
+
+Formatting and codes become numbered tags of the unit: <1>…</1> around words, <2/> for what stands between them, and
+<br/> for what separates texts. Neighbouring words of one style are one text, however the file splits them; the style of
+most words needs no tag. Whatever tags an answer has, each code of the file comes back once, and tags nest.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import unescape
+from typing import Literal
+
+from nmt.documents.base import Answer, Unit
+from nmt.documents.xml_splice import Xml, escape
+
+TAG = re.compile(r"<(?P<end>/?)(?P<number>[0-9]{1,7})(?P<empty>/?)>|<br\s*/?>")
+BLANKS = " \t\r\n"
+
+Spans = tuple[tuple[int, int], ...]
+"""Parts of the file's bytes, one after the other."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How words are written: between these bytes. Words of the same `key` look the same."""
+
+    key: bytes = b""
+    before: bytes = b""
+    after: bytes = b""
+
+
+PLAIN = Style()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a paragraph."""
+
+    kind: Literal["words", "mark", "break", "opens", "closes"]
+    spans: Spans
+    """Its bytes."""
+    text: str = ""
+    style: Style = PLAIN
+    ordered: bool = False
+    """Whether the mark keeps its order among such marks: the beginning and the end of a bookmark, for example."""
+    field: str = ""
+    """What begins, separates or ends a field; its instruction is the text."""
+
+
+@dataclass
+class Code:
+    """What a number stands for: a mark, or a pair of tags around words, or (without spans) a style."""
+
+    opening: Spans = ()
+    closing: Spans | None = None
+    """None for a mark."""
+    style: Style = PLAIN
+    """Of the words inside that have no other one."""
+    ordered: bool = False
+
+
+Token = str | tuple[Literal["opens", "closes", "mark", "break"], int]
+
+
+class Paragraph:
+    """A part of an XML file that is translated as a whole. `unit` is None if it has no words."""
+
+    def __init__(
+        self, xml: Xml, pieces: Sequence[Piece], place: str = "", write: Callable[[str], str] = escape
+    ) -> None:
+        """`write`: words as they are written in the file."""
+        self.xml, self.spell = xml, write
+        self.start, self.end = (pieces[0].spans[0][0], pieces[-1].spans[-1][1]) if pieces else (0, 0)
+        self.before, inner, self.after = trimmed(collapsed(list(pieces)))
+        self.codes, self.breaks = dict[int, Code](), list[Piece]()
+        self.unit: Unit | None = None
+        if inner:
+            first, last = inner[0].text, inner[-1].text
+            self.lead, self.tail = first[: len(first) - len(first.lstrip(BLANKS))], last[len(last.rstrip(BLANKS)) :]
+            if len(inner) == 1:
+                self.base = inner[0].style
+                self.unit = Unit(first.strip(BLANKS), place=place)
+            else:
+                self.base = main_style(inner)
+                text = "".join(self.tagged(inner))
+                self.unit = Unit(text[len(self.lead) : len(text) - len(self.tail)], True, place)
+
+    def tagged(self, pieces: Sequence[Piece]) -> Iterator[str]:
+        """The unit's text; makes the codes."""
+        opened, bases = list[int](), [self.base]
+        for n, piece in enumerate(pieces):
+            if piece.kind == "break":
+                self.breaks.append(piece)
+                yield "<br/>"
+            elif piece.kind == "closes":
+                bases.pop()
+                self.codes[opened[-1]].closing = piece.spans
+                yield f"</{opened.pop()}>"
+            elif piece.kind == "words" and piece.style.key == bases[-1].key:
+                yield marked_up(piece.text)
+            else:
+                number = len(self.codes) + 1
+                self.codes[number] = code = Code(piece.spans, ordered=piece.ordered)
+                if piece.kind == "mark":
+                    yield f"<{number}/>"
+                elif piece.kind == "words":
+                    code.opening, code.closing, code.style = (), (), piece.style
+                    words = piece.text.strip(BLANKS)
+                    lead, _, tail = piece.text.partition(words)
+                    yield f"{lead}<{number}>{marked_up(words)}</{number}>{tail}"
+                else:
+                    code.style = main_style(inside(pieces, n))
+                    opened.append(number)
+                    bases.append(code.style)
+                    yield f"<{number}>"
+
+    def render(self, text: str) -> bytes:
+        """The bytes of the paragraph with this text of an answer."""
+        assert self.unit
+        tokens = self.repaired(f"{self.lead}{text}{self.tail}") if self.unit.markup else [self.lead, text, self.tail]
+        before, after = ([self.copied(piece) for piece in pieces] for pieces in (self.before, self.after))
+        return b"".join([*before, *self.written(tokens), *after])
+
+    def put(self, answer: Answer) -> None:
+        """Write an answer into the file."""
+        assert self.unit
+        if answer.text != self.unit.text:
+            self.xml.replace(self.start, self.end, self.render(answer.text))
+
+    def written(self, tokens: Sequence[Token]) -> Iterator[bytes]:
+        styles, texts = [self.base], list[str]()
+        ordered = iter([code.opening for code in self.codes.values() if code.ordered])
+
+        def words() -> bytes:
+            text = "".join(texts)
+            texts.clear()
+            return styles[-1].before + self.xml.encode(self.spell(text)) + styles[-1].after if text else b""
+
+        for token in tokens:
+            if isinstance(token, str):
+                texts.append(token)
+                continue
+            kind, number = token
+            if kind == "break" and self.breaks[number].text:
+                texts.append(self.breaks[number].text)
+                continue
+            yield words()
+            if kind == "break":
+                yield self.raw(self.breaks[number].spans)
+                continue
+            code = self.codes[number]
+            if kind == "closes":
+                styles.pop()
+                yield self.raw(code.closing or ())
+            else:
+                yield self.raw(next(ordered) if code.ordered else code.opening)
+                if kind == "opens":
+                    styles.append(code.style)
+        yield words()
+
+    def copied(self, piece: Piece) -> bytes:
+        """The bytes of a piece; of words or a line break that are a part of a text, written anew."""
+        if piece.kind in ("words", "break") and piece.text:
+            return piece.style.before + self.xml.encode(self.spell(piece.text)) + piece.style.after
+        return self.raw(piece.spans)
+
+    def raw(self, spans: Spans) -> bytes:
+        return b"".join(self.xml.raw(start, end) for start, end in spans)
+
+    def repaired(self, text: str) -> list[Token]:
+        """The words and codes of an answer: each code once, nested, and lost ones at the end."""
+        tokens, opened, seen, n_breaks, position = list[Token](), list[int](), set[int](), 0, 0
+        for match in TAG.finditer(text):
+            tokens.append(unescape(text[position : match.start()]))
+            position = match.end()
+            number = int(match["number"] or 0)
+            code = self.codes.get(number)
+            if not match["number"]:
+                tokens += [("break", n_breaks)] * (n_breaks < len(self.breaks))
+                n_breaks += 1
+            elif match["end"] and number in opened:
+                while number in opened:
+                    tokens.append(("closes", opened.pop()))
+            elif not match["end"] and code and number not in seen:
+                seen.add(number)
+                tokens.append(("mark" if code.closing is None else "opens", number))
+                if code.closing is not None:
+                    opened.append(number)
+                    if match["empty"]:
+                        tokens.append(("closes", opened.pop()))
+        tokens.append(unescape(text[position:]))
+        tokens += [("closes", number) for number in reversed(opened)]
+        for number, code in self.codes.items():
+            if number not in seen and code.closing is None:
+                tokens.append(("mark", number))
+            elif number not in seen and code.opening:
+                tokens += [("opens", number), ("closes", number)]
+        return tokens
+
+
+def lines(text: str, spans: Spans, style: Style = PLAIN) -> Iterator[Piece]:
+    """The pieces of a text whose line breaks count."""
+    for n, line in enumerate(text.split("\n")):
+        if n:
+            yield Piece("break", spans, "\n", style)
+        if line:
+            yield Piece("words", spans, line, style)
+
+
+def marked_up(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def has_words(pieces: Sequence[Piece]) -> bool:
+    return any(piece.kind == "words" and any(map(str.isalpha, piece.text)) for piece in pieces)
+
+
+def inside(pieces: Sequence[Piece], n: int) -> Sequence[Piece]:
+    """The pieces between an opening tag and its closing tag."""
+    depth = 0
+    for end in range(n, len(pieces)):
+        depth += (pieces[end].kind == "opens") - (pieces[end].kind == "closes")
+        if not depth:
+            return pieces[n + 1 : end]
+    raise AssertionError("tags must match")
+
+
+def main_style(pieces: Sequence[Piece]) -> Style:
+    """The style of most characters that are in no pair of tags; of all of them if there are none."""
+    sizes, styles, depth = Counter[bytes](), dict[bytes, Style](), 0
+    for is_deep in (False, True):
+        for piece in pieces:
+            depth += (piece.kind == "opens") - (piece.kind == "closes")
+            if piece.kind == "words" and (is_deep or not depth):
+                sizes[piece.style.key] += len(piece.text.strip(BLANKS))
+                styles.setdefault(piece.style.key, piece.style)
+        if styles:
+            break
+    return styles[max(sizes, key=lambda key: sizes[key])] if styles else PLAIN
+
+
+def spans_of(pieces: Iterable[Piece]) -> Spans:
+    """The bytes of pieces; words that were split at line breaks have the same bytes."""
+    return tuple(span for spans in dict.fromkeys(piece.spans for piece in pieces) for span in spans)
+
+
+def collapsed(pieces: list[Piece]) -> list[Piece]:
+    """The pieces with neighbouring words of one style together; a pair of tags without words is one mark,
+    and a blank in it comes after it."""
+    found, opened = list[Piece](), list[int]()
+    for piece in pieces:
+        last = found[-1] if found else None
+        if piece.kind == "opens":
+            opened.append(len(found))
+        elif piece.kind == "closes":
+            n = opened.pop()
+            text = "".join(one.text for one in found[n:] if one.kind == "words")
+            if not any(map(str.isalnum, text)):
+                blanks = [replace(found[n + 1], spans=(), text=text)] if text and text.isspace() else []
+                kept = [one for one in found[n:] if one.kind != "words" or not blanks]
+                found[n:] = [Piece("mark", spans_of([*kept, piece])), *blanks]
+                continue
+        elif last and look_alike(last, piece):
+            style = last.style if last.text.strip(BLANKS) else piece.style
+            found[-1] = replace(last, spans=last.spans + piece.spans, text=last.text + piece.text, style=style)
+            continue
+        found.append(piece)
+    return found
+
+
+def look_alike(first: Piece, second: Piece) -> bool:
+    """Whether both are words of one style; a blank takes the style of the words before it, which spares tags."""
+    if first.kind != "words" or second.kind != "words":
+        return False
+    return first.style.key == second.style.key or not first.text.strip(BLANKS) or not second.text.strip(BLANKS)
+
+
+def trimmed(pieces: list[Piece]) -> tuple[list[Piece], list[Piece], list[Piece]]:
+    """The pieces before, in and after the part with words: it begins and ends with words, or inside a pair of tags."""
+    if not has_words(pieces):
+        return pieces, [], []
+    start, end = 0, len(pieces)
+    while True:
+        if is_outer(pieces[start]):
+            start += 1
+        elif is_outer(pieces[end - 1]):
+            end -= 1
+        elif pieces[start].kind == "opens" and len(inside(pieces, start)) == end - start - 2:
+            start, end = start + 1, end - 1
+        else:
+            return pieces[:start], pieces[start:end], pieces[end:]
+
+
+def is_outer(piece: Piece) -> bool:
+    return piece.kind in ("mark", "break") or (piece.kind == "words" and not piece.text.strip(BLANKS))

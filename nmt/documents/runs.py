@@ -1,0 +1,155 @@
+"""Paragraphs of Office Open XML: runs (words with one formatting) flow in, pieces of `nmt.documents.paragraphs` flow out.
+
+One reader for text documents (w:), slides, charts and shapes (a:) and cells (x:), which differ in names. Programs split
+words into runs for reasons of their own (spelling, editing sessions): runs that look the same are one text.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from nmt.documents.paragraphs import Piece, Spans, Style, lines, spans_of
+from nmt.documents.xml_splice import Element, Xml
+
+# Elements whose contents are words of the paragraph around them.
+AROUND = frozenset("w:hyperlink w:ins w:moveTo w:smartTag w:customXml w:sdt w:dir w:bdo".split())  # noqa: SIM905
+# They stay in this order, since each begins or ends something.
+ORDERED = re.compile(r"w:(?:bookmark|permStart|permEnd|comment|moveFrom|moveTo|customXml)\w*")
+DROPPED = frozenset(("w:proofErr", "w:lastRenderedPageBreak", "w:softHyphen", "x:rPh"))
+NOT_CONTENT = frozenset("w:pPr a:pPr a:endParaRPr w:rPr a:rPr x:rPr x:phoneticPr".split())  # noqa: SIM905
+BREAKS = frozenset("w:tab w:br w:cr w:ptab a:br".split())  # noqa: SIM905
+# Parts of formatting that nobody sees: language, spelling state, editing session.
+UNSEEN = frozenset(("w:lang", "w:noProof"))
+UNSEEN_ATTRIBUTES = re.compile(r"\s(?:lang|altLang|dirty|err|smtClean|noProof|bmk)\s*=\s*(?:\"[^\"]*\"|'[^']*')")
+LINE_BREAK = re.compile(r"(?:_x000D_)?\n|_x000D_")
+
+
+@dataclass(frozen=True)
+class RunReader:
+    """Reads the paragraphs of a file."""
+
+    xml: Xml
+    language: str = ""
+    """The language that changed words are marked to be in; empty: as before."""
+
+    def pieces(self, paragraph: Element) -> list[Piece]:
+        """The pieces of a paragraph, in order."""
+        return fields(list(self.inner(paragraph)))
+
+    def inner(self, element: Element) -> Iterator[Piece]:
+        for child in element.elements:
+            kind = child.name.partition(":")[2]
+            span = ((child.start, child.end),)
+            if child.name in NOT_CONTENT or child.name in DROPPED:
+                continue
+            if kind == "r":
+                yield from self.run(child)
+            elif kind == "t":
+                yield from self.words(child, Style(b"", *self.around_text(child)), span)
+            elif child.name in AROUND:
+                content = child.find("w:sdtContent") if child.name == "w:sdt" else child
+                if content and content.inner < content.inner_end:
+                    yield Piece("opens", ((child.start, content.inner),))
+                    yield from self.inner(content)
+                    yield Piece("closes", ((content.inner_end, child.end),))
+                else:
+                    yield Piece("mark", span)
+            else:
+                is_ordered = bool(ORDERED.fullmatch(child.name))
+                yield Piece("break" if child.name in BREAKS else "mark", span, ordered=is_ordered)
+
+    def run(self, run: Element) -> Iterator[Piece]:
+        """The pieces of a run: each could be a run of its own."""
+        properties = next((child for child in run.elements if child.name in NOT_CONTENT), None)
+        opening: Spans = ((run.start, run.inner),) + (((properties.start, properties.end),) if properties else ())
+        text = next((child for child in run.elements if child.name.endswith(":t")), None)
+        style = self.style(run, properties, text) if text else Style()
+        for child in run.elements:
+            if child is properties or child.name in DROPPED:
+                continue
+            spans = (*opening, (child.start, child.end), (run.inner_end, run.end))
+            if child.name.endswith(":t"):
+                yield from self.words(child, style, spans)
+            elif child.name == "w:noBreakHyphen" and text:
+                yield Piece("words", spans, "\u2011", style)
+            elif child.name in ("w:fldChar", "w:instrText"):
+                role = child.attributes.get("w:fldCharType", "instruction")
+                yield Piece("mark", spans, child.text, ordered=True, field=role)
+            else:
+                yield Piece("break" if child.name in BREAKS else "mark", spans)
+
+    def words(self, element: Element, style: Style, spans: Spans) -> Iterator[Piece]:
+        text = element.text
+        if element.name == "w:t":
+            text = re.sub("[\n\r\t]", " ", text)
+            text = text if element.attributes.get("xml:space") == "preserve" else text.strip(" ")
+        yield from lines(LINE_BREAK.sub("\n", text), spans, style)
+
+    def style(self, run: Element, properties: Element | None, text: Element) -> Style:
+        """How words of a run are written."""
+        before, after = self.around_text(text)
+        raw = key = b""
+        if properties:
+            raw, key = self.data(properties.start, properties.end), self.key(properties)
+            if self.language:
+                raw = self.in_language(properties, raw)
+        head, end = self.data(run.start, run.inner), self.data(run.inner_end, run.end)
+        return Style(key, head + raw + before, after + end)
+
+    def around_text(self, text: Element) -> tuple[bytes, bytes]:
+        name = self.xml.written_name(text)
+        preserve = "" if text.name == "a:t" else ' xml:space="preserve"'
+        return self.xml.encode(f"<{name}{preserve}>"), self.xml.encode(f"</{name}>")
+
+    def key(self, properties: Element) -> bytes:
+        """The formatting without what nobody sees."""
+        kept = [self.data(child.start, child.end) for child in properties.elements if child.name not in UNSEEN]
+        attributes = UNSEEN_ATTRIBUTES.sub("", self.xml.tag(properties)).rstrip("/> ").partition(" ")[2]
+        return b"".join([self.xml.encode(attributes), *kept])
+
+    def in_language(self, properties: Element, raw: bytes) -> bytes:
+        """The formatting, as that of words in another language."""
+        if properties.name == "a:rPr" and "lang" in properties.attributes:
+            tag = self.xml.with_attributes(properties, {"lang": self.language})
+            return tag + self.data(properties.inner, properties.end)
+        language = properties.find("w:lang")
+        if not language:
+            return raw
+        tag = self.xml.with_attributes(language, {written_attribute(self.xml, language, "val"): self.language})
+        parts = (self.data(properties.start, language.start), tag, self.data(language.inner, properties.end))
+        return b"".join(parts)
+
+    def data(self, start: int, end: int) -> bytes:
+        return self.xml.data[start:end]
+
+
+def fields(pieces: list[Piece]) -> list[Piece]:
+    """The pieces with each field that begins and ends in the paragraph as one mark, or as a pair of tags around the
+    words of a link. Results of other fields (page numbers, dates …) are made by programs."""
+    found, begun = list[Piece](), list[int]()
+    for piece in pieces:
+        found.append(piece)
+        if piece.field == "begin":
+            begun.append(len(found) - 1)
+        if piece.field != "end" or not begun:
+            continue
+        begin = begun.pop()
+        part = found[begin:]
+        depths = [*accumulate((one.kind == "opens") - (one.kind == "closes") for one in part)]
+        if min(depths) < 0 or depths[-1]:
+            continue
+        instruction = "".join(one.text for one in part if one.field == "instruction")
+        n = next((n for n, one in enumerate(part) if one.field == "separate"), 0)
+        if n and instruction.strip().upper().startswith("HYPERLINK"):
+            found[begin:] = [Piece("opens", spans_of(part[: n + 1])), *part[n + 1 : -1], Piece("closes", piece.spans)]
+        else:
+            found[begin:] = [Piece("mark", spans_of(part))]
+    return found
+
+
+def written_attribute(xml: Xml, element: Element, name: str) -> str:
+    """The name of an attribute with the prefix of the file; that of the element if it lacks the attribute."""
+    found = re.search(rf"\s((?:[^\s=/>:]+:)?{name})\s*=", xml.tag(element))
+    head = xml.written_name(element).rpartition(":")[0]
+    return found[1] if found else f"{head}:{name}" if head else name

@@ -1,0 +1,49 @@
+"""Translation memory: exact matches are taken, similar ones flagged, the rest is translated."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from nmt.documents.base import Answer, Unit
+from nmt.documents.memory import Memory, with_memory
+from tests.documents.office_samples import TMX
+
+PAIRS = [("Der Hund bellt laut.", "old"), ("Der Hund  bellt laut.", "The dog barks loudly."), ("Guten Tag!", "Hello!")]
+
+
+def test_exact_matches_are_taken_and_similar_ones_are_flagged() -> None:
+    asked: list[str] = []
+
+    def translate(units: Sequence[Unit]) -> list[Answer]:
+        asked.extend(unit.text for unit in units)
+        return [Answer(f"<{unit.text}>") for unit in units]
+
+    texts = ["Der Hund bellt laut.", "Etwas anderes", " Guten Tag! ", "Der Hund bellt laut!"]
+    units = [*(Unit(text) for text in texts), Unit("Guten Tag!", markup=True)]
+    answers = with_memory(translate, Memory(PAIRS))(units)
+    assert answers == [
+        Answer("The dog barks loudly."),
+        Answer("<Etwas anderes>"),
+        Answer("Hello!"),
+        Answer("The dog barks loudly.", ("fuzzy",)),
+        Answer("<Guten Tag!>"),
+    ]
+    assert asked == ["Etwas anderes", "Guten Tag!"]
+    assert with_memory(translate, Memory(PAIRS), threshold=1)(units)[3] == Answer("<Der Hund bellt laut!>")
+
+
+def test_the_most_similar_text_wins_and_the_threshold_counts() -> None:
+    memory = Memory((f"Seite {n} von {n * 7} ist leer", str(n)) for n in range(300))
+    assert memory.find("Seite 42 von 294 ist voll", 0.8) == Answer("42", ("fuzzy",))
+    assert memory.find("Seite 42 von 294 ist voll", 0.95) is None
+    assert memory.find("Ganz neu", 0.1) is None
+    assert memory.find("", 0.5) is None
+
+
+def test_memories_are_loaded_from_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    path.write_text(TMX, encoding="utf-8")
+    assert Memory.load([path], "de", "en").translations == {"Gut": "Good"}
+    with pytest.raises(ValueError, match="no entry of the memory has both languages, 'de' and 'cs'"):
+        Memory.load([path], "de", "cs")

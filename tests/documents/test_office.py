@@ -1,0 +1,195 @@
+"""Office files: any answers give well-formed files, and what comes back stands where it should."""
+
+import io
+import re
+import zipfile
+from collections.abc import Sequence
+from xml.parsers import expat
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.documents.base import Answer, Options, Unit, read_document, translate_document
+from tests.documents.office_samples import FILES, OPTIONS, W, docx, office, run, zipped
+
+PARTS = [
+    "<1>",
+    "</1>",
+    "<2/>",
+    "<2>",
+    "</2>",
+    "<3/>",
+    "<br/>",
+    "<br>",
+    "<99>",
+    "<b>",
+    "</b>",
+    "<!--",
+    "]]>",
+    "&",
+    "&amp;",
+]
+PARTS += [
+    "&nbsp;",
+    "\\",
+    "'",
+    '"',
+    "\0",
+    "\r\n",
+    "\ud800",
+    "\uffff",
+    " ",
+    "Wort",
+    "<",
+    "ünd",
+    "<w:t>",
+    "<1",
+    "_x0000_",
+    "@",
+]
+ANSWERS = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
+
+
+def parsed(data: bytes) -> str:
+    """All characters of an XML file."""
+    found, parser = list[str](), expat.ParserCreate(namespace_separator=" ")
+    parser.CharacterDataHandler = found.append
+    parser.Parse(data, True)
+    return "".join(found)
+
+
+def xml_files(data: bytes) -> dict[str, bytes]:
+    if not data.startswith(b"PK"):
+        return {"": data}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist() if name != "mimetype"}
+
+
+@settings(max_examples=100)
+@given(case=st.sampled_from(list(FILES)), data=st.data())
+def test_any_answers_give_well_formed_files(case: tuple[str, str], data: st.DataObject) -> None:
+    file, texts = FILES[case]
+    document = read_document(file, case[0], OPTIONS[case[0]])
+    result = document.join([Answer(data.draw(ANSWERS)) for _ in texts])
+    for some in xml_files(result).values():
+        parsed(some)
+    assert len(read_document(result, case[0], OPTIONS[case[0]]).units) <= len(texts)
+    assert document.join([Answer(text) for text in texts]) == file
+
+
+def shouted(units: Sequence[Unit]) -> list[Answer]:
+    """The texts in capitals, and their last words first; tags stay around their words."""
+
+    def shout(text: str) -> str:
+        words = [match[0] for match in re.finditer(r"<(\d+)>.*?</\1>|<\d+/>|[^<\s]+", text)]
+        return " ".join(word if word.startswith("&") else word.upper() for word in reversed(words))
+
+    return [Answer("<br/>".join(map(shout, unit.text.split("<br/>")))) for unit in units]
+
+
+def translated(data: bytes, format_name: str, member: str = "") -> str:
+    result = translate_document(data, format_name, shouted, Options(source="de", target="en"))
+    return xml_files(result)[member].decode()
+
+
+def test_bold_words_stay_bold_words_and_split_runs_are_one() -> None:
+    text = translated(FILES["docx", "runs"][0], "docx", "word/document.xml")
+    plain = ' w:rsidR="00A1"><w:rPr><w:lang w:val="en"/></w:rPr>'
+    expected = (
+        f'<w:p><w:pPr><w:keepNext/></w:pPr><w:r{plain}<w:t xml:space="preserve">KATZE &amp; HUND </w:t></w:r>'
+        '<w:r><w:rPr><w:b/><w:lang w:val="en"/></w:rPr><w:t xml:space="preserve">GROSSE</w:t></w:r>'
+        f'<w:r{plain}<w:t xml:space="preserve"> DER</w:t></w:r></w:p>'
+    )
+    assert expected in text
+    assert text.count("<w:p>") == 3
+
+
+def test_links_fields_and_changes_go_with_their_words() -> None:
+    text = translated(FILES["docx", "links"][0], "docx", "word/document.xml")
+    link = re.search(r'<w:hyperlink r:id="1">(.*?)</w:hyperlink>', text)
+    assert link
+    assert parsed(f"<x xmlns:w='w'>{link[1]}</x>".encode()) == "DIESE SEITE"
+    parts = re.findall(r'fldCharType="(\w+)"|<w:t[^>]*>([^<]*)<', text)
+    assert [role or words for role, words in parts][3:] == [
+        *("SEITE AUF ", "begin", "separate", "HIER", "end", " AUCH ", "begin", "separate", "3", "end")
+    ]
+    changed = translated(FILES["docx", "changes"][0], "docx", "word/document.xml")
+    assert "<w:delText>alter</w:delText>" in changed
+    inserted = re.search(r'<w:ins w:id="2">(.*?)</w:ins>', changed)
+    assert inserted
+    assert parsed(f"<x xmlns:w='w'>{inserted[1]}</x>".encode()) == "NEUER"
+    assert changed.index("bookmarkStart") < changed.index("bookmarkEnd")
+    assert changed.count("footnoteReference") == 1
+
+
+def test_text_boxes_in_a_paragraph_are_translated_with_it() -> None:
+    result = translate_document(FILES["docx", "boxes"][0], "docx", shouted, Options(target="en-GB"))
+    files = xml_files(result)
+    assert parsed(files["word/document.xml"]) == "NACH KASTEN IM VORFELD"
+    assert b'<w:lang w:val="en-GB" w:eastAsia="ja"/>' in files["word/styles.xml"]
+    unknown = translate_document(FILES["docx", "boxes"][0], "docx", shouted, Options())
+    assert b'<w:lang w:val="de-DE"' in xml_files(unknown)["word/styles.xml"]
+
+
+def test_slides_and_sheets() -> None:
+    slide = translated(FILES["pptx", "slide"][0], "pptx", "ppt/s.xml")
+    assert '<a:rPr lang="en" b="1"/><a:t>FETT</a:t></a:r><a:r><a:rPr lang="en" dirty="0"/><a:t> IST DAS</a:t>' in slide
+    assert slide.endswith('<a:t>3</a:t></a:fld><a:endParaRPr lang="de-DE"/></a:p></p:sld>')
+    file = FILES["xlsx", "workbook"][0]
+    strings = translated(file, "xlsx", "xl/sharedStrings.xml")
+    assert '<si><t xml:space="preserve">ERSTE\nZWEITE</t></si>' in strings
+    assert (
+        '<si><r><rPr><b/></rPr><t xml:space="preserve">HUND</t></r><r><t xml:space="preserve"> KLEINER EIN</t></r>'
+        in strings
+    )
+    sheet = translated(file, "xlsx", "xl/worksheets/sheet1.xml")
+    assert "WELT HALLO" in sheet
+    assert '<f>"Text"&amp;B1</f><v>Text3</v>' in sheet
+    assert "<t>Preis</t>" in sheet  # the name of a table's column
+
+
+def test_open_document() -> None:
+    text = translated(FILES["odt", "content"][0], "odt", "content.xml")
+    assert "<text:h>TITEL DER</text:h>" in text
+    assert (
+        '<text:span text:style-name="T2">FETT</text:span> IST DAS<text:s text:c="3"/>UND<text:line-break/>NEU' in text
+    )
+    assert "<text:p>NOTE EINE</text:p>" in text
+    assert "<text:p>Weg damit</text:p>" in text
+    assert 'fo:language="en" fo:country="none"' in text
+    assert '<table:table-cell office:value-type="string"><text:p>WORT</text:p>' in text
+    assert "<text:p>drei</text:p>" in text
+
+
+def test_books_change_their_language_and_keep_the_first_member() -> None:
+    result = translate_document(FILES["epub", "book"][0], "epub", shouted, Options(target="en"))
+    assert result[:58] == FILES["epub", "book"][0][:58]
+    files = xml_files(result)
+    assert b"<dc:title>BUCH DAS</dc:title><dc:language>en</dc:language>" in files["O/p.opf"]
+    assert b'xml:lang="en"><text>KAPITEL ERSTES</text>' in files["O/t.ncx"]
+    assert b'lang="en" xml:lang="en"' in files["O/a b.xhtml"]
+    assert b'alt="BILD EIN"' in files["O/a b.xhtml"]
+
+
+@pytest.mark.parametrize(
+    ("format_name", "data", "message"),
+    [
+        ("docx", zipped({"a": ""}), "lacks .Content_Types"),
+        ("docx", FILES["xlsx", "workbook"][0], "isn't a Word document"),
+        ("docx", office({"word/document.xml": ("x.document.main", "<w:")}), "word/document.xml isn't well-formed"),
+        ("docx", docx("", header1=f'<!DOCTYPE a [<!ENTITY b "c">]><w:hdr {W}/>'), "word/header1.xml has declarations"),
+        ("pptx", docx(run("a")), "isn't a presentation"),
+        ("xlsx", docx(run("a")), "isn't a workbook"),
+        ("odt", docx(run("a")), "lacks content.xml"),
+        ("epub", docx(run("a")), "lacks META-INF/container.xml"),
+        ("xliff", b"<a/>", "isn't XLIFF"),
+        ("tmx", b"<a/>", "isn't TMX"),
+        ("resx", b"<a/>", "isn't resx"),
+        ("android", b"<a/>", "isn't a file of Android strings"),
+    ],
+)
+def test_other_files_get_a_sentence(format_name: str, data: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_document(data, format_name, Options(target="en"))

@@ -1,0 +1,58 @@
+"""XLIFF: targets are filled with their state; those that are there stay."""
+
+from nmt.documents.base import Answer, Options, read_document
+from tests.documents.office_samples import XLIFF_1, XLIFF_2
+
+EN = Options(target="en")
+
+
+def joined(file: bytes, *answers: Answer, options: Options = EN) -> str:
+    return read_document(file, "xliff", options).join(answers).decode("utf-16" if file[:2] == b"\xff\xfe" else "utf-8")
+
+
+def test_targets_are_added_filled_and_kept() -> None:
+    answers = ("The <1>big</1><2/> dog.", "New", "A <1>set</1>. And <2/>.", "<1>One.</1> <2>Two.</2>")
+    text = joined(XLIFF_1.encode(), *(Answer(answer, ("unsure",) * (answer == "New")) for answer in answers))
+    mt = 'state-qualifier="leveraged-mt"'
+    first = f'<target state="translated" {mt}>The <g id="1">big</g><x id="2"/> dog.</target>'
+    assert f'Hund<x id="2"/>.</source>\n   {first}\n' in text
+    assert '<target state="final">Done</target>' in text
+    assert f'<source>Neu</source><target state="needs-review-translation" {mt}>New</target>' in text
+    assert "<source>Nicht</source></trans-unit>" in text
+    assert 'A <bpt id="1">&lt;b></bpt>set<ept id="1">&lt;/b></ept>. And <mrk mtype="protected">fest</mrk>.<' in text
+    assert '<mrk mtype="seg" mid="1">One.</mrk> <mrk mtype="seg" mid="2">Two.</mrk></target>' in text
+    assert '<file original="a" source-language="de" datatype="html" target-language="en">' in text
+
+
+def test_the_state_of_version_2_is_that_of_the_segment() -> None:
+    text = joined(XLIFF_2.encode("utf-16"), Answer("The <1>big</1> <2>dög</2>", ("numbers",)))
+    assert 'srcLang="de" trgLang="en">' in text
+    assert '<segment id="s" state="translated" subState="nmt:needs-review">\n' in text
+    assert '<target>The <pc id="1">big</pc> <sc id="2"/>dög<ec startRef="2"/><ph id="3"/></target>' in text
+    assert "<target>Good</target>" in text
+
+
+def test_all_entries_and_fuzzy_matches() -> None:
+    everything = Options(target="en", all_entries=True)
+    document = read_document(XLIFF_1.encode(), "xliff", everything)
+    assert [unit.text for unit in document.units][1] == "Fertig"
+    assert document.units[1].place == "unit 2"
+    answers = [Answer("x", ("fuzzy",)) for _ in document.units]
+    assert 'state-qualifier="fuzzy-match">x</target>' in document.join(answers).decode()
+
+
+def test_lost_and_doubled_codes_come_back_once() -> None:
+    text = joined(XLIFF_1.encode(), Answer("<1>a</1><1>b</1></2>"), *[Answer("")] * 3)
+    assert '<g id="1">a</g>b<x id="2"/></target>' in text
+    assert '<bpt id="1">&lt;b></bpt><ept id="1">&lt;/b></ept><mrk mtype="protected">fest</mrk></target>' in text
+
+
+def test_codes_that_cross_stay_marks() -> None:
+    source = '<source><sc id="1"/>a<pc id="2">b<ec startRef="1"/>c</pc> d</source>'
+    file = f'<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0"><segment>{source}</segment></xliff>'
+    document = read_document(file.encode(), "xliff", Options())
+    assert [unit.text for unit in document.units] == ["a<1>b<2/>c</1> d"]
+    assert (
+        '<target><sc id="1"/>A<pc id="2">B<ec startRef="1"/>C</pc></target>'
+        in document.join([Answer("A<1>B<2/>C</1>")]).decode()
+    )
