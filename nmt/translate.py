@@ -91,6 +91,12 @@ DOCUMENTS = {
         "Column to translate in a CSV or TSV file: a name in its first line, or a number from 1. Commas separate "
         "several columns.",
     ),
+    "--memory": (
+        "FILE...",
+        "Translation memories (TMX): a text that is in one of them gets its translation, and a similar text too, which "
+        "is then flagged fuzzy. Texts with tags in them are translated.",
+    ),
+    "--memory-threshold": ("PERCENT", "Similarity from which the memory is used (default: 80); 100: only equal texts."),
     "--all-entries": ("", "Also translate entries that have a translation already, in formats with both languages."),
     "--encoding": ("NAME", "Encoding of a document that isn't UTF-8 and doesn't name its encoding, such as cp1252."),
 }

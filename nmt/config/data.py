@@ -17,9 +17,9 @@ class DataConfig:
     """Text to read, and what of it to keep; the rest is dropped and counted."""
 
     corpus: Annotated[str, Metavar("CORPUS")] = "auto"
-    """Name or place of the text: phrasebook (built in), multi30k, a folder with train.*, val.* and test*.* files, a TSV
-    or JSONL file, the common prefix of two plain files, or hub:NAME[:CONFIGURATION]; for text in one language also one
-    plain file. auto is multi30k or, if the hub can't be reached, phrasebook."""
+    """Name or place of the text: phrasebook (built in), multi30k, a folder with train.*, val.* and test*.* files, a
+    TSV, JSONL or TMX file, the common prefix of two plain files, or hub:NAME[:CONFIGURATION]; for text in one language
+    also one plain file. auto is multi30k or, if the hub can't be reached, phrasebook."""
 
     source: Language = "de"
     """Language to translate from: the ending of the source files, or the name of the column or key."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import IO, Any
 
 from nmt.documents.base import FORMATS, Answer, Options, Translate, Unit, format_of, read_document
+from nmt.documents.memory import with_memories
 from nmt.fields import require
 from nmt.files import require_whole_gzip
 from nmt.text.markup import Mode, visible
@@ -15,7 +16,7 @@ from nmt.translation.streams import name_of, open_output
 
 # Options of nmt.translate that are for lines.
 FOR_LINES = ("scores", "n_best", "samples", "alignments", "pictures", "scorer", "force_decode")
-FOR_DOCUMENTS = ("columns", "all_entries", "encoding")
+FOR_DOCUMENTS = ("columns", "all_entries", "encoding", "memory", "memory_threshold")
 LINES = (".txt", ".text", ".tsv", ".tab")  # files that are lines, unless an option asks for a document
 
 
@@ -45,8 +46,9 @@ def translate_file(
     with require_whole_gzip(name_of(file)):
         data = b"".join(iter(lambda: file.read(1 << 20), b""))
     document = read_document(data, format_name, document_options(options, languages))
+    translate = with_memories(job_translator(job), options, languages, job.remarks.say)
     with open_output(options.get("output"), [file]) as output:
-        output.write(document.join(job_translator(job)(document.units)))
+        output.write(document.join(translate(document.units)))
     for note in document.notes:
         job.remarks.say(note)
     job.lines, job.seconds = len(document.units), time.perf_counter() - started

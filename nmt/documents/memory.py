@@ -7,16 +7,18 @@ place in a translation of the memory.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from heapq import nlargest
 from pathlib import Path
+from typing import Any
 
-from nmt.data.corpora.tmx import tmx_pairs
+from nmt.data.corpora.tmx import in_language, tmx_entries
 from nmt.documents.base import Answer, Translate, Unit
 from nmt.fields import require
 
 COMPARED = 20  # texts with the most words in common, which are compared by their characters
+THRESHOLD = 0.8  # least similarity
 FREQUENT = 2_000  # words in more texts than this say little, and make the search slow
 
 
@@ -35,7 +37,9 @@ class Memory:
     def load(cls, paths: Iterable[Path], source: str, target: str) -> "Memory":
         """The entries of TMX files that have both languages; ValueError if none has."""
         paths = list(paths)
-        pairs = [(src, tgt) for path in paths for src, tgt in tmx_pairs(path, source, target) if src and tgt]
+        entries = (entry for path in paths for entry in tmx_entries(path))
+        both = ((in_language(entry, source), in_language(entry, target)) for entry in entries)
+        pairs = [(src, tgt) for src, tgt in both if src and tgt]
         names = ", ".join(map(str, paths))
         require(bool(pairs), f"{names}: no entry of the memory has both languages, {source!r} and {target!r}")
         return cls(pairs)
@@ -78,7 +82,7 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower())) or {text}
 
 
-def with_memory(translate: Translate, memory: Memory, threshold: float = 0.8) -> Translate:
+def with_memory(translate: Translate, memory: Memory, threshold: float = THRESHOLD) -> Translate:
     """A translator that takes what it can from the memory."""
 
     def translate_rest(units: Sequence[Unit]) -> list[Answer]:
@@ -87,3 +91,26 @@ def with_memory(translate: Translate, memory: Memory, threshold: float = 0.8) ->
         return [answer or next(rest) for answer in known]
 
     return translate_rest
+
+
+def with_memories(
+    translate: Translate, options: Any, languages: tuple[str, str], say: Callable[[str], None]
+) -> Translate:
+    """The translator with the memories that the options of a command name, if any. `say` takes remarks for the user."""
+    threshold = options.get("memory_threshold", f"{THRESHOLD:.0%}").removesuffix("%")
+    is_percentage = threshold.isdecimal() and 1 <= int(threshold) <= 100
+    require(is_percentage, f"--memory-threshold {threshold}: it must be a percentage from 1 to 100")
+    if not options.memory:
+        return translate
+    require(all(languages), "--memory: the model's folder doesn't name its two languages, so entries can't be found")
+    memory = Memory.load(map(Path, options.memory), *languages)
+    known = with_memory(translate, memory, int(threshold) / 100)
+
+    def translate_and_say(units: Sequence[Unit]) -> list[Answer]:
+        answers = known(units)
+        for unit, answer in zip(units, answers, strict=True):
+            if "fuzzy" in answer.flags:
+                say(f"{unit.place}: fuzzy (the translation of a similar text in the memory)")
+        return answers
+
+    return translate_and_say

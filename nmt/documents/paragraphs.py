@@ -98,7 +98,7 @@ class Paragraph:
                 bases.pop()
                 self.codes[opened[-1]].closing = piece.spans
                 yield f"</{opened.pop()}>"
-            elif piece.kind == "words" and piece.style.key == bases[-1].key:
+            elif piece.kind == "words" and (piece.style.key == bases[-1].key or is_punctuation(piece)):
                 yield marked_up(piece.text)
             else:
                 number = len(self.codes) + 1
@@ -228,17 +228,18 @@ def inside(pieces: Sequence[Piece], n: int) -> Sequence[Piece]:
 
 
 def main_style(pieces: Sequence[Piece]) -> Style:
-    """The style of most characters that are in no pair of tags; of all of them if there are none."""
-    sizes, styles, depth = Counter[bytes](), dict[bytes, Style](), 0
+    """The style that needs fewest tags for the others, then the plainest one: of the words that are in no pair of tags,
+    or of all words if there are none."""
+    numbers, styles, depth = Counter[bytes](), dict[bytes, Style](), 0
     for is_deep in (False, True):
         for piece in pieces:
             depth += (piece.kind == "opens") - (piece.kind == "closes")
             if piece.kind == "words" and (is_deep or not depth):
-                sizes[piece.style.key] += len(piece.text.strip(BLANKS))
+                numbers[piece.style.key] += not is_punctuation(piece)
                 styles.setdefault(piece.style.key, piece.style)
         if styles:
             break
-    return styles[max(sizes, key=lambda key: sizes[key])] if styles else PLAIN
+    return styles[max(numbers, key=lambda key: (numbers[key], -len(key)))] if styles else PLAIN
 
 
 def spans_of(pieces: Iterable[Piece]) -> Spans:
@@ -275,6 +276,11 @@ def look_alike(first: Piece, second: Piece) -> bool:
     if first.kind != "words" or second.kind != "words":
         return False
     return first.style.key == second.style.key or not first.text.strip(BLANKS) or not second.text.strip(BLANKS)
+
+
+def is_punctuation(piece: Piece) -> bool:
+    """Whether the words are only punctuation, which takes the style around it: a translator must see it."""
+    return not piece.text.strip(BLANKS + ".,;:!?")
 
 
 def trimmed(pieces: list[Piece]) -> tuple[list[Piece], list[Piece], list[Piece]]:

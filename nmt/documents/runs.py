@@ -1,4 +1,4 @@
-"""Paragraphs of Office Open XML: runs (words with one formatting) flow in, pieces of `nmt.documents.paragraphs` flow out.
+"""Paragraphs of Office Open XML: runs (words of one formatting) flow in, pieces of `paragraphs.py` flow out.
 
 One reader for text documents (w:), slides, charts and shapes (a:) and cells (x:), which differ in names. Programs split
 words into runs for reasons of their own (spelling, editing sessions): runs that look the same are one text.

@@ -47,3 +47,23 @@ def test_memories_are_loaded_from_files(tmp_path: Path) -> None:
     assert Memory.load([path], "de", "en").translations == {"Gut": "Good"}
     with pytest.raises(ValueError, match="no entry of the memory has both languages, 'de' and 'cs'"):
         Memory.load([path], "de", "cs")
+
+
+def test_the_command_takes_translations_from_memories(
+    model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from nmt.translate import main
+
+    (tmp_path / "a.tmx").write_text(TMX.replace("Gut", "Alles ist gut."), encoding="utf-8")
+    entries = (("a", "Alles ist gut."), ("b", "Alles ist gut!"))
+    resources = "".join(f'<data name="{name}"><value>{text}</value></data>' for name, text in entries)
+    (tmp_path / "a.resx").write_text(f"<root>{resources}</root>", encoding="utf-8")
+    output, memory = tmp_path / "b.resx", ["--memory", str(tmp_path / "a.tmx")]
+    command = [str(tmp_path / "a.resx"), "--model", str(model_folder), "--device", "cpu", "--output", str(output)]
+    assert main([*command, *memory]) == 0
+    assert output.read_text(encoding="utf-8").count("<value>Good</value>") == 2
+    assert "entry b: fuzzy" in capsys.readouterr().err
+    assert main([*command, *memory, "--memory-threshold", "95"]) == 0
+    assert output.read_text(encoding="utf-8").count("<value>Good</value>") == 1
+    assert main([*command, *memory, "--memory-threshold", "0"]) == 2
+    assert "a percentage from 1 to 100" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Readers of files (plain or .gz): a folder, a TSV or JSONL file, or plain files with a common prefix."""
+"""Readers of files (plain or .gz): a folder, a TSV, JSONL or TMX file, or plain files with a common prefix."""
 
 import json
 import re
@@ -10,14 +10,15 @@ from pathlib import Path
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble
+from nmt.data.corpora.tmx import in_language, tmx_entries
 from nmt.fields import require
 from nmt.files import iterate_lines
 
 KINDS = (
-    "data.corpus must be phrasebook, multi30k, auto, hub:NAME[:CONFIGURATION], a folder, a .tsv or .jsonl file "
+    "data.corpus must be phrasebook, multi30k, auto, hub:NAME[:CONFIGURATION], a folder, a .tsv, .jsonl or .tmx file "
     "(or .gz of one), or the common prefix of two plain files; for data.text source or target also one plain file"
 )
-ROWS = re.compile(r"\.(tsv|jsonl)(\.gz)?$")
+ROWS = re.compile(r"\.(tsv|jsonl|tmx)(\.gz)?$")
 COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|(?i:source|target|src|tgt)")  # de, pt-BR, Source
 
 
@@ -55,12 +56,12 @@ def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
     train = find_split(folder, "train", config)
     if train is None:
         plain = " and ".join(f"train.{language}" for language in config.languages)
-        needed = f"{plain} nor train.tsv nor train.jsonl (or .gz of them), and data.text is {config.text}"
+        needed = f"{plain} nor train.tsv, train.jsonl or train.tmx (or .gz of them), and data.text is {config.text}"
         raise ValueError(f"{folder} has no training text: neither {needed}; {contents(folder)}")
     splits = {"train": train}
     if val := next((files for name in VAL_NAMES if (files := find_split(folder, name, config))), None):
         splits["val"] = val
-    endings = "|".join(map(re.escape, (*config.languages, "tsv", "jsonl")))
+    endings = "|".join(map(re.escape, (*config.languages, "tsv", "jsonl", "tmx")))
     stem = re.compile(rf"(test.*?)\.(?:{endings})(?:\.gz)?")
     for name in sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))}):
         if files := find_split(folder, name, config):
@@ -80,7 +81,7 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
     plain = [path for path in found.values() if path]
     if len(plain) == len(found):
         return plain
-    if rows := plain_or_gz(folder / f"{stem}.tsv") or plain_or_gz(folder / f"{stem}.jsonl"):
+    if rows := next(filter(None, (plain_or_gz(folder / f"{stem}.{kind}") for kind in ("tsv", "jsonl", "tmx"))), None):
         return [rows]
     if plain:
         missing = next(language for language, path in found.items() if path is None)
@@ -98,7 +99,7 @@ def plain_or_gz(path: Path) -> Path | None:
 def read_split(files: list[Path], config: DataConfig, training: bool) -> Split:
     split, rows = Split(config, training), ROWS.search(files[0].name)
     if rows:
-        read_rows = read_tsv if rows[1] == "tsv" else read_jsonl
+        read_rows = {"tsv": read_tsv, "jsonl": read_jsonl, "tmx": read_tmx}[rows[1]]
         read_rows(files[0], config, split)
     elif config.unit == "pair":
         read_parallel(files[0], files[1], split)
@@ -172,6 +173,12 @@ def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
         row = row if isinstance(row, dict) else {}
         other = row.get(ONLY_TEXT) if len(config.languages) == 1 else None
         split.add([row.get(language, other) for language in config.languages], number)
+
+
+def read_tmx(path: Path, config: DataConfig, split: Split) -> None:
+    """Read the entries of a translation memory; their numbers are those of the file."""
+    for number, texts in enumerate(tmx_entries(path), start=1):
+        split.add([in_language(texts, language) for language in config.languages], number)
 
 
 def corpus_lines(path: Path, split: Split) -> Iterator[str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from nmt.files import require_whole_gzip
+
 CODES = frozenset("bpt ept it ph ut sub".split())  # noqa: SIM905
 CHUNK = 1 << 16
 
@@ -23,17 +25,15 @@ def same_language(one: str, other: str) -> bool:
     return first[0] == second[0] and (len(first) == 1 or len(second) == 1 or first == second)
 
 
-def tmx_pairs(path: Path, source: str, target: str) -> Iterator[tuple[str | None, str | None]]:
-    """The texts of each entry in these two languages; None for one that it lacks. ValueError if the file is no TMX."""
-    for texts in tmx_entries(path):
-        known = [next((text for code, text in texts if same_language(code, one)), None) for one in (source, target)]
-        yield known[0], known[1]
+def in_language(entry: Entry, language: str) -> str | None:
+    """The text of an entry in a language; None if it has none."""
+    return next((text for code, text in entry if same_language(code, language)), None)
 
 
 def tmx_entries(path: Path) -> Iterator[Entry]:
-    """The texts of each entry, with their languages."""
+    """The entries of a file; ValueError if it is no TMX."""
     reader = Reader(path)
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with require_whole_gzip(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         try:
             while chunk := file.read(CHUNK):
                 reader.parser.Parse(chunk, False)

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nmt.data.corpora.tmx import CHUNK, same_language, tmx_pairs
+from nmt.config import DataConfig
+from nmt.data.corpora import load_corpus
+from nmt.data.corpora.tmx import CHUNK, in_language, same_language, tmx_entries
 from tests.documents.office_samples import TMX
 
 
@@ -16,7 +18,7 @@ def test_entries_are_read_without_codes(tmp_path: Path) -> None:
         ("c.tmx.gz", gzip.compress(TMX.encode())),
     ):
         (tmp_path / name).write_bytes(data)
-        assert [*tmx_pairs(tmp_path / name, "de", "en")] == [("Der Hund bellt", None), ("Gut", "Good"), (None, None)]
+        assert pairs(tmp_path / name) == [("Der Hund bellt", None), ("Gut", "Good"), (None, None)]
 
 
 def test_long_files_are_read_in_parts(tmp_path: Path) -> None:
@@ -24,7 +26,11 @@ def test_long_files_are_read_in_parts(tmp_path: Path) -> None:
     n = 3 * CHUNK // len(entry)
     body = "".join(entry.format(k, k) for k in range(n))
     (tmp_path / "a.tmx").write_text(f"<tmx><body>{body}</body></tmx>", encoding="utf-8")
-    assert [*tmx_pairs(tmp_path / "a.tmx", "de", "en")] == [(f"Nummer {k}", f"Number {k}") for k in range(n)]
+    assert pairs(tmp_path / "a.tmx") == [(f"Nummer {k}", f"Number {k}") for k in range(n)]
+
+
+def pairs(path: Path) -> list[tuple[str | None, str | None]]:
+    return [(in_language(entry, "de"), in_language(entry, "en")) for entry in tmx_entries(path)]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +44,7 @@ def test_long_files_are_read_in_parts(tmp_path: Path) -> None:
 def test_broken_files_get_a_sentence(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "a.tmx").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
-        list(tmx_pairs(tmp_path / "a.tmx", "de", "en"))
+        pairs(tmp_path / "a.tmx")
 
 
 def test_a_region_counts_only_if_both_codes_have_one() -> None:
@@ -46,3 +52,16 @@ def test_a_region_counts_only_if_both_codes_have_one() -> None:
     assert same_language("pt-BR", "pt-br")
     assert not same_language("pt-BR", "pt-PT")
     assert not same_language("de", "den")
+
+
+def test_a_memory_is_a_corpus(tmp_path: Path) -> None:
+    german = '<tuv xml:lang="de-DE"><seg>Satz {0} &amp;</seg></tuv>'
+    entry = f'<tu>{german}<tuv xml:lang="en"><seg>Sentence {{0}} &amp;</seg></tuv></tu>'
+    entries = "".join(entry.format(n) for n in range(9))
+    only_german = '<tu><tuv xml:lang="de"><seg>Ja</seg></tuv></tu>'
+    (tmp_path / "mine.tmx").write_text(f"<tmx><body>{entries}{only_german}</body></tmx>", encoding="utf-8")
+    corpus = load_corpus(DataConfig(corpus=str(tmp_path / "mine.tmx"), source="de", target="en"))
+    known = [*corpus.train, *corpus.val, *(pair for pairs in corpus.tests.values() for pair in pairs)]
+    assert corpus.name == "mine"
+    assert sorted(known) == [(f"Satz {n} &", f"Sentence {n} &") for n in range(9)]
+    assert corpus.ledgers["train"].dropped["no text in one or both languages"] == 1
