@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nmt.documents.base import Answer, Options, Unit, translate_document
-from tests.documents.samples import IDENTITY
+from tests.documents.samples import identity
 
 ENGLISH = {
     "Der Bericht": "The report",
@@ -36,7 +36,7 @@ def translated(data: bytes, format_name: str) -> io.BytesIO:
             Answer(ENGLISH.get(unit.text.replace("&amp;", "&"), unit.text).replace(" & ", " &amp; ")) for unit in units
         ]
 
-    assert translate_document(data, format_name, IDENTITY, GERMAN_TO_ENGLISH) == data
+    assert translate_document(data, format_name, identity, GERMAN_TO_ENGLISH) == data
     return io.BytesIO(translate_document(data, format_name, translate, GERMAN_TO_ENGLISH))
 
 
