@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from benchmarks import office_files
 from nmt.documents.base import Options, read_document
 from nmt.documents.po import read_entries
 
@@ -86,4 +87,13 @@ KINDS: dict[str, Kind] = {
     "strings": Kind(paragraphs('"NUMBER" = "LINE";\n'), BOLD),
     "xcstrings": Kind(xcode, BOLD, xcode_answers),
     "csv": Kind(paragraphs('NUMBER,"LINE",x\n'), BOLD, options=Options(columns=("2",))),
+    "docx": Kind(office_files.docx, BOLD),
+    "pptx": Kind(office_files.pptx, BOLD),
+    "xlsx": Kind(office_files.xlsx, BOLD),
+    "odt": Kind(office_files.odt, BOLD),
+    "epub": Kind(office_files.epub, BOLD),
+    "xliff": Kind(office_files.xliff, BOLD, office_files.xliff_targets),
+    "tmx": Kind(office_files.tmx, BOLD, office_files.tmx_targets),
+    "android": Kind(office_files.android, BOLD),
+    "resx": Kind(office_files.resx),
 }
