@@ -31,6 +31,7 @@ from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, load_model, save_model
 from nmt.translation.request import Constraints, Part, Request, Term, Translation
 from tests import pretend
+from tests.documents.office_samples import TMX, docx, run
 from tests.tiny import PAIRS, TINY, save_scorer
 
 ROOT = Path(__file__).parent.parent
@@ -121,6 +122,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
         "letter.md": "# Guten Morgen!\n\nDer **Hund** da.\n",
         "products.csv": "id,title,text\n1,Der Hund,Ja\n",
         "app.po": 'msgid "Der Hund"\nmsgstr ""\n',
+        "old.tmx": TMX,
         "pairs.tsv": "Guten Morgen!\tGood morning!\n" + "".join(f"fi {i}\tsv {i}\n" for i in range(40)),
         "glossary.tsv": "Bahnhof\tstation|stations\n",
         "news.en": "".join(f"Sentence {i}\n" for i in range(60)),
@@ -130,6 +132,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf8")
+    (folder / "letter.docx").write_bytes(docx(run("Guten Morgen!")))
     for name in ("de-en-phrasebook", "de-en-multi30k", "tuned", "r-drop", "longer"):
         write_run(folder / "runs" / name, tokenizer, "de", "en")
     base, _, _ = load_model(folder / "runs" / "de-en-multi30k")
