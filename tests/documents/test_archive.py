@@ -36,7 +36,7 @@ def streamed() -> bytes:
             return len(data)
 
     pipe = Pipe()
-    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[arg-type]
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in MEMBER_DATA.items():
             archive.writestr(name, data)
     return bytes(pipe.written)
