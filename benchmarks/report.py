@@ -16,7 +16,10 @@ from benchmarks.rows import RESULTS, Row, last_run, run_script
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = [
     Path(__file__).with_name("README.md"),
-    *(DOCS / f"{page}.md" for page in ("attention", "documents", "exporting", "families", "markup", "pretraining")),
+    *(
+        DOCS / f"{page}.md"
+        for page in ("attention", "documents", "documents-office", "exporting", "families", "markup", "pretraining")
+    ),
 ]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
@@ -286,7 +289,7 @@ TABLES = {
         pair_scorer,
         documents,
     )
-}
+} | {"documents_office": documents}
 
 if __name__ == "__main__":
     run_script(main)
