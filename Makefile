@@ -4,8 +4,9 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
+SERVE := $(VENV)/.serve-installed
 
-.PHONY: help test test-doors lint tensorboard benchmark-setup report pictures clean
+.PHONY: help serve test test-doors test-services lint tensorboard benchmark-setup report pictures clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -25,9 +26,13 @@ $(CORE): pyproject.toml | $(VENV)/.made
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+$(SERVE): pyproject.toml | $(VENV)/.made
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
+	@touch $@ $(CORE)
+
 $(DEV): pyproject.toml | $(VENV)/.made
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@ $(CORE)
+	@touch $@ $(CORE) $(SERVE)
 
 # A language code, with a script or region that begins with a capital letter or a digit: de, pt-BR, zh_Hans, es-419.
 CODE := [a-z]+([-_][A-Z0-9][A-Za-z0-9]*)*
@@ -39,12 +44,18 @@ train-%: $(CORE)
 	@$(RUN) -m nmt.train --resume --data.source '$(word 1,$(PAIR))' --data.target '$(word 2,$(PAIR))' \
 		$(if $(CORPUS),--data.corpus '$(CORPUS)') $(ARGS)
 
+serve: $(SERVE)  ## translate for programs and people at http://127.0.0.1:5000 [MODEL="runs/de-en …"]
+	@$(RUN) -m nmt.serve $(MODEL) $(ARGS)
+
 test: $(DEV)  ## format, lint, types, layer contracts and tests
 	$(VENV)/bin/ruff format --check --quiet .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo
-	HF_HUB_OFFLINE=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile -m 'not services'
+
+test-services: $(DEV)  ## tests of the service with browsers, npm and load; each says what it misses
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest -m services -rs $(ARGS)
 
 test-doors: $(DEV)  ## compare models with what other libraries make of them [MODEL=runs/de-en-multi30k]
 	HF_HUB_OFFLINE=1 $(RUN) -m benchmarks.doors --model '$(or $(MODEL),runs/de-en-multi30k)' $(ARGS)

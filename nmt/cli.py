@@ -227,11 +227,19 @@ def first_sentence(text: str) -> str:
 
 
 @cache
-def short_help() -> dict[str, str]:
-    """The first sentence of the docstring of each field of `SearchConfig`."""
+def short_help(kind: type = SearchConfig) -> dict[str, str]:
+    """The first sentence of the docstring of each field of a dataclass of settings."""
     from docstring_parser import parse_from_object
 
-    return {p.arg_name: first_sentence(p.description or "") for p in parse_from_object(SearchConfig).params}
+    return {p.arg_name: first_sentence(p.description or "") for p in parse_from_object(kind).params}
+
+
+def add_settings_options(group: Any, kind: type) -> None:
+    """Add an option for each field of a dataclass of settings, with its default."""
+    for name, (hint, *marks) in annotations(kind).items():
+        default, text = getattr(kind, name), short_help(kind)[name]
+        option = f"--{name.replace('_', '-')}"
+        group.add_argument(option, default=default, type=hint, metavar=metavar(hint, marks), help=text)
 
 
 def add_search_options(parser: Any, *names: str) -> None:

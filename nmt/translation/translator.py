@@ -381,10 +381,15 @@ USES = {  # of a model that is no translator
 }
 
 
-def require_translator(model: Model, info: ModelInfo, folder: Path) -> GenerativeModel:
-    """The model; ValueError if it was trained for something else than translation."""
+def require_objective(info: ModelInfo, folder: Path) -> None:
+    """Raise ValueError if a model was trained for something else than translation."""
     problem = f"the model in {folder} is no translator: it was trained with training.objective {info.objective}"
     require(info.objective == "translation", f"{problem}; {USES.get(info.objective)}")
+
+
+def require_translator(model: Model, info: ModelInfo, folder: Path) -> GenerativeModel:
+    """The model; ValueError if it was trained for something else than translation."""
+    require_objective(info, folder)
     assert isinstance(model, GenerativeModel)
     return model
 

@@ -1,0 +1,77 @@
+"""Settings of the service: where it listens, how it uses the machine, and its limits, all of which are on."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from nmt.fields import Count, NotNegative, Positive, Range, Size, check_bounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeConfig:
+    """The service. Each field is an option of `nmt.serve`."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 makes the service reachable from other machines."""
+
+    port: Annotated[int, Range(0, 65535)] = 5000
+    """Port to listen on; 0 takes a free one."""
+
+    lazy: bool = False
+    """Whether a model is loaded with the first request for it, instead of at the start."""
+
+    workers: Count = 0
+    """Number of batches that are translated at the same time; 0 takes one for each core, and one on a GPU."""
+
+    batch_tokens: Size = 4096
+    """Maximum size of a batch: sentences times the pieces of the longest one, as estimated from its length."""
+
+    cache_tokens: Count = 500_000
+    """Size of the cache of recent translations, in pieces of their sources; 0 switches it off. 500,000 pieces need
+    about 60 MB."""
+
+    queue_sentences: Size = 5_000
+    """Maximum number of lines that wait to be translated."""
+
+    queue_tokens: Size = 1_000_000
+    """Maximum number of pieces, as estimated, that wait to be translated."""
+
+    longest_wait: Positive = 8.0
+    """Expected wait, in seconds, above which requests are answered with 429 and Retry-After. Below it requests wait,
+    since some clients switch a service off for half an hour after a 429."""
+
+    body_bytes: Size = 2**20
+    """Maximum size of the body of a request, in bytes; files have a limit of their own."""
+
+    body_seconds: Positive = 30.0
+    """Maximum time, in seconds, that the body of a request may take to arrive."""
+
+    text_characters: Size = 10_000
+    """Maximum number of characters of a text."""
+
+    texts: Size = 128
+    """Maximum number of texts in a request."""
+
+    alternatives: Count = 8
+    """Maximum number of further translations that a request may ask for."""
+
+    file_bytes: Size = 20 * 2**20
+    """Maximum size of a file to translate, in bytes."""
+
+    files: Count = 50
+    """Maximum number of translated files that are kept, and of those in work; 0 switches files off."""
+
+    file_minutes: Positive = 60.0
+    """Time, in minutes, after which a translated file is deleted."""
+
+    ready_seconds: NotNegative = 5.0
+    """Time, in seconds, between SIGTERM and the end of listening, in which /health says 503 and requests are still
+    answered, so that a load balancer learns of it."""
+
+    drain_seconds: NotNegative = 30.0
+    """Maximum time, in seconds, that requests have to end after the end of listening."""
+
+    forwarded: str = ""
+    """Addresses of proxies, separated by commas, whose X-Forwarded-For and X-Forwarded-Proto are believed."""
+
+    def __post_init__(self) -> None:
+        check_bounds("serve", self)

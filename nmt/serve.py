@@ -1,0 +1,70 @@
+"""Command: model folders in; a service on this machine that translates, with the APIs of `nmt.server` and a page."""
+
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from nmt.cli import (
+    add_device_options,
+    add_search_options,
+    add_settings_options,
+    make_parser,
+    override_search,
+    parse,
+    run_command,
+    say,
+)
+from nmt.config.serve import ServeConfig
+from nmt.extras import package
+
+EXAMPLES = """
+python -m nmt.serve
+python -m nmt.serve runs/de-en-multi30k runs/en-de --port 8000 --beam-size 1
+"""
+
+
+def make_serve_parser() -> Any:
+    text = "Translate for programs and for people, on this machine: http://127.0.0.1:5000 is the page."
+    parser = make_parser("nmt.serve", text, EXAMPLES, "[options] [MODEL ...]")
+    text = "Model or run folders, one for each direction. Without one, the newest finished run."
+    parser.add_argument("models", nargs="*", default=[], metavar="MODEL", help=text)
+    add_settings_options(parser.add_argument_group("Service and its limits"), ServeConfig)
+    add_device_options(parser.add_argument_group("Device"), precision="auto")
+    add_search_options(parser)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_command("serve", lambda: command(parse(make_serve_parser(), argv)))
+
+
+def command(options: Any) -> int:
+    for name in ("starlette", "uvicorn", "python_multipart"):
+        package(name, "serve")
+    from nmt.server.app import Service
+    from nmt.server.models import Models
+    from nmt.server.run import serve
+    from nmt.translation.translator import Translator, find_model
+
+    config = ServeConfig(**{f.name: options[f.name] for f in fields(ServeConfig)})
+
+    def load(folder: Path) -> Translator:
+        translator = Translator.load(folder, options.device, precision=options.precision)
+        translator.search = override_search(translator.search, options)
+        translator.check(translator.search) if not translator.tokenizer.languages.before_target else None
+        return translator
+
+    folders = [find_model(folder) for folder in options.models or [None]]
+    models = Models(folders, load, lazy=config.lazy)
+    for served in models.all:
+        pairs = ", ".join("–".join(direction) for direction in served.directions[:5])
+        say(f"{served.folder}: {pairs}{' …' if len(served.directions) > 5 else ''}")
+    shown = "127.0.0.1" if config.host == "0.0.0.0" else config.host
+    say(f"http://{shown}:{config.port} from now on, until Ctrl-C")
+    serve(Service(models, config))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

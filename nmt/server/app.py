@@ -1,0 +1,154 @@
+"""The service: models and settings flow in, a Starlette application flows out, with all APIs, the page and metrics.
+
+An API is a module with `routes(service)`. Every response, whatever made it, passes through `Outer`: it gets the headers
+for security, a request id, a line in the log, and its place in the metrics.
+"""
+
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import ModuleType
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nmt.config.serve import ServeConfig
+from nmt.server import libretranslate
+from nmt.server.bodies import Fields
+from nmt.server.endpoint import Record
+from nmt.server.metrics import Metrics
+from nmt.server.models import Models
+from nmt.server.queue import Engine
+
+LOG = logging.getLogger("nmt.server")
+PAGE = Path(__file__).parent / "page"
+APIS: tuple[ModuleType, ...] = (libretranslate,)
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
+    "object-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    # Any page may use the service, but never with the cookies or the passwords of its reader.
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "Retry-After, X-Request-ID",
+}
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type",
+    "Access-Control-Max-Age": "86400",
+}
+
+
+class Service:
+    """What the APIs share."""
+
+    def __init__(self, models: Models, config: ServeConfig) -> None:
+        self.models, self.config, self.metrics = models, config, Metrics()
+        self.engine = Engine(models, config, self.metrics)
+        self.require_key: Callable[[Request, Fields], str] = client_of
+        """Whose request it is: the engine lets them take turns. With API keys: Refused without a valid one."""
+        self.ending = False
+        """Whether the service soon stops listening, so that a load balancer should choose another one."""
+
+    async def health(self, _: Request) -> Response:
+        """Whether the service takes requests: 200, or 503 while it loads or ends."""
+        if self.ending:
+            return JSONResponse({"status": "ending"}, 503)
+        problems = {served.name: served.problem for served in self.models.all if served.problem}
+        if problems:
+            return JSONResponse({"status": "failed", "models": sorted(problems)}, 503)
+        return JSONResponse({"status": "ok"}) if self.models.ready else JSONResponse({"status": "loading"}, 503)
+
+    async def figures(self, _: Request) -> Response:
+        return PlainTextResponse(self.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    def routes(self) -> list[BaseRoute]:
+        routes: list[BaseRoute] = [Route("/health", self.health), Route("/metrics", self.figures)]
+        routes += [route for api in APIS for route in api.routes(self)]
+        return [*routes, Mount("/", StaticFiles(directory=PAGE, html=True, check_dir=False))]
+
+
+def client_of(request: Request, _: Fields) -> str:
+    """The address of the client."""
+    return request.client.host if request.client else ""
+
+
+def make_app(service: Service) -> Starlette:
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        service.models.start()
+        yield
+        service.engine.draining = True
+        service.engine.close()
+
+    app = Starlette(routes=service.routes(), lifespan=lifespan, middleware=[Middleware(Outer, service=service)])
+    # So that every error of Starlette itself (404, 405, …) has our form too.
+    app.add_exception_handler(404, not_found)
+    return app
+
+
+async def not_found(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": "Not found"}, 404)
+
+
+class Outer:
+    """What every request passes through."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        record = scope["nmt.record"] = Record(secrets.token_hex(8))
+        started, status = time.perf_counter(), 499
+
+        async def send_on(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers["X-Request-ID"] = record.id
+            await send(message)
+
+        try:
+            if scope["method"] == "OPTIONS":
+                await Response(status_code=204, headers=PREFLIGHT)(scope, receive, send_on)
+            else:
+                await self.app(scope, receive, send_on)
+        finally:
+            self.note(scope, record, status, time.perf_counter() - started)
+
+    def note(self, scope: Scope, record: Record, status: int, seconds: float) -> None:
+        """Count and log a request."""
+        # The function, not the path: only the functions are few.
+        name = getattr(scope.get("endpoint"), "__name__", "none")
+        self.service.metrics.count("requests", endpoint=name, status=str(status))
+        self.service.metrics.time("request", seconds, endpoint=name)
+        LOG.info(
+            "request",
+            extra={
+                "fields": {
+                    "request": record.id,
+                    "method": scope["method"],
+                    "endpoint": name,
+                    "status": status,
+                    "seconds": round(seconds, 4),
+                    "texts": record.texts,
+                    "characters": record.characters,
+                    "key": record.key,
+                }
+            },
+        )

@@ -1,0 +1,73 @@
+"""Codes of languages: what a client writes flows in, the code of a model flows out; and names of languages."""
+
+from collections.abc import Iterable
+
+# Codes that clients write, and other codes of the same language.
+ALIASES = {
+    "iw": ("he",),
+    "he": ("iw",),
+    "in": ("id",),
+    "ji": ("yi",),
+    "jw": ("jv",),
+    "mo": ("ro",),
+    "no": ("nb", "nn"),
+    "nb": ("no",),
+    "nn": ("no",),
+    "tl": ("fil",),
+    "fil": ("tl",),
+    "sh": ("sr", "hr", "bs"),
+    "cmn": ("zh",),
+    "pb": ("pt-br",),
+    "zt": ("zh-hant", "zh-tw"),
+    "zh-cn": ("zh-hans",),
+    "zh-sg": ("zh-hans",),
+    "zh-tw": ("zh-hant", "zt"),
+    "zh-hk": ("zh-hant", "zh-tw", "zt"),
+    "zh-hans": ("zh-cn", "zh"),
+    "zh-hant": ("zh-tw", "zt"),
+}
+LISTED = (
+    "af=Afrikaans;am=Amharic;ar=Arabic;as=Assamese;ast=Asturian;az=Azerbaijani;ba=Bashkir;be=Belarusian;"
+    "bg=Bulgarian;bn=Bengali;bo=Tibetan;br=Breton;bs=Bosnian;ca=Catalan;ceb=Cebuano;co=Corsican;cs=Czech;cy=Welsh;"
+    "da=Danish;de=German;dv=Divehi;el=Greek;en=English;eo=Esperanto;es=Spanish;et=Estonian;eu=Basque;fa=Persian;"
+    "fi=Finnish;fil=Filipino;fo=Faroese;fr=French;fy=Western Frisian;ga=Irish;gd=Scottish Gaelic;gl=Galician;"
+    "gn=Guarani;gu=Gujarati;ha=Hausa;haw=Hawaiian;he=Hebrew;hi=Hindi;hr=Croatian;hsb=Upper Sorbian;ht=Haitian;"
+    "hu=Hungarian;hy=Armenian;ia=Interlingua;id=Indonesian;ig=Igbo;is=Icelandic;it=Italian;iw=Hebrew;ja=Japanese;"
+    "jv=Javanese;ka=Georgian;kk=Kazakh;km=Khmer;kn=Kannada;ko=Korean;ku=Kurdish;ky=Kyrgyz;la=Latin;"
+    "lb=Luxembourgish;lo=Lao;lt=Lithuanian;lv=Latvian;mg=Malagasy;mi=Maori;mk=Macedonian;ml=Malayalam;mn=Mongolian;"
+    "mr=Marathi;ms=Malay;mt=Maltese;my=Burmese;nb=Norwegian Bokmål;nds=Low German;ne=Nepali;nl=Dutch;"
+    "nn=Norwegian Nynorsk;no=Norwegian;ny=Nyanja;oc=Occitan;or=Odia;pa=Punjabi;pl=Polish;ps=Pashto;pt=Portuguese;"
+    "pt-br=Portuguese (Brazil);qu=Quechua;rm=Romansh;ro=Romanian;ru=Russian;rw=Kinyarwanda;sa=Sanskrit;sd=Sindhi;"
+    "se=Northern Sami;si=Sinhala;sk=Slovak;sl=Slovenian;sm=Samoan;sn=Shona;so=Somali;sq=Albanian;sr=Serbian;"
+    "st=Southern Sotho;su=Sundanese;sv=Swedish;sw=Swahili;ta=Tamil;te=Telugu;tg=Tajik;th=Thai;ti=Tigrinya;"
+    "tk=Turkmen;tl=Tagalog;tr=Turkish;tt=Tatar;ug=Uyghur;uk=Ukrainian;ur=Urdu;uz=Uzbek;vi=Vietnamese;wo=Wolof;"
+    "xh=Xhosa;yi=Yiddish;yo=Yoruba;zh=Chinese;zh-hans=Chinese (simplified);zh-hant=Chinese (traditional);"
+    "zt=Chinese (traditional);zu=Zulu"
+)
+NAMES = dict(entry.split("=") for entry in LISTED.split(";"))
+
+
+def plain(code: str) -> str:
+    """A code in lower case, with - between its parts."""
+    return code.strip().lower().replace("_", "-")
+
+
+def find_code(written: str, known: Iterable[str]) -> str | None:
+    """The known code of the language that a client wrote; None if there is none.
+
+    Case and _ don't matter, and old and other codes of the same language are known. A code with a region or script
+    finds the language without it (pt-BR: pt), and a code without them the first one with them (pt: pt-BR).
+    """
+    codes = {plain(code): code for code in reversed([*known])}
+    code = plain(written)
+    base = code.partition("-")[0]
+    for wanted in (code, *ALIASES.get(code, ()), base, *ALIASES.get(base, ())):
+        if wanted in codes:
+            return codes[wanted]
+    return next((known for near, known in reversed(codes.items()) if code == near.partition("-")[0]), None)
+
+
+def name_of(code: str) -> str:
+    """The English name of a language; the code itself if it isn't in the list."""
+    known = plain(code)
+    return NAMES.get(known) or NAMES.get(known.partition("-")[0], code)

@@ -1,0 +1,93 @@
+"""What all APIs share: a handler of fields becomes a Starlette endpoint, which never raises."""
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from nmt.config.serve import ServeConfig
+from nmt.server.bodies import Fields, read_fields
+from nmt.server.errors import Refused
+
+LOG = logging.getLogger("nmt.server")
+
+Handler = Callable[[Request, Fields], Coroutine[Any, Any, Response]]
+ShowError = Callable[[Refused], Response]
+
+
+@dataclass
+class Record:
+    """What the log says of a request: never its text."""
+
+    id: str
+    texts: int = 0
+    characters: int = 0
+    key: str = ""
+    """The name of the API key, not the key itself."""
+
+
+def record_of(request: Request) -> Record:
+    """The record of a request, which handlers fill in."""
+    record: Record = request.scope["nmt.record"]
+    return record
+
+
+def show_plainly(refused: Refused) -> Response:
+    """An error in the form of our own API."""
+    error = {"code": refused.code, "message": refused.message}
+    return JSONResponse({"error": error}, refused.status, refused.headers)
+
+
+def endpoint(
+    config: ServeConfig, handle: Handler, show_error: ShowError = show_plainly, most_bytes: int = 0
+) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint for `starlette.routing.Route`: reads the body in any form, cancels the handler if the client hangs
+    up, and shows errors as this API does. `most_bytes`: limit of the body, by default `body_bytes`."""
+
+    async def answer(request: Request) -> Response:
+        fields = Fields()
+        try:
+            fields = await read_fields(request, most_bytes or config.body_bytes, config.body_seconds)
+            return await unless_hung_up(request, handle(request, fields))
+        except Refused as refused:
+            return show_error(refused)
+        except ValueError as error:
+            return show_error(Refused(str(error)))
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            record = record_of(request)
+            # Not the message of the error, nor values: they may have text of the user.
+            what = {"request": record.id, "error": type(error).__name__, "place": f"{place.filename}:{place.lineno}"}
+            LOG.error("failed", extra={"fields": what})
+            message = f"the service has failed: its log has more under request id {record.id}"
+            return show_error(Refused(message, status=500, code="failed"))
+        finally:
+            await fields.close()
+
+    answer.__name__ = handle.__name__  # for the log and the metrics
+    return answer
+
+
+async def unless_hung_up(request: Request, work: Coroutine[Any, Any, Response]) -> Response:
+    """The response of a handler, which is cancelled if its client hangs up."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(hang_up(request))
+    try:
+        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise Refused("the client has hung up", status=499, code="hung_up")
+    finally:
+        for one in (task, gone):
+            one.cancel()
+
+
+async def hang_up(request: Request) -> None:
+    """Return when the client hangs up. The body must have been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,200 @@
+"""LibreTranslate's API, so that its clients work unchanged: texts in any form of request in, translations out.
+
+Codes, paths, fields and errors are those of its interface; what several clients need is in `nmt.server.bodies`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from nmt.config import SearchConfig
+from nmt.server.bodies import Fields
+from nmt.server.codes import find_code, name_of
+from nmt.server.detect import detect
+from nmt.server.endpoint import endpoint, record_of
+from nmt.server.errors import Refused
+from nmt.translation.request import Request as Line
+from nmt.translation.request import Translation
+
+if TYPE_CHECKING:
+    from nmt.server.app import Service
+
+ANY = ["GET", "POST"]
+
+
+def routes(service: "Service") -> list[BaseRoute]:
+    api = LibreTranslate(service)
+    paths = {
+        "/languages": (api.languages, ANY),
+        "/frontend/settings": (api.settings, ANY),
+        "/detect": (api.detect, ANY),
+        "/translate": (api.translate, ANY),
+        "/suggest": (api.suggest, ["POST"]),
+    }
+    config = service.config
+    return [Route(path, endpoint(config, handle, show), methods=methods) for path, (handle, methods) in paths.items()]
+
+
+def show(refused: Refused) -> Response:
+    """An error as LibreTranslate shows it."""
+    slow = "Slowdown: " if refused.status == 429 else ""
+    return JSONResponse({"error": f"{slow}{refused.message}"}, refused.status, refused.headers)
+
+
+def missing(name: str) -> Refused:
+    return Refused(f"Invalid request: missing {name} parameter", code="missing")
+
+
+class LibreTranslate:
+    """The handlers."""
+
+    def __init__(self, service: "Service") -> None:
+        self.service, self.config, self.engine = service, service.config, service.engine
+
+    @property
+    def targets(self) -> dict[str, list[str]]:
+        """The targets of each language; clients want targets to be languages of the list too."""
+        known = self.engine.models.languages()
+        return known | {t: [] for targets in known.values() for t in targets if t not in known}
+
+    async def languages(self, _: Request, __: Fields) -> Response:
+        return JSONResponse(
+            [{"code": code, "name": name_of(code), "targets": targets} for code, targets in self.targets.items()]
+        )
+
+    async def settings(self, _: Request, __: Fields) -> Response:
+        source, targets = next(iter(self.engine.models.languages().items()))
+        languages = {"source": source, "target": targets[0]}
+        return JSONResponse(
+            {
+                "apiKeys": False,
+                "charLimit": self.config.text_characters,
+                "filesTranslation": False,
+                "frontendTimeout": 500,
+                "keyRequired": False,
+                "language": {side: {"code": code, "name": name_of(code)} for side, code in languages.items()},
+                "suggestions": False,
+                "supportedFilesFormat": [],
+            }
+        )
+
+    async def detect(self, request: Request, fields: Fields) -> Response:
+        self.service.require_key(request, fields)
+        texts = fields.texts("q")
+        if not texts:
+            raise missing("q")
+        self.check_texts(request, texts)
+        found = await self.engine.run(detect, "\n".join(texts), list(self.targets))
+        return JSONResponse([shown(guess) for guess in found] or [{"confidence": 0.0, "language": "en"}])
+
+    async def suggest(self, request: Request, fields: Fields) -> Response:
+        self.service.require_key(request, fields)
+        raise Refused("Suggestions are disabled on this server.", status=403, code="disabled")
+
+    def check_texts(self, request: Request, texts: Sequence[str]) -> None:
+        """Refuse too many or too long texts, and note them for the log."""
+        record = record_of(request)
+        record.texts, record.characters = len(texts), sum(map(len, texts))
+        for size, most in ((len(texts), self.config.texts), (max(map(len, texts)), self.config.text_characters)):
+            if size > most:
+                raise Refused(f"Invalid request: request ({size}) exceeds text limit ({most})", code="too_long")
+
+    async def translate(self, request: Request, fields: Fields) -> Response:
+        key = self.service.require_key(request, fields)
+        texts = fields.texts("q")
+        if texts is None:
+            raise missing("q")
+        source, target = fields.text("source"), fields.text("target")
+        for name, value in (("source", source), ("target", target)):
+            if not value:
+                raise missing(name)
+        form = fields.text("format") or "text"
+        if form not in ("text", "html"):
+            raise Refused(f"{form[:20]} format is not supported", code="unknown_format")
+        alternatives = max(0, fields.number("alternatives", 0))
+        if alternatives > (most := self.config.alternatives):
+            raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
+        if texts:
+            self.check_texts(request, texts)
+        sources, guesses = await self.sources(texts, source)
+        codes = self.find(target)
+        found = await self.translate_texts(texts, [(source, codes) for source in sources], (form, alternatives, key))
+        is_list = "q" in fields.listed
+        answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
+        if source == "auto":
+            answer["detectedLanguage"] = [shown(guess) for guess in guesses]
+        if alternatives:
+            answer["alternatives"] = [others for _, *others in found]
+        return JSONResponse(answer if is_list else {name: values[0] for name, values in answer.items()})
+
+    def find(self, code: str) -> str:
+        known = find_code(code, self.targets)
+        if known is None:
+            raise Refused(f"{code[:20]} is not supported", code="unknown_language")
+        return known
+
+    async def sources(self, texts: Sequence[str], source: str) -> tuple[list[str], list[tuple[str, float]]]:
+        """The source language of each text, and what was guessed for auto."""
+        if source != "auto":
+            return [self.find(source)] * len(texts), []
+        known = list(self.engine.models.languages())
+        guesses = []
+        for text in texts:
+            found = await self.engine.run(detect, text, known)
+            guesses.append(found[0] if found else (known[0], 0.0))
+        return [code for code, _ in guesses], guesses
+
+    async def translate_texts(
+        self, texts: Sequence[str], directions: Sequence[tuple[str, str]], how: tuple[str, int, str]
+    ) -> list[list[str]]:
+        """The translation of each text, and alternatives; a text in the target language, or a blank one, is copied."""
+        form, alternatives, key = how
+        results = [[text] for text in texts]
+        groups: dict[tuple[str, str], list[int]] = {}
+        for n, (text, direction) in enumerate(zip(texts, directions, strict=True)):
+            if text.strip() and direction[0] != direction[1]:
+                groups.setdefault(direction, []).append(n)
+        for direction in groups:
+            self.require(direction)
+
+        async def translate(direction: tuple[str, str], places: list[int]) -> None:
+            await self.engine.models.wait_for(direction)
+            search = with_alternatives(self.engine.models.search(direction), alternatives)
+            lines = [Line(texts[n]) for n in places]
+            markup = "html" if form == "html" else "none"
+            lists = await self.engine.translate(direction, lines, search, markup=markup, key=key)
+            for n, translations in zip(places, lists, strict=True):
+                results[n] = different(translations, 1 + alternatives)
+
+        async with asyncio.TaskGroup() as group:
+            for direction, places in groups.items():
+                group.create_task(translate(direction, places))
+        return results
+
+    def require(self, direction: tuple[str, str]) -> None:
+        source, target = direction
+        if target not in self.targets[source]:
+            pair = f"{name_of(target)} ({target}) is not available as a target language from"
+            raise Refused(f"{pair} {name_of(source)} ({source})", code="unknown_direction")
+
+
+def with_alternatives(search: SearchConfig, n: int) -> SearchConfig:
+    """The settings for a translation and so many further ones."""
+    if search.samples:
+        return replace(search, samples=max(search.samples, n + 1), n_best=n + 1)
+    return replace(search, beam_size=max(search.beam_size, n + 1), n_best=n + 1)
+
+
+def different(translations: Sequence[Translation], most: int) -> list[str]:
+    """The texts of translations, each once."""
+    return [*dict.fromkeys(translation.text for translation in translations)][:most]
+
+
+def shown(guess: tuple[str, float]) -> dict[str, Any]:
+    code, probability = guess
+    return {"confidence": round(100 * probability, 1), "language": code}

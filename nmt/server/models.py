@@ -1,0 +1,160 @@
+"""Model folders flow in; translators flow out, by direction: loaded once, and again when their folder was replaced."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.fields import require
+from nmt.files import SUMS
+from nmt.server.errors import Draining, Refused
+from nmt.translation.model_folder import ModelInfo, read_info, require_model
+from nmt.translation.translator import Translator, require_objective
+
+LOG = logging.getLogger("nmt.server")
+LOOK_AGAIN = 1.0  # seconds between looks whether a folder was replaced
+
+Direction = tuple[str, str]
+"""Codes of the source and the target language."""
+Load = Callable[[Path], Translator]
+Stamp = tuple[int, int]
+
+
+def stamp_of(folder: Path) -> Stamp:
+    """What changes when a model folder is replaced; zeros if it is gone."""
+    try:
+        stat = (folder / SUMS).stat()
+    except OSError:
+        return (0, 0)
+    return stat.st_ino, stat.st_mtime_ns
+
+
+@dataclass(eq=False)
+class Served:
+    """A model folder and its translators, by direction: more than one if the model knows several languages."""
+
+    folder: Path
+    info: ModelInfo
+    directions: Sequence[Direction]
+    stamp: Stamp = (0, 0)
+    """Of the folder that was loaded, or that could not be loaded."""
+    translator: Translator | None = None
+    between: dict[Direction, Translator] = field(default_factory=dict)
+    loading: asyncio.Task[None] | None = None
+    looked: float = 0.0
+    problem: str = ""
+    """Why the model could not be loaded; empty if it could."""
+
+    @property
+    def name(self) -> str:
+        """The name of the run, or of the folder."""
+        return self.folder.parent.name if self.folder.name == "model" else self.folder.name
+
+
+def read_folder(folder: Path) -> Served:
+    """What a model folder can translate, before it is loaded. ValueError if it has no translator."""
+    folder = require_model(folder)
+    info, _ = read_info(folder / "config.json")
+    require_objective(info, folder)
+    known = Tokenizer.load(folder).languages
+    sources, targets = list(known.before_source) or [info.source], list(known.before_target) or [info.target]
+    return Served(folder, info, [(a, b) for a in sources for b in targets if a != b])
+
+
+class Models:
+    """All models of the service. `load` makes the translator of a folder; it runs in a thread."""
+
+    def __init__(self, folders: Sequence[Path], load: Load, *, lazy: bool = False) -> None:
+        self.all = [read_folder(folder) for folder in folders]
+        self.load, self.lazy = load, lazy
+        self.by_direction: dict[Direction, Served] = {}
+        for served in self.all:
+            new = [direction for direction in served.directions if direction not in self.by_direction]
+            first = self.by_direction.get(served.directions[0])
+            problem = (
+                f"{served.folder} translates {' to '.join(served.directions[0])}, as {first and first.folder} does"
+            )
+            require(bool(new), f"{problem}: give one of them")
+            self.by_direction |= dict.fromkeys(new, served)
+
+    def languages(self) -> dict[str, list[str]]:
+        """The target languages of each source language."""
+        found: dict[str, list[str]] = {}
+        for source, target in self.by_direction:
+            found.setdefault(source, []).append(target)
+        return found
+
+    def served(self, direction: Direction) -> Served:
+        """The model for a direction; Refused if there is none."""
+        served = self.by_direction.get(direction)
+        if served is None:
+            known = ", ".join(f"{source} to {target}" for source, target in list(self.by_direction)[:20])
+            asked = " to ".join(direction)
+            raise Refused(f"no model translates {asked}: there is {known}", code="unknown_direction")
+        return served
+
+    @property
+    def ready(self) -> bool:
+        """Whether all models are loaded, or are loaded when they are needed."""
+        return self.lazy or all(served.translator for served in self.all)
+
+    def start(self) -> list["asyncio.Task[None]"]:
+        """Begin to load all models, in the order of the folders; none if they are loaded when they are needed."""
+        return [] if self.lazy else [self.begin(served) for served in self.all]
+
+    def begin(self, served: Served) -> "asyncio.Task[None]":
+        """Load a model in a thread, unless that is under way."""
+        if served.loading is None or served.loading.done():
+            served.loading = asyncio.get_running_loop().create_task(self.reload(served))
+        return served.loading
+
+    async def reload(self, served: Served) -> None:
+        """Load a model. If that fails, the one before stays."""
+        stamp = stamp_of(served.folder)
+        started = time.perf_counter()
+        try:
+            translator = await asyncio.to_thread(self.load, served.folder)
+        except (ValueError, OSError) as error:
+            served.problem, served.stamp = str(error), stamp
+            LOG.error("model not loaded", extra={"fields": {"model": served.name, "problem": str(error)}})
+            return
+        served.translator, served.between, served.problem, served.stamp = translator, {}, "", stamp
+        seconds = round(time.perf_counter() - started, 2)
+        LOG.info("model loaded", extra={"fields": {"model": served.name, "seconds": seconds}})
+
+    def look(self, served: Served) -> None:
+        """Load the model anew if its folder was replaced. Requests that run keep the translator that they have."""
+        now = time.monotonic()
+        if now - served.looked > LOOK_AGAIN:
+            served.looked = now
+            if stamp_of(served.folder) not in (served.stamp, (0, 0)):
+                self.begin(served)
+
+    async def wait_for(self, direction: Direction) -> Translator:
+        """The translator for a direction. If it is loaded when it is needed, this waits; else Draining until it is."""
+        served = self.served(direction)
+        if served.translator is None and not served.problem:
+            if not self.lazy:
+                raise Draining("the model is being loaded: try again soon", retry_after=2)
+            await asyncio.shield(self.begin(served))
+        return self.translator(direction)
+
+    def translator(self, direction: Direction) -> Translator:
+        """The translator for a direction, if it is loaded; else Draining."""
+        served = self.served(direction)
+        self.look(served)
+        if served.translator is None:
+            problem = "it could not be loaded, and the log says why" if served.problem else "it is not loaded yet"
+            raise Draining(f"the model for {' to '.join(direction)} is not there: {problem}")
+        if direction not in served.between:
+            chosen = direction if served.translator.tokenizer.languages.before_target else ("", "")
+            served.between[direction] = served.translator.between(*chosen) if any(chosen) else served.translator
+        return served.between[direction]
+
+    def search(self, direction: Direction) -> SearchConfig:
+        """The settings of a search where the request has none: those of the model, and of the command line."""
+        return self.translator(direction).search

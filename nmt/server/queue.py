@@ -1,0 +1,290 @@
+"""Batching across requests: lines of many requests flow in; their translations flow out, each to its request.
+
+A batch is made when a worker is free, from what waits then: nothing is delayed to wait for more. It begins with the
+first line of the key whose turn it is, and takes lines of all keys that need the same translator and settings and are
+most alike in length. A worker is a thread; the event loop never computes.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice, zip_longest
+from typing import Any, TypeVar
+
+import torch
+
+from nmt.config import SearchConfig
+from nmt.config.serve import ServeConfig
+from nmt.server.errors import Busy, Draining
+from nmt.server.metrics import Metrics
+from nmt.server.models import Direction, Models
+from nmt.text.markup import Mode
+from nmt.translation.markup import translate_markup
+from nmt.translation.request import Request, Translation
+from nmt.translation.text_lines import join_lines, split_lines
+from nmt.translation.translator import Translator
+
+LOOK_AHEAD = 4  # batches' worth of lines among which those of similar length are chosen
+BYTES_PER_PIECE = 4  # of a line in UTF-8, about
+SMOOTHING = 0.2  # weight of the newest batch in the estimate of the speed
+MOST_WORKERS = 8  # each holds the cache of its batch in memory
+
+Result = TypeVar("Result")
+Answers = tuple[list[list[Translation] | Exception], float]
+"""The answers of a batch, and the seconds that they took."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What the lines of a batch have in common."""
+
+    translator: Translator
+    search: SearchConfig
+    markup: Mode
+
+    def answer(self, requests: Sequence[Request]) -> list[list[Translation] | Exception]:
+        """The translations of each request, or why it has none: one that fails takes no others with it."""
+        try:
+            if self.markup == "none":
+                return [*self.translator.translate_n_best(requests, self.search)]
+            return [*translate_markup(self.translator, requests, self.search, self.markup)]
+        except Exception as error:
+            if len(requests) == 1:
+                return [error]
+            return [self.answer([request])[0] for request in requests]
+
+
+@dataclass(eq=False)
+class Job:
+    """The lines of one call, which waits for all of them."""
+
+    future: "asyncio.Future[None]"
+    results: list[list[Translation]]
+    left: int
+
+    def take(self, place: int, answer: list[Translation] | Exception) -> None:
+        if self.future.done():
+            return
+        if isinstance(answer, Exception):
+            self.future.set_exception(answer)
+            return
+        self.results[place] = answer
+        self.left -= 1
+        if not self.left:
+            self.future.set_result(None)
+
+
+@dataclass(eq=False)
+class Item:
+    """A line that waits."""
+
+    group: Group
+    request: Request
+    size: int
+    """Its pieces, as estimated."""
+    job: Job
+    place: int
+
+
+@dataclass
+class Cache:
+    """The translations of recent lines, up to a size in pieces; those used last stay."""
+
+    most: int
+    size: int = 0
+    entries: "OrderedDict[tuple[Group, Request], tuple[int, list[Translation]]]" = field(default_factory=OrderedDict)
+
+    def get(self, group: Group, request: Request) -> list[Translation] | None:
+        found = self.entries.get((group, request))
+        if found is None:
+            return None
+        self.entries.move_to_end((group, request))
+        return found[1]
+
+    def put(self, group: Group, request: Request, size: int, translations: list[Translation]) -> None:
+        size *= len(translations)
+        if size > self.most or (group, request) in self.entries:
+            return
+        self.entries[group, request] = size, translations
+        self.size += size
+        while self.size > self.most:
+            _, (old, _) = self.entries.popitem(last=False)
+            self.size -= old
+
+
+def estimate(request: Request) -> int:
+    """The number of pieces of a line, about."""
+    return len(request.text.encode("utf8", "replace")) // BYTES_PER_PIECE + 2
+
+
+class Engine:
+    """Translates for all requests. Its methods are called in the event loop."""
+
+    def __init__(self, models: Models, config: ServeConfig, metrics: Metrics) -> None:
+        self.models, self.config, self.metrics = models, config, metrics
+        self.threads = torch.get_num_threads()
+        on_gpu = torch.cuda.is_available()
+        self.workers = config.workers or (1 if on_gpu else min(self.threads, MOST_WORKERS))
+        self.pool = ThreadPoolExecutor(self.workers, "translate")
+        self.other = ThreadPoolExecutor(2, "other", initializer=torch.set_num_threads, initargs=(1,))
+        self.queues: dict[str, deque[Item]] = {}  # by key; the first one's turn is next
+        self.cache = Cache(config.cache_tokens)
+        self.running = self.waiting = self.waiting_tokens = 0
+        self.speed = 0.0  # pieces a second, of all workers; 0: not measured yet
+        self.draining = self.is_due = False
+        metrics.gauges |= {
+            "waiting_lines": lambda: self.waiting,
+            "waiting_pieces": lambda: self.waiting_tokens,
+            "running_batches": lambda: self.running,
+            "cached_pieces": lambda: self.cache.size,
+        }
+
+    async def run(self, function: Callable[..., Result], *args: Any) -> Result:
+        """Run what would block the event loop, such as reading a file, in a thread; not for translating."""
+        return await asyncio.get_running_loop().run_in_executor(self.other, function, *args)
+
+    async def translate(
+        self,
+        direction: Direction,
+        requests: Sequence[Request],
+        search: SearchConfig,
+        *,
+        markup: Mode = "none",
+        key: str = "",
+    ) -> list[list[Translation]]:
+        """The n-best list of each request.
+
+        Args:
+            markup: how the texts are read. Lines of a plain text are translated apart, as by `Translator`.
+            key: whose request it is: those of different keys take turns.
+
+        Raises:
+            Busy: too much waits. Draining: the model is not loaded, or the service ends. ValueError: constraints can't
+            be met, or the model can't search so.
+        """
+        if self.draining:
+            raise Draining()
+        translator = await self.models.wait_for(direction)
+        group = Group(translator, search, markup)
+        lines_of = [split_lines(request) if markup == "none" else [request] for request in requests]
+        found = iter(await self.translate_lines(group, [*chain.from_iterable(lines_of)], key))
+        lists = [[next(found) for _ in lines] for lines in lines_of]
+        several = [n for n, some in enumerate(lists) if len(some) > 1]
+        joined = dict[int, list[Translation]]()
+        for n in several:
+            joined[n] = await self.run(join_lines, translator.aligner, requests[n], lists[n])
+        return [joined.get(n, some[0]) for n, some in enumerate(lists)]
+
+    async def translate_lines(self, group: Group, lines: Sequence[Request], key: str) -> list[list[Translation]]:
+        """The n-best list of each line: from the cache, or of the queue."""
+        cached = [self.cache.get(group, line) for line in lines]
+        missing = [n for n, translations in enumerate(cached) if translations is None]
+        self.metrics.count("lines", len(lines) - len(missing), cached="yes")
+        self.metrics.count("lines", len(missing), cached="no")
+        results = [translations or [] for translations in cached]
+        if missing:
+            job = Job(asyncio.get_running_loop().create_future(), results, len(missing))
+            self.enqueue([Item(group, lines[n], estimate(lines[n]), job, n) for n in missing], key)
+            try:
+                await job.future
+            finally:
+                self.drop(job, key)  # what still waits, if the call was cancelled or a line of it failed
+        return results
+
+    def enqueue(self, items: Sequence[Item], key: str) -> None:
+        """Let items wait. Busy if there is no room, or if they would wait for too long."""
+        tokens = sum(item.size for item in items)
+        expected = self.waiting_tokens / self.speed if self.speed else 0.0
+        too_many = self.waiting and self.waiting + len(items) > self.config.queue_sentences
+        too_large = self.waiting and self.waiting_tokens + tokens > self.config.queue_tokens
+        if expected > self.config.longest_wait or too_many or too_large:
+            self.metrics.count("refused_lines", len(items))
+            raise Busy(max(1.0, expected - self.config.longest_wait / 2))
+        self.queues.setdefault(key, deque()).extend(items)
+        self.waiting += len(items)
+        self.waiting_tokens += tokens
+        self.wake()
+
+    def drop(self, job: Job, key: str) -> None:
+        """Take the items of a job that still wait out of the queue."""
+        queue = self.queues.get(key, deque())
+        if job.left and any(item.job is job for item in queue):
+            self.remove({item for item in queue if item.job is job})
+
+    def remove(self, items: set[Item]) -> None:
+        """Take items out of the queue; keys for which nothing waits are forgotten."""
+        for key in [*self.queues]:
+            rest = deque(item for item in self.queues[key] if item not in items)
+            if rest:
+                self.queues[key] = rest
+            else:
+                del self.queues[key]
+        self.waiting -= len(items)
+        self.waiting_tokens -= sum(item.size for item in items)
+
+    def wake(self) -> None:
+        """Make batches at the end of this turn of the event loop, so that requests that came together share one."""
+        if not self.is_due:
+            self.is_due = True
+            asyncio.get_running_loop().call_soon(self.start_batches)
+
+    def start_batches(self) -> None:
+        self.is_due = False
+        while self.waiting and self.running < self.workers:
+            batch = self.next_batch()
+            self.remove(set(batch))
+            self.running += 1
+            threads = max(1, self.threads // self.running)
+            task = asyncio.get_running_loop().run_in_executor(self.pool, self.compute, batch, threads)
+            task.add_done_callback(partial(self.finish, batch))
+
+    def next_batch(self) -> list[Item]:
+        """The first item of the key whose turn it is, and the items most like it in length that go with it."""
+        key = next(iter(self.queues))
+        first = self.queues[key][0]
+        self.queues[key] = self.queues.pop(key)  # its next turn comes after that of all others
+        in_turn = (item for items in zip_longest(*self.queues.values()) for item in items if item)
+        fitting = (item for item in in_turn if item.group == first.group and item is not first)
+        most = first.group.search.batch_size
+        candidates = [first, *islice(fitting, LOOK_AHEAD * most)]
+        share = -(-len(candidates) // (self.workers - self.running))  # of each free worker
+        longest, batch = 0, list[Item]()
+        for item in sorted(candidates, key=lambda item: abs(item.size - first.size)):
+            longest = max(longest, item.size)
+            if batch and (len(batch) == min(most, share) or (len(batch) + 1) * longest > self.config.batch_tokens):
+                break
+            batch.append(item)
+        return batch
+
+    @staticmethod
+    def compute(batch: Sequence[Item], threads: int) -> Answers:
+        """The answers of a batch, and the seconds that they took; in a worker."""
+        started = time.perf_counter()
+        torch.set_num_threads(threads)
+        return batch[0].group.answer([item.request for item in batch]), time.perf_counter() - started
+
+    def finish(self, batch: Sequence[Item], task: "asyncio.Future[Answers]") -> None:
+        """Hand out the answers of a batch."""
+        if task.cancelled():  # the engine was closed
+            return
+        answers, seconds = task.result()
+        tokens = sum(item.size for item in batch)
+        speed = tokens / max(seconds, 1e-6) * self.running
+        self.speed += (SMOOTHING if self.speed else 1.0) * (speed - self.speed)
+        self.running -= 1
+        self.metrics.count("batches")
+        self.metrics.count("pieces", tokens)
+        for item, answer in zip(batch, answers, strict=True):
+            if not isinstance(answer, Exception):
+                self.cache.put(item.group, item.request, item.size, answer)
+            item.job.take(item.place, answer)
+        self.wake()
+
+    def close(self) -> None:
+        """End the threads, after what they compute now."""
+        self.pool.shutdown(cancel_futures=True)
+        self.other.shutdown(cancel_futures=True)

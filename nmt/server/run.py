@@ -1,0 +1,50 @@
+"""Listens until it is told to end. After SIGTERM: says that it isn't ready, waits, answers what is in work, closes."""
+
+import asyncio
+import signal
+from types import FrameType
+
+import uvicorn
+
+from nmt.server.app import Service, make_app
+from nmt.server.log import set_up
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which by itself refuses new connections at once after SIGTERM."""
+
+    def __init__(self, service: Service) -> None:
+        config = service.config
+        options = uvicorn.Config(
+            make_app(service),
+            host=config.host,
+            port=config.port,
+            log_config=None,
+            access_log=False,  # it would have the query, which has texts
+            proxy_headers=bool(config.forwarded),
+            forwarded_allow_ips=config.forwarded,
+            server_header=False,
+            timeout_graceful_shutdown=max(1, round(config.drain_seconds)),
+            h11_max_incomplete_event_size=2**16,
+        )
+        super().__init__(options)
+        self.service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A first SIGTERM begins the end; Ctrl-C, or a second signal, is at once."""
+        if sig != signal.SIGTERM or self.service.ending:
+            super().handle_exit(sig, frame)
+            return
+        self.service.ending = True
+        loop = asyncio.get_event_loop_policy().get_event_loop()
+        loop.call_soon_threadsafe(loop.call_later, self.service.config.ready_seconds, self.stop)
+
+    def stop(self) -> None:
+        """Listen no more, and end when all requests are answered."""
+        self.should_exit = True
+
+
+def serve(service: Service) -> None:
+    set_up()
+    server = Server(service)
+    asyncio.run(server.serve())
