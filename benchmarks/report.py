@@ -273,6 +273,31 @@ def documents(rows: Sequence[Row]) -> str:
     return markdown(["format", "texts", "identity", "read again", *tags, "remarks on the file", "flagged"], lines)
 
 
+def serve_speed(rows: Sequence[Row]) -> str:
+    def times(row: Row, name: str) -> str:
+        return " / ".join(f"{row[name][part]:,.0f}" for part in ("p50", "p95", "p99"))
+
+    lines = [
+        [
+            str(row["clients"]),
+            f"{row['sentences_per_second']:,.0f}",
+            f"{row['direct_per_second']:,.0f}",
+            f"{row['share_of_direct']:.2f}",
+            f"{row['processor_share']:.2f}",
+            times(row, "times"),
+            times(row, "times_of_load"),
+            times(row, "direct_single"),
+            str(row["failed"]),
+        ]
+        for row in rows
+        if "times" in row
+    ]
+    waits = ["ms, each waits for its answer (p50 / p95 / p99)", "ms under load", "ms, direct calls of one sentence"]
+    return markdown(
+        ["clients", "sentences/s", "direct", "service / direct", "by processor time", *waits, "failed"], lines
+    )
+
+
 TABLES = {
     table.__name__: table
     for table in (
@@ -288,6 +313,7 @@ TABLES = {
         attention_cache,
         pair_scorer,
         documents,
+        serve_speed,
     )
 } | {"documents_office": documents}
 

@@ -14,6 +14,7 @@ from types import ModuleType
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -91,13 +92,14 @@ def make_app(service: Service) -> Starlette:
         service.engine.close()
 
     app = Starlette(routes=service.routes(), lifespan=lifespan, middleware=[Middleware(Outer, service=service)])
-    # So that every error of Starlette itself (404, 405, …) has our form too.
-    app.add_exception_handler(404, not_found)
+    app.add_exception_handler(HTTPException, show_http_error)
     return app
 
 
-async def not_found(_: Request, error: Exception) -> Response:
-    return JSONResponse({"error": "Not found"}, 404)
+async def show_http_error(_: Request, error: Exception) -> Response:
+    """An error of Starlette itself, such as 404 or 405, as JSON: clients of all APIs expect it."""
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
 class Outer:

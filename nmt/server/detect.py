@@ -81,15 +81,16 @@ def by_script(languages: Sequence[str]) -> Callable[[str], list[Guess]]:
 
 @cache
 def identifier() -> Callable[[str], list[Guess]] | None:
-    """The language identifier that is installed; None if none is."""
+    """The language identifier that is installed; None if none is. What eldc tells are scores, not probabilities."""
     try:
-        known = importlib.import_module("eldc")
-        return lambda text: list(known.detect_details(text).scores().items())
-    except (ImportError, AttributeError):
+        eldc = importlib.import_module("eldc")
+        eldc.init()
+        return lambda text: list(eldc.detect_details(text).scores.items())
+    except ImportError:
         pass
     try:
         langid = importlib.import_module("py3langid.langid")
     except ImportError:
         return None
-    model = langid.LanguageIdentifier.from_pickled_model(langid.MODEL_FILE, norm_probs=True)
-    return lambda text: [(code, float(probability)) for code, probability in model.rank(text)[:10]]
+    model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
+    return lambda text: [(code, float(probability)) for code, probability in model.rank(text)]

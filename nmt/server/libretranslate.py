@@ -6,6 +6,7 @@ Codes, paths, fields and errors are those of its interface; what several clients
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -55,12 +56,9 @@ class LibreTranslate:
 
     def __init__(self, service: "Service") -> None:
         self.service, self.config, self.engine = service, service.config, service.engine
-
-    @property
-    def targets(self) -> dict[str, list[str]]:
-        """The targets of each language; clients want targets to be languages of the list too."""
         known = self.engine.models.languages()
-        return known | {t: [] for targets in known.values() for t in targets if t not in known}
+        self.targets = known | {t: [] for targets in known.values() for t in targets if t not in known}
+        """The targets of each language; clients want targets to be languages of the list too."""
 
     async def languages(self, _: Request, __: Fields) -> Response:
         return JSONResponse(
@@ -183,6 +181,7 @@ class LibreTranslate:
             raise Refused(f"{pair} {name_of(source)} ({source})", code="unknown_direction")
 
 
+@lru_cache
 def with_alternatives(search: SearchConfig, n: int) -> SearchConfig:
     """The settings for a translation and so many further ones."""
     if search.samples:

@@ -80,13 +80,13 @@ class Models:
             )
             require(bool(new), f"{problem}: give one of them")
             self.by_direction |= dict.fromkeys(new, served)
+        self.targets: dict[str, list[str]] = {}
+        for source, target in self.by_direction:
+            self.targets.setdefault(source, []).append(target)
 
     def languages(self) -> dict[str, list[str]]:
         """The target languages of each source language."""
-        found: dict[str, list[str]] = {}
-        for source, target in self.by_direction:
-            found.setdefault(source, []).append(target)
-        return found
+        return self.targets
 
     def served(self, direction: Direction) -> Served:
         """The model for a direction; Refused if there is none."""

@@ -1,8 +1,9 @@
 """Batching across requests: lines of many requests flow in; their translations flow out, each to its request.
 
-A batch is made when a worker is free, from what waits then: nothing is delayed to wait for more. It begins with the
-first line of the key whose turn it is, and takes lines of all keys that need the same translator and settings and are
-most alike in length. A worker is a thread; the event loop never computes.
+A batch is made when a worker is free, from what waits then. It begins with the first line of the key whose turn it is,
+and takes lines of all keys that need the same translator and settings and are most alike in length. Under load it waits
+a moment for more lines: when the answers of a batch go out, their clients send the next ones, and a batch of the first
+that arrive would take nearly as long as one of all. A worker is a thread; the event loop never computes.
 """
 
 import asyncio
@@ -32,6 +33,8 @@ LOOK_AHEAD = 4  # batches' worth of lines among which those of similar length ar
 BYTES_PER_PIECE = 4  # of a line in UTF-8, about
 SMOOTHING = 0.2  # weight of the newest batch in the estimate of the speed
 MOST_WORKERS = 8  # each holds the cache of its batch in memory
+# Under load, a batch waits for more lines: at most for this share of the last batch's time, and these seconds.
+PATIENCE, MOST_PATIENCE = 0.1, 0.02
 
 Result = TypeVar("Result")
 Answers = tuple[list[list[Translation] | Exception], float]
@@ -136,6 +139,8 @@ class Engine:
         self.running = self.waiting = self.waiting_tokens = 0
         self.speed = 0.0  # pieces a second, of all workers; 0: not measured yet
         self.draining = self.is_due = False
+        self.last_size = 0  # of the batch that ended last
+        self.patient_until = 0.0
         metrics.gauges |= {
             "waiting_lines": lambda: self.waiting,
             "waiting_pieces": lambda: self.waiting_tokens,
@@ -234,12 +239,16 @@ class Engine:
 
     def start_batches(self) -> None:
         self.is_due = False
+        loop = asyncio.get_running_loop()
+        if self.waiting and self.waiting < self.last_size - 1 and loop.time() < self.patient_until:
+            loop.call_at(self.patient_until, self.wake)
+            return
         while self.waiting and self.running < self.workers:
             batch = self.next_batch()
             self.remove(set(batch))
             self.running += 1
             threads = max(1, self.threads // self.running)
-            task = asyncio.get_running_loop().run_in_executor(self.pool, self.compute, batch, threads)
+            task = loop.run_in_executor(self.pool, self.compute, batch, threads)
             task.add_done_callback(partial(self.finish, batch))
 
     def next_batch(self) -> list[Item]:
@@ -276,6 +285,8 @@ class Engine:
         speed = tokens / max(seconds, 1e-6) * self.running
         self.speed += (SMOOTHING if self.speed else 1.0) * (speed - self.speed)
         self.running -= 1
+        self.last_size = len(batch)
+        self.patient_until = asyncio.get_running_loop().time() + min(PATIENCE * seconds, MOST_PATIENCE)
         self.metrics.count("batches")
         self.metrics.count("pieces", tokens)
         for item, answer in zip(batch, answers, strict=True):

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 from types import FrameType
 
 import uvicorn
@@ -25,26 +26,30 @@ class Server(uvicorn.Server):
             forwarded_allow_ips=config.forwarded,
             server_header=False,
             timeout_graceful_shutdown=max(1, round(config.drain_seconds)),
-            h11_max_incomplete_event_size=2**16,
         )
         super().__init__(options)
         self.service = service
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
+        await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A first SIGTERM begins the end; Ctrl-C, or a second signal, is at once."""
-        if sig != signal.SIGTERM or self.service.ending:
+        """A first SIGTERM begins the end; Ctrl-C, or a second signal, ends at once."""
+        if sig != signal.SIGTERM or self.service.ending or self.loop is None:
             super().handle_exit(sig, frame)
             return
         self.service.ending = True
-        loop = asyncio.get_event_loop_policy().get_event_loop()
-        loop.call_soon_threadsafe(loop.call_later, self.service.config.ready_seconds, self.stop)
+        self.loop.call_soon_threadsafe(self.loop.call_later, self.service.config.ready_seconds, self.stop)
 
     def stop(self) -> None:
         """Listen no more, and end when all requests are answered."""
+        self.service.engine.draining = True
         self.should_exit = True
 
 
 def serve(service: Service) -> None:
+    """Run the service until it is told to end."""
     set_up()
-    server = Server(service)
-    asyncio.run(server.serve())
+    asyncio.run(Server(service).serve())

@@ -1,0 +1,235 @@
+"""How much the service translates, and how long its clients wait, beside the same sentences through `Translator`.
+
+    python -m benchmarks.serve_speed --model runs/de-en-multi30k --corpus multi30k
+
+The service, the load and the direct calls are processes of their own; direct calls and service run in turn, since the
+speed of a shared machine drifts, and the service's cache is off. Throughput is that of clients which send the next
+sentence when they have the answer to the last one. For the times of the load, requests are sent at random moments
+(Poisson), at a share of that throughput, whether or not answers have come; a request's time counts from the moment when
+it was due, so that waiting for a free client counts. The ratio of processor times hardly depends on what else runs.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+from urllib.parse import quote
+
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, default=Path("runs/reference"), help="run or model folder")
+    parser.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="text to translate, line by line")
+    parser.add_argument("--clients", type=int, action="append", default=[], help="repeatable; otherwise 1, 8 and 64")
+    parser.add_argument("--seconds", type=float, default=10, help="time of each measurement")
+    parser.add_argument("--share", type=float, default=0.7, help="of the throughput, for the times of the load")
+    parser.add_argument("--requests", type=int, default=0, help="then so many requests, for the memory; 0: none")
+    parser.add_argument("--precision", default="auto", help="as nmt.translate's --precision")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", default=RESULTS / "serve_speed.jsonl", help="gets the rows"
+    )
+    parser.add_argument("--direct", action="store_true", help=argparse.SUPPRESS)  # be the process that calls directly
+    args = parser.parse_args()
+    lines = [line for line in args.sentences.read_text(encoding="utf8").splitlines() if line.strip()]
+    if args.direct:
+        print(json.dumps(time_directly(args, lines)))
+        return 0
+    rows = [row | describe_run() for row in measure(args, lines)]
+    print(report(rows))
+    add_rows(args.json, rows)
+    return 0
+
+
+def measure(args: argparse.Namespace, lines: list[str]) -> Iterator[Row]:
+    direct = call_directly(args)
+    for clients in args.clients or (1, 8, 64):
+        with service(args, "--cache-tokens", "0") as (port, pid):
+            asyncio.run(load(port, lines, clients, closed(2)))  # warm
+            before, started = processor_time(pid), time.perf_counter()
+            finished, times, failed = asyncio.run(load(port, lines, clients, closed(args.seconds)))
+            used, rate = processor_time(pid) - before, finished / (time.perf_counter() - started)
+            moments = arrivals(args.share * rate, args.seconds)
+            _, waits, failed_open = asyncio.run(load(port, lines, clients, moments))
+        again = call_directly(args)
+        yield {
+            "benchmark": "serve_speed",
+            "clients": clients,
+            "sentences_per_second": rounded(rate),
+            "share_of_direct": rounded(rate / statistics.mean([direct["rate"], again["rate"]])),
+            "direct_per_second": rounded(statistics.mean([direct["rate"], again["rate"]])),
+            "processor_share": rounded(again["processor"] / (used / finished)),
+            "direct_single": again["times"],
+            "times": quantiles(times),
+            "times_of_load": quantiles(waits),
+            "load_share": args.share,
+            "failed": failed + failed_open,
+        }
+        direct = again
+    if args.requests:
+        yield measure_memory(args, lines)
+
+
+def measure_memory(args: argparse.Namespace, lines: list[str]) -> Row:
+    """The service's memory after a tenth of the requests, and after all, with its cache on and each text another."""
+    with service(args) as (port, pid):
+        sizes = []
+        for n in (args.requests // 10, args.requests - args.requests // 10):
+            _, _, failed = asyncio.run(load(port, lines, 64, number(n), vary=True))
+            sizes.append(resident(pid))
+    change = rounded(sizes[1] / sizes[0] - 1)
+    return {
+        "benchmark": "serve_speed",
+        "clients": 64,
+        "requests": args.requests,
+        "megabytes": sizes,
+        "growth": change,
+        "failed": failed,
+    }
+
+
+def resident(pid: int) -> int:
+    """The memory of a process, in megabytes."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+
+def processor_time(pid: int) -> float:
+    """The processor seconds of a process, of all threads."""
+    used = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def service(args: argparse.Namespace, *options: str) -> Iterator[tuple[int, int]]:
+    """A service with the model: its port, and the number of its process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "nmt.serve", args.model, "--port", port, "--precision", args.precision]
+    command += ["--ready-seconds", 0, *options]
+    process = subprocess.Popen([str(part) for part in command], stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            time.sleep(0.1)
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health"):
+                    break
+            except OSError:
+                if process.poll() is not None:
+                    raise ValueError(f"the service ended with status {process.returncode}") from None
+        yield port, process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def call_directly(args: argparse.Namespace) -> Row:
+    command = [sys.executable, "-m", "benchmarks.serve_speed", "--direct", "--model", args.model, "--seconds"]
+    command += [args.seconds, "--sentences", args.sentences, "--precision", args.precision]
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, check=True)
+    found: Row = json.loads(done.stdout)
+    return found
+
+
+def time_directly(args: argparse.Namespace, lines: list[str]) -> Row:
+    """Sentences a second, as `nmt.translate` translates them, and the times of calls with a single sentence."""
+    from nmt.translation.streams import BYTES_AHEAD
+    from nmt.translation.translator import Translator, find_model
+
+    translator = Translator.load(find_model(str(args.model)), precision=args.precision)
+    size = sum(len(line.encode()) + 1 for line in lines) / len(lines)
+    ahead = int(translator.search.batch_size * BYTES_AHEAD / size)  # lines that the command reads at once
+    chunks = [lines[start : start + ahead] for start in range(0, len(lines), ahead)]
+    translator.translate(lines[:200])
+    n, started, used = 0, time.perf_counter(), time.process_time()
+    for chunk in cycle(chunks):
+        translator.translate(chunk)
+        n += len(chunk)
+        if time.perf_counter() - started > args.seconds:
+            break
+    rate, used = n / (time.perf_counter() - started), (time.process_time() - used) / n
+    times, ends = list[float](), time.perf_counter() + args.seconds
+    for line in cycle(lines):
+        before = time.perf_counter()
+        translator.translate([line])
+        times.append(time.perf_counter() - before)
+        if time.perf_counter() > ends and len(times) > 1:
+            break
+    return {"rate": rate, "processor": used, "times": quantiles(times)}
+
+
+def quantiles(times: Sequence[float]) -> dict[str, float]:
+    """In milliseconds."""
+    cuts = statistics.quantiles(times, n=100, method="inclusive")
+    return {f"p{n}": rounded(1000 * cuts[n - 1]) for n in (50, 95, 99)}
+
+
+def closed(seconds: float) -> Iterator[float | None]:
+    ends = time.perf_counter() + seconds
+    while time.perf_counter() < ends:
+        yield None
+
+
+def number(n: int) -> Iterator[float | None]:
+    yield from [None] * n
+
+
+def arrivals(rate: float, seconds: float) -> Iterator[float | None]:
+    drawn, moment = random.Random(1), 0.0
+    while (moment := moment + drawn.expovariate(rate)) < seconds:
+        yield moment
+
+
+async def load(
+    port: int, lines: Sequence[str], clients: int, moments: Iterator[float | None], *, vary: bool = False
+) -> tuple[int, list[float], int]:
+    """How many requests were answered, the seconds that each took, and how many failed. `vary`: each text is new."""
+    times, failed, sent = list[float](), 0, 0
+    started = time.perf_counter()
+
+    async def client() -> None:
+        nonlocal failed, sent
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for moment in moments:
+            n, sent = sent, sent + 1
+            if moment is not None and (wait := started + moment - time.perf_counter()) > 0:
+                await asyncio.sleep(wait)
+            due = time.perf_counter() if moment is None else started + moment
+            text = f"{lines[n % len(lines)]} {n}" if vary else lines[n % len(lines)]
+            if await ask(reader, writer, text):
+                times.append(time.perf_counter() - due)
+            else:
+                failed += 1
+        writer.close()
+
+    await asyncio.gather(*(client() for _ in range(clients)))
+    return len(times), times, failed
+
+
+async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: str) -> bool:
+    """Send a request of a form, and read the answer; whether it is a translation."""
+    body = f"q={quote(text)}&source=de&target=en".encode()
+    head = f"POST /translate HTTP/1.1\r\nHost: l\r\nContent-Length: {len(body)}\r\n"
+    writer.write(f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\n".encode() + body)
+    answer = await reader.readuntil(b"\r\n\r\n")
+    told = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+    await reader.readexactly(int(told.split(b":")[1]))
+    return answer.startswith(b"HTTP/1.1 200")
+
+
+if __name__ == "__main__":
+    run_script(main)

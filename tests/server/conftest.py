@@ -1,0 +1,49 @@
+"""A service with a tiny model: inside the test's process, and for real clients behind one port."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from nmt.config.serve import ServeConfig
+from nmt.server.app import Service, make_app
+from nmt.server.models import Models
+from nmt.server.run import Server
+from nmt.translation.translator import Translator
+
+
+def load(folder: Path) -> Translator:
+    return Translator.load(folder, "cpu", precision="fp32")
+
+
+def make_service(folder: Path, **settings: object) -> Service:
+    config = ServeConfig(**({"port": 0, "workers": 1, "ready_seconds": 0.0} | settings))  # type: ignore[arg-type]
+    return Service(Models([folder], load, lazy=True), config)
+
+
+@pytest.fixture(scope="session")
+def service(model_folder: Path) -> Service:
+    return make_service(model_folder)
+
+
+@pytest.fixture(scope="session")
+def client(service: Service) -> Iterator[TestClient]:
+    """Calls the service without a port. An error that the service doesn't handle would be raised."""
+    with TestClient(make_app(service)) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def url(model_folder: Path) -> Iterator[str]:
+    """The address of a service that real clients can call."""
+    server = Server(make_service(model_folder))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.stop()
+    thread.join()

@@ -1,0 +1,281 @@
+"""LibreTranslate's API: what its clients send is answered in its form, and nothing makes the service fail."""
+
+import json
+import logging
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from nmt.server.app import Service
+from nmt.server.detect import by_script
+from nmt.translation.translator import Translator
+from tests.tiny import PAIRS
+
+GERMAN = [source for source, _ in PAIRS]
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+Sent = dict[str, Any]
+
+# As the programs send them: method, path, and the arguments of the call.
+REPLAYED: dict[str, tuple[str, str, Sent]] = {
+    "mastodon": (
+        "POST",
+        "/translate",
+        {"json": {"q": [GERMAN[0], ""], "source": "de", "target": "en", "format": "html", "api_key": None}},
+    ),
+    "mastodon, unknown source": (
+        "POST",
+        "/translate",
+        {"json": {"q": [GERMAN[0]], "source": "auto", "target": "en", "format": "html", "api_key": ""}},
+    ),
+    "weblate": ("POST", "/translate", {"json": {"q": ["[X1X] Hund", "b"], "source": "de", "target": "en"}}),
+    "discourse": ("POST", "/translate", {"data": {"q": "<p>Ja</p>", "source": "de", "target": "en", "format": "html"}}),
+    "discourse, detecting": ("POST", "/detect", {"data": {"q": "Wo ist er?", "api_key": ""}}),
+    "nextcloud": (
+        "POST",
+        "/translate",
+        {"files": {"q": (None, "Ja"), "source": (None, "de"), "target": (None, "en"), "api_key": (None, "")}},
+    ),
+    "nextcloud, languages": ("GET", "/languages", {"files": {"x": (None, "")}}),
+    "nextcloud, settings": ("GET", "/frontend/settings", {"files": {"x": (None, "")}}),
+    "nextcloud, detecting": ("POST", "/detect?q=Wo+ist+er&api_key=", {"files": {"x": (None, "")}}),
+    "omegat": ("POST", "/translate", {"data": {"q": "Ja", "source": "de", "target": "en", "format": "text"}}),
+    "searxng": ("POST", "/translate", {"json": {"q": "Ja", "source": "de", "target": "en", "alternatives": 1}}),
+    "mastodon, languages": ("GET", "/languages", {"headers": {"content-type": "application/json"}}),
+    "libretranslatepy, languages": ("GET", "/languages", {"content": b"", "headers": FORM}),
+}
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+def test_what_programs_send_is_answered(name: str, client: TestClient) -> None:
+    method, path, sent = REPLAYED[name]
+    response = client.request(method, path, **sent)
+    assert response.status_code == 200
+    answer = response.json()
+    if path == "/translate":
+        q = sent["json"]["q"] if "json" in sent else ""
+        assert isinstance(answer["translatedText"], list if isinstance(q, list) else str)
+        if isinstance(q, list):
+            assert len(answer["translatedText"]) == len(q)
+    elif path == "/languages":
+        assert all({"code", "name", "targets"} <= language.keys() for language in answer)
+    elif "detect" in path:
+        assert answer[0]["language"] == "de"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"json": {"q": GERMAN[0], "source": "de", "target": "en"}},
+        {"data": {"q": GERMAN[0], "source": "de", "target": "en"}},
+        {"files": {"q": (None, GERMAN[0]), "source": (None, "de"), "target": (None, "en")}},
+        {"params": {"q": GERMAN[0], "source": "de", "target": "en"}},
+        {"params": {"source": "de", "target": "en"}, "data": {"q": GERMAN[0]}},
+        {
+            "content": json.dumps({"q": GERMAN[0], "source": "de", "target": "en"}).encode("utf-16"),
+            "headers": {"content-type": "application/json"},
+        },
+        {"content": urlencode({"q": GERMAN[0], "source": "de", "target": "en"}).encode()},
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_any_form_of_a_request_has_the_same_answer(
+    method: str, sent: Sent, client: TestClient, translator: Translator
+) -> None:
+    response = client.request(method, "/translate", **sent)
+    assert response.json() == {"translatedText": translator.translate(GERMAN[:1])[0]}
+
+
+def ask(client: TestClient, **fields: object) -> Any:
+    return client.post("/translate", json={"source": "de", "target": "en"} | fields)
+
+
+def test_a_list_has_a_list_of_everything(client: TestClient) -> None:
+    answer = ask(client, q=GERMAN, alternatives=1, source="auto").json()
+    assert {name: len(values) for name, values in answer.items()} == dict.fromkeys(
+        ("translatedText", "detectedLanguage", "alternatives"), len(GERMAN)
+    )
+    assert answer["detectedLanguage"][0]["language"] == "de"
+    assert len(answer["alternatives"][0]) == 1
+    assert answer["alternatives"][0][0] != answer["translatedText"][0]
+    assert ask(client, q=[]).json() == {"translatedText": []}
+
+
+def test_tags_and_entities_are_kept(client: TestClient) -> None:
+    text = '<p>Ein <b>Hund</b> <span translate="no">:blob:&lt;script&gt;</span></p>'
+    answer = ask(client, q=text, format="html").json()["translatedText"]
+    assert all(part in answer for part in ("<p>", "<b>", "</b>", '<span translate="no">:blob:&lt;script&gt;</span>'))
+
+
+def test_blank_texts_and_those_in_the_target_language_are_echoed(client: TestClient) -> None:
+    assert ask(client, q=["", " \n", GERMAN[0]], source="en").json()["translatedText"] == ["", " \n", GERMAN[0]]
+
+
+@pytest.mark.parametrize("code", ["DE", "de-AT", "de_CH"])
+def test_codes_with_regions_find_the_language(code: str, client: TestClient) -> None:
+    assert ask(client, q=GERMAN[0], source=code).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "Invalid request: missing q parameter"),
+        ({"q": None}, "Invalid request: missing q parameter"),
+        ({"q": "a", "source": ""}, "Invalid request: missing source parameter"),
+        ({"q": "a", "target": None}, "Invalid request: missing target parameter"),
+        ({"q": "a", "target": "xx"}, "xx is not supported"),
+        (
+            {"q": "a", "source": "en", "target": "de"},
+            "German (de) is not available as a target language from English (en)",
+        ),
+        ({"q": "a", "format": "pdf"}, "pdf format is not supported"),
+        ({"q": "a", "alternatives": 9}, "Invalid request: alternatives parameter must be <= 8"),
+        ({"q": "a", "alternatives": "x"}, "Invalid request: alternatives parameter is not a number"),
+        ({"q": "a" * 10_001}, "Invalid request: request (10001) exceeds text limit (10000)"),
+        ({"q": ["a"] * 129}, "Invalid request: request (129) exceeds text limit (128)"),
+        ({"q": {"a": 1}}, "q is an object: it must be a text, or a list of texts"),
+        ({"q": ["a", 1]}, "q is a list: it must be a text, or a list of texts"),
+        ({"q": "a", "source": ["de"]}, "source is a list: it must be a text"),
+    ],
+)
+def test_errors_are_sentences_in_libretranslates_form(fields: Sent, message: str, client: TestClient) -> None:
+    response = ask(client, **fields)
+    assert (response.status_code, response.json()) == (400, {"error": message})
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status"),
+    [
+        (b"{", {"content-type": "application/json"}, 400),
+        (b"[1]", {"content-type": "application/json"}, 400),
+        (b"[" * 100_000, {"content-type": "application/json"}, 400),
+        (b'{"q": ' + b"9" * 5000 + b"}", {"content-type": "application/json"}, 400),
+        (b"q=a", {"content-type": "application/x-www-form-urlencoded; charset=klingon"}, 415),
+        (b"q=%FF&source=de&target=en", FORM, 200),
+        (b"q=a&" * 2000, FORM, 400),
+        (b"--x", {"content-type": "multipart/form-data"}, 400),
+        (b"--x\r\n\r\nbroken", {"content-type": "multipart/form-data; boundary=x"}, 400),
+        (b"x", {"content-encoding": "gzip"}, 415),
+        (b"a" * (2**20 + 1), FORM, 413),
+        (b'{"q": "\\ud800 Ja", "source": "de", "target": "en"}', {"content-type": "application/json"}, 200),
+        (b'{"q": "a", "source": "\\ud800", "target": "en"}', {"content-type": "application/json"}, 400),
+    ],
+)
+def test_broken_bodies_are_refused(content: bytes, headers: dict[str, str], status: int, client: TestClient) -> None:
+    response = client.post("/translate", content=content, headers=headers)
+    assert response.status_code == status
+    assert response.json().keys() <= {"error", "translatedText"}
+
+
+def test_a_body_in_parts_is_bounded_too(client: TestClient) -> None:
+    response = client.post("/translate", content=(b"a" * 2**18 for _ in range(5)), headers=FORM)
+    assert response.status_code == 413
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.sampled_from(["de", "en", "auto"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = st.sampled_from(["q", "source", "target", "format", "alternatives", "api_key", "q[]", "file"])
+PATHS = st.sampled_from(["/translate", "/detect", "/languages", "/frontend/settings", "/suggest", "/translate_file"])
+
+
+def never_fails(client: TestClient, path: str, fields: dict[str, Any], how: str) -> None:
+    texts = {name: str(value).encode("utf8", "replace") for name, value in fields.items()}
+    sent: dict[str, Sent] = {
+        "json": {"content": json.dumps(fields).encode(), "headers": {"content-type": "application/json"}},
+        "form": {"content": urlencode(texts).encode(), "headers": FORM},
+        "multipart": {"files": {name: (None, value) for name, value in texts.items()} or {"x": (None, "")}},
+        "files": {"files": {name: ("a.txt", value) for name, value in texts.items()} or {"x": (None, "")}},
+        "query": {"params": texts},
+        "latin-1": {"content": urlencode(texts).encode(), "headers": {"content-type": "text/plain; charset=latin-1"}},
+    }
+    response = client.post(path, **sent[how])
+    assert response.status_code < 500, response.text
+    response.json()
+
+
+WAYS = st.sampled_from(["json", "form", "multipart", "files", "query", "latin-1"])
+
+
+@given(PATHS, st.dictionaries(NAMES, VALUES), WAYS)
+def test_no_value_in_any_field_makes_the_service_fail(
+    client: TestClient, path: str, fields: dict[str, Any], how: str
+) -> None:
+    never_fails(client, path, fields, how)
+
+
+@pytest.mark.services
+@settings(max_examples=2000)
+@given(PATHS, st.dictionaries(NAMES, VALUES), WAYS)
+def test_no_value_makes_the_service_fail_in_many_examples(
+    client: TestClient, path: str, fields: dict[str, Any], how: str
+) -> None:
+    never_fails(client, path, fields, how)
+
+
+@settings(max_examples=10)
+@given(
+    content=st.binary(max_size=200), kind=st.sampled_from(["application/json", "multipart/form-data; boundary=a", ""])
+)
+def test_no_bytes_make_the_service_fail(client: TestClient, content: bytes, kind: str) -> None:
+    assert client.post("/translate", content=content, headers={"content-type": kind}).status_code < 500
+
+
+def test_responses_have_the_headers_of_safety(client: TestClient) -> None:
+    for path in ("/languages", "/nowhere", "/translate"):
+        headers = client.get(path, headers={"origin": "https://a.example"}).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["access-control-allow-origin"] == "*"
+        assert "access-control-allow-credentials" not in headers
+        assert len(headers["x-request-id"]) == 16
+    assert client.options("/translate").status_code == 204
+
+
+def test_the_log_has_no_text(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        client.post("/translate?q=Geheimnis&source=de&target=en", data={"api_key": "sesame"})
+        client.post("/translate", json={"q": "Geheimnis", "source": "Geheimnis", "target": "en"})
+    lines = [
+        f"{record.getMessage()} {record.__dict__.get('fields')}"
+        for record in caplog.records
+        if record.name == "nmt.server"
+    ]
+    assert sum("translate" in line and "characters" in line for line in lines) == 2
+    assert not any("Geheimnis" in line or "sesame" in line for line in lines)
+
+
+def test_metrics_count_requests_and_lines(client: TestClient) -> None:
+    ask(client, q="Ein neuer Satz")
+    text = client.get("/metrics").text
+    assert 'nmt_requests_total{endpoint="translate",status="200"}' in text
+    assert 'nmt_lines_total{cached="no"}' in text
+    assert 'nmt_request_seconds_bucket{endpoint="translate",le="+Inf"}' in text
+
+
+def test_health_follows_the_state(client: TestClient, service: Service) -> None:
+    assert client.get("/health").json() == {"status": "ok"}
+    service.ending = True
+    try:
+        assert client.get("/health").status_code == 503
+    finally:
+        service.ending = False
+
+
+def test_scripts_tell_languages_apart_only_if_they_differ() -> None:
+    guess = by_script(["de", "en", "ru", "ja", "zh"])
+    assert dict(guess("Guten Tag")) == {"de": 0.5, "en": 0.5}
+    assert guess("Привет") == [("ru", 1.0)]
+    assert guess("これは日本") == [("ja", 1.0)]
+    assert {code for code, _ in guess("中文")} == {"zh", "ja"}
