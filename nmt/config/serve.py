@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from nmt.fields import Count, NotNegative, Positive, Range, Size, check_bounds
+from nmt.fields import Count, Folder, Metavar, NotNegative, Positive, Range, Size, check_bounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +62,15 @@ class ServeConfig:
 
     file_minutes: Positive = 60.0
     """Time, in minutes, after which a translated file is deleted."""
+
+    keys: Annotated[str, Metavar("FILE")] = ""
+    """File of API keys, made by nmt.keys; empty lets everybody use the service who can reach it."""
+
+    glossaries: Folder = "glossaries"
+    """Folder of the glossaries that users store; it is made with the first one."""
+
+    scorer: Folder = ""
+    """Model or run folder of a pair scorer, which estimates the quality of translations where requests ask for it."""
 
     ready_seconds: NotNegative = 5.0
     """Time, in seconds, between SIGTERM and the end of listening, in which /health says 503 and requests are still

@@ -9,6 +9,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -23,16 +24,20 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt.config.serve import ServeConfig
-from nmt.server import libretranslate
+from nmt.server import deepl, libretranslate, own_routes
+from nmt.server.access import require_key
 from nmt.server.bodies import Fields
 from nmt.server.endpoint import Record
+from nmt.server.glossaries import Glossaries
+from nmt.server.keys import Keys
 from nmt.server.metrics import Metrics
-from nmt.server.models import Models
+from nmt.server.models import Direction, Models
 from nmt.server.queue import Engine
+from nmt.translation.pair_scorer import PairScorer
 
 LOG = logging.getLogger("nmt.server")
 PAGE = Path(__file__).parent / "page"
-APIS: tuple[ModuleType, ...] = (libretranslate,)
+APIS: tuple[ModuleType, ...] = (libretranslate, deepl, own_routes)
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
     "object-src 'none'",
@@ -55,8 +60,11 @@ class Service:
     def __init__(self, models: Models, config: ServeConfig) -> None:
         self.models, self.config, self.metrics = models, config, Metrics()
         self.engine = Engine(models, config, self.metrics)
-        self.require_key: Callable[[Request, Fields], str] = client_of
-        """Whose request it is: the engine lets them take turns. With API keys: Refused without a valid one."""
+        self.keys = Keys(Path(config.keys) if config.keys else None)
+        self.glossaries = Glossaries(Path(config.glossaries))
+        self.scorers: dict[Direction, PairScorer] = {}
+        self.require_key: Callable[[Request, Fields], str] = partial(require_key, self)
+        """Whose request it is: the engine lets them take turns. Refused without a key, if the service has keys."""
         self.ending = False
         """Whether the service soon stops listening, so that a load balancer should choose another one."""
 
@@ -76,11 +84,6 @@ class Service:
         routes: list[BaseRoute] = [Route("/health", self.health), Route("/metrics", self.figures)]
         routes += [route for api in APIS for route in api.routes(self)]
         return [*routes, Mount("/", StaticFiles(directory=PAGE, html=True, check_dir=False))]
-
-
-def client_of(request: Request, _: Fields) -> str:
-    """The address of the client."""
-    return request.client.host if request.client else ""
 
 
 def make_app(service: Service) -> Starlette:

@@ -9,14 +9,20 @@ lines that begin with # are comments.
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.files import read_lines
+from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
 from nmt.text.scripts import UNSPACED, Phrase, phrase_text
-from nmt.translation.request import Term
+from nmt.translation.request import Constraints, Request, Term
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
 
 # Entries are indexed by runs of letters (as `nmt.text.scripts.is_letter`, but without marks).
 RUN = re.compile(rf"[^\W{UNSPACED}]+")
@@ -51,14 +57,13 @@ class Glossary:
         for number, line in enumerate(read_lines(Path(path)), 1):
             if not line.strip() or line.startswith("#"):
                 continue
-            source, tab, target = line.partition("\t")
-            source, targets = tidy(source)[0], tuple(filter(None, (tidy(phrase)[0] for phrase in target.split("|"))))
-            valid = tab and targets and "\t" not in target and "\ufffd" not in source + target
-            valid = valid and all(map(phrase_text, (source, *targets)))
+            source, _, target = line.partition("\t")
+            entry = make_entry(source, target)
             hint = "write source TAB target, or source TAB target|target"
-            require(bool(valid), f"{path}, line {number}: {line[:60]!r} is no entry: {hint}")
-            before = entries[source].targets if source in entries else ()
-            entries[source] = Entry(source, tuple(dict.fromkeys((*before, *targets))))
+            require(entry is not None, f"{path}, line {number}: {line[:60]!r} is no entry: {hint}")
+            assert entry
+            before = entries[entry.source].targets if entry.source in entries else ()
+            entries[entry.source] = Entry(entry.source, tuple(dict.fromkeys((*before, *entry.targets))))
         require(bool(entries), f"{path} has no entries: write source TAB target on each line")
         return cls(list(entries.values()))
 
@@ -95,6 +100,32 @@ class Glossary:
         lines = [f"  {e.source} → {' | '.join(e.targets)}: {self.met[e]} of {n}" for e, n in occurred]
         total = f"Glossary: {self.met.total():,} of {self.occurred.total():,} terms met, of {len(lines)} entries"
         return "\n".join([total, *lines])
+
+
+def make_entry(source: str, target: str) -> Entry | None:
+    """An entry, as it is written on a line of a file; None if a side is empty, has a tab, or is no valid text."""
+    source, targets = tidy(source)[0], tuple(filter(None, (tidy(phrase)[0] for phrase in target.split("|"))))
+    is_valid = targets and "\t" not in target and "\ufffd" not in source + target
+    return Entry(source, targets) if is_valid and all(map(phrase_text, (source, *targets))) else None
+
+
+def add_terms(
+    glossary: Glossary, request: Request, translator: "Translator", search: SearchConfig, markup: Mode
+) -> tuple[Request, str]:
+    """The request with the terms that can be met; the note says why terms were left out (else empty)."""
+    terms, constraints = glossary.terms_in(read_text(request.text, translator, markup)), request.constraints
+    problem = translator.compiler.problem(constraints.joined(Constraints(must=terms)), search) if terms else ""
+    for term in terms:
+        more = constraints.joined(Constraints(must=(term,)))
+        if not problem or not translator.compiler.problem(more, search):
+            constraints = more
+    note = f"without some terms of the glossary: {problem}" if problem else ""
+    return replace(request, constraints=constraints), note
+
+
+def read_text(text: str, translator: "Translator", markup: Mode) -> str:
+    """The text as the model reads it, in which the words of a term are looked for."""
+    return translator.tokenizer.readable(tidy(visible(text, markup))[0])
 
 
 def parse(written: str) -> Phrase:

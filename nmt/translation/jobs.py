@@ -16,11 +16,11 @@ from PIL import Image
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.text.items import NO_OWN
-from nmt.text.markup import Mode, is_markup, visible
+from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
 from nmt.text.own_items import OwnItems
 from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, read_object
-from nmt.translation.glossary import Glossary
+from nmt.translation.glossary import Glossary, add_terms, read_text
 from nmt.translation.markup import translate_markup
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.pictures import attention_picture
@@ -116,18 +116,8 @@ class Translating:
         return as_bytes(output)
 
     def rate(self, requests: list[Request], n_best: list[list[Translation]]) -> list[list[Translation]]:
-        """The translations with their quality, if there is a scorer. It reads texts without mark-up."""
-        if not self.scorer:
-            return n_best
-        plain = [
-            [replace(one, text=visible(one.text, self.markup)) for one in found]
-            if is_markup(r.text, self.markup)
-            else found
-            for r, found in zip(requests, n_best, strict=True)
-        ]
-        rated = self.scorer.rate([visible(r.text, self.markup) for r in requests], plain)
-        pairs = zip(n_best, rated, strict=True)
-        return [[replace(a, quality=b.quality) for a, b in zip(*pair, strict=True)] for pair in pairs]
+        """The translations with their quality, if there is a scorer."""
+        return self.scorer.rate_visible([r.text for r in requests], n_best, self.markup) if self.scorer else n_best
 
     def problem(self, constraints: Constraints) -> str:
         return self.translator.compiler.problem(constraints, self.search)
@@ -140,25 +130,11 @@ class Translating:
         problem = next(filter(None, (self.problem(request.constraints) for request in requests)), "")
         if problem:
             return self.form.refuse(record, problem)
-        glossed = [self.apply_glossary(request) for request in requests]
+        if not self.glossary:
+            return replace(record, requests=requests)
+        glossed = [add_terms(self.glossary, r, self.translator, self.search, self.markup) for r in requests]
         note = next((note for _, note in glossed if note), record.note)
         return replace(record, requests=[request for request, _ in glossed], note=note)
-
-    def apply_glossary(self, request: Request) -> tuple[Request, str]:
-        """Add the terms of the glossary that can be met; the note says why terms were left out (else empty)."""
-        terms = self.glossary.terms_in(self.read(request.text)) if self.glossary else ()
-        constraints = request.constraints
-        problem = self.problem(constraints.joined(Constraints(must=terms))) if terms else ""
-        for term in terms:
-            more = constraints.joined(Constraints(must=(term,)))
-            if not problem or not self.problem(more):
-                constraints = more
-        note = f"without some terms of the glossary: {problem}" if problem else ""
-        return replace(request, constraints=constraints), note
-
-    def read(self, text: str) -> str:
-        """The text as the model reads it, in which the words of a term are looked for."""
-        return self.translator.tokenizer.readable(tidy(visible(text, self.markup))[0])
 
     def remark(self, record: Record, translations: Sequence[Translation]) -> None:
         self.remarks.add_invalid(self.lines, *(request.text for request in record.requests))
@@ -168,7 +144,9 @@ class Translating:
             if translation.flags:
                 self.remarks.add(self.lines, ", ".join(translation.flags))
             if self.glossary:
-                self.glossary.count(self.read(request.text), visible(translation.text, self.markup))
+                self.glossary.count(
+                    read_text(request.text, self.translator, self.markup), visible(translation.text, self.markup)
+                )
 
     def draw(self, path: Path, translations: Sequence[Translation]) -> None:
         maps = [part for translation in translations for part in self.translator.aligner.attention(translation)]

@@ -23,6 +23,7 @@ from nmt.model.contract import Model
 from nmt.model.device import choose_device
 from nmt.model.linear import some_outputs
 from nmt.model.precision import with_precision
+from nmt.text.markup import Mode, is_markup, visible
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
 from nmt.translation.model_folder import load_model
@@ -87,6 +88,19 @@ class PairScorer:
         scores = iter(self.score(pairs))
         rated = [[replace(one, quality=next(scores)) for one in found] for found in n_best]
         return [[one if one.parts else replace(one, quality=1.0) for one in found] for found in rated]
+
+    def rate_visible(
+        self, lines: Sequence[str], n_best: Sequence[Sequence[Translation]], markup: Mode
+    ) -> list[list[Translation]]:
+        """The translations of each line with their `quality`; of lines that are mark-up (`markup`: which are) only the
+        text is read."""
+        plain = [
+            [replace(one, text=visible(one.text, markup)) for one in found] if is_markup(line, markup) else found
+            for line, found in zip(lines, n_best, strict=True)
+        ]
+        rated = self.rate([visible(line, markup) for line in lines], plain)
+        pairs = zip(n_best, rated, strict=True)
+        return [[replace(a, quality=b.quality) for a, b in zip(*pair, strict=True)] for pair in pairs]
 
 
 def load_scorer(config: Config) -> Callable[[Sequence[Pair]], list[float | None]]:

@@ -1,0 +1,48 @@
+"""Command: API keys of the service. `add` makes one and prints it, once; `remove` takes one out; `list` shows all."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from nmt.cli import make_parser, parse, run_command
+
+EXAMPLES = """
+python -m nmt.keys add keys.json website --requests 60 --characters 50000
+python -m nmt.keys list keys.json
+python -m nmt.keys remove keys.json website
+"""
+
+
+def make_keys_parser() -> Any:
+    text = "Make and remove the API keys of a service that is started with --keys FILE. Running services notice changes."
+    parser = make_parser("nmt.keys", text, EXAMPLES, "{add,remove,list} FILE [NAME] [options]")
+    text = "add: make a key, and print it; it can't be shown again. remove: delete one. list: show their names."
+    parser.add_argument("action", choices=["add", "remove", "list"], help=text)
+    parser.add_argument("file", metavar="FILE", help="File of keys, which has only their hashes. add makes it.")
+    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="Name of the key, such as who uses it.")
+    for option, unit in (("--requests", "requests"), ("--characters", "characters to translate")):
+        text = f"Maximum number of {unit} a minute with this key; 0: no limit."
+        parser.add_argument(option, type=int, default=0, metavar="N", help=text)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_command("keys", lambda: command(parse(make_keys_parser(), argv)))
+
+
+def command(options: Any) -> int:
+    from nmt.server.keys import make_key, read_keys, remove_key
+
+    file = Path(options.file)
+    if options.action == "add":
+        print(make_key(file, options.name, options.requests, options.characters))
+    elif options.action == "remove":
+        remove_key(file, options.name)
+    else:
+        for key in read_keys(file):
+            print(f"{key.name}\t{key.created}\t{key.requests} requests\t{key.characters} characters a minute")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""Answers of our own API: translations flow in; what a request wants to know of them flows out."""
+
+from collections.abc import Sequence
+
+from nmt.server.errors import Refused
+from nmt.server.own_bodies import Alternative, Attention, Token, Translate, Translated
+from nmt.text.suspicions import Flag
+from nmt.translation.alignment import surfaces
+from nmt.translation.formats import with_blanks
+from nmt.translation.request import Translation
+from nmt.translation.translator import Translator
+from nmt.vocabulary import SPACE
+
+MAX_WEIGHTS = 2**16  # of attention in an answer: half a megabyte
+DIGITS = 4
+FLAG_TEXTS: dict[Flag, str] = {
+    "loop": "Words or characters are repeated more often than in the source.",
+    "too_long": "The translation is much longer than the source.",
+    "too_short": "The translation is much shorter than the source.",
+    "copy": "The translation is a copy of the source.",
+    "empty": "The translation has no letters or digits, though the source has some.",
+    "invented": "The translation has letters, though the source has none.",
+    "unfinished": "The translation reached the length limit, and may be cut off.",
+    "items": "Addresses, tags, placeholders or emoji were lost or added, or stand in the wrong place.",
+    "sentences": "Sentences or clauses of the source are missing.",
+    "numbers": "A number of the source is missing.",
+    "unsure": "The model is less sure than it is of nearly all other translations.",
+    "unknown": "The source has letters or signs that the model does not know.",
+    "constraints": "A wanted phrase or a term of the glossary is missing, or a forbidden phrase is there.",
+}
+
+
+def answer_text(translator: Translator, body: Translate, text: str, n_best: Sequence[Translation]) -> Translated:
+    """The answer for a text, from its translations. Alignment and attention run the model."""
+    best, *others = n_best
+    start = len(text) - len(text.lstrip())
+    return Translated(
+        text=with_blanks(text, best.text),
+        score=round(best.score, DIGITS),
+        confidence=round(best.confidence, DIGITS),
+        flags=[*best.flags],
+        flag_texts=[FLAG_TEXTS[flag] for flag in best.flags],
+        alternatives=[
+            Alternative(with_blanks(text, one.text), round(one.score, DIGITS), round(one.confidence, DIGITS))
+            for one in others
+        ],
+        quality=None if best.quality is None else round(best.quality, DIGITS),
+        alignments=[[i, j] for i, j in translator.align(text[start:], best)] if body.alignments else None,
+        tokens=tokens_of(translator, best) if body.tokens else None,
+        attention=attention_of(translator, best) if body.attention else None,
+    )
+
+
+def tokens_of(translator: Translator, translation: Translation) -> list[Token]:
+    """The pieces of all parts, each with its text and probability."""
+    tokens: list[Token] = []
+    for part in translation.parts:
+        pieces = translator.tokenizer.target_pieces(part.hypothesis.ids)
+        texts = [*(surface.replace(SPACE, " ").strip() for surface in surfaces(pieces)), ""]
+        for piece, text, log_prob in zip([*pieces, "</s>"], texts, part.hypothesis.token_log_probs, strict=True):
+            tokens.append(Token(piece, text, round(log_prob, DIGITS)))
+    return tokens
+
+
+def attention_of(translator: Translator, translation: Translation) -> Attention:
+    """The cross-attention of all parts. Refused if there is too much of it."""
+    sizes = [(len(part.source), len(part.hypothesis.ids)) for part in translation.parts]
+    n = sum(source for source, _ in sizes) * sum(target for _, target in sizes)
+    problem = f"the attention of a text has {n:,} weights: at most {MAX_WEIGHTS:,} are sent; send a shorter text"
+    if n > MAX_WEIGHTS:
+        raise Refused(problem, status=413, code="too_long")
+    found = Attention([], [], [])
+    parts = list(translator.aligner.attention(translation))
+    width = sum(len(source) for _, source, _ in parts)
+    for weights_TS, source, target in parts:
+        left = [0.0] * len(found.source)
+        right = [0.0] * (width - len(left) - len(source))
+        found.weights.extend([*left, *(round(w, DIGITS) for w in row), *right] for row in weights_TS.tolist())
+        found.source.extend(source)
+        found.target.extend(target)
+    return found

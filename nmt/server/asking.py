@@ -1,0 +1,72 @@
+"""What DeepL's API and our own ask of the engine: texts, languages, constraints and a glossary flow in; requests of the
+engine flow out, then their translations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nmt.config import SearchConfig
+from nmt.server.access import Caller
+from nmt.server.codes import find_code
+from nmt.server.errors import Refused
+from nmt.server.models import Direction
+from nmt.server.schema import shown
+from nmt.text.markup import Mode
+from nmt.translation.glossary import Glossary, add_terms
+from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Translation
+from nmt.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from nmt.server.app import Service
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Texts of one direction, with all that their translation needs."""
+
+    caller: Caller
+    direction: Direction
+    translator: Translator
+    search: SearchConfig
+    markup: Mode = "none"
+    constraints: Constraints = NO_CONSTRAINTS
+    """Of each text."""
+    glossary: Glossary | None = None
+    requests: list[Request] = field(default_factory=list)
+
+    def make(self, texts: Sequence[str]) -> list[Request]:
+        """The requests of texts; takes time. Refused if the constraints can't be met."""
+        if problem := self.translator.compiler.problem(self.constraints, self.search):
+            raise Refused(f"prefix, must or must_not can't be met: {problem}", code="constraints")
+        requests = [Request(text, self.constraints) for text in texts]
+        if not self.glossary:
+            return requests
+        return [add_terms(self.glossary, r, self.translator, self.search, self.markup)[0] for r in requests]
+
+
+async def translate(service: "Service", asked: Asked, texts: Sequence[str]) -> list[list[Translation]]:
+    """The n-best list of each text."""
+    requests = await service.engine.run(asked.make, texts)
+    return await translate_requests(service, asked, requests)
+
+
+async def translate_requests(service: "Service", asked: Asked, requests: Sequence[Request]) -> list[list[Translation]]:
+    return await service.engine.translate(
+        asked.direction, requests, asked.search, markup=asked.markup, key=asked.caller.client
+    )
+
+
+def find_direction(service: "Service", source: str, target: str) -> Direction:
+    """The codes of a direction as the models write them. Without a source, the only one with this target. Refused if
+    there is none."""
+    languages = service.engine.models.languages()
+    sources = [find_code(source, languages)] if source else [*languages]
+    found = [(code, other) for code in sources if code and (other := find_code(target, languages[code]))]
+    if not found:
+        asked = f"{source} to {target}" if source else f"to {target}"
+        known = ", ".join(f"{one} to {other}" for one, others in languages.items() for other in others[:20])
+        raise Refused(f"no model translates {shown(asked)}: there is {known}", code="unknown_direction")
+    if len(found) > 1:
+        choices = " or ".join(code for code, _ in found)
+        raise Refused(f"source is missing: {found[0][1]} is translated from {choices}", code="unknown_direction")
+    return found[0]

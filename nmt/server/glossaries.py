@@ -1,0 +1,160 @@
+"""Named glossaries of the service: a JSON file each, in a folder that several processes may share.
+
+A glossary has a dictionary for each direction: source terms and their translations, written as in a glossary file (see
+`nmt.translation.glossary`). It belongs to the key that made it, and other keys don't see it.
+"""
+
+import csv
+import io
+import json
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+
+from nmt.fields import from_json, require
+from nmt.files import write_json
+from nmt.translation.glossary import Entry, Glossary, make_entry
+
+Direction = tuple[str, str]
+MAX_GLOSSARIES, MAX_ENTRIES, MAX_NAME = 1000, 10_000, 200  # of an owner; of a dictionary; characters
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """The entries of one direction."""
+
+    source: str
+    target: str
+    entries: dict[str, str]
+
+    def compile(self) -> Glossary:
+        """ValueError for an entry that is none."""
+        return compile_entries(tuple(self.entries.items()))
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A glossary as it is stored."""
+
+    id: str
+    name: str
+    owner: str
+    """Hash of the key that made it; empty in a service without keys."""
+    created: str
+    dictionaries: tuple[Dictionary, ...]
+
+    def find(self, direction: Direction) -> Dictionary | None:
+        return next((d for d in self.dictionaries if (d.source, d.target) == direction), None)
+
+    def with_dictionary(self, new: Dictionary) -> "Stored":
+        """The same glossary with a dictionary in place of the one for its direction."""
+        direction = new.source, new.target
+        others = tuple(d for d in self.dictionaries if (d.source, d.target) != direction)
+        return replace(self, dictionaries=(*others, new))
+
+
+class Glossaries:
+    """The glossaries in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.writing = folder, threading.Lock()
+
+    def all(self, owner: str) -> list[Stored]:
+        """The glossaries of an owner, the oldest first."""
+        found = [self.load(path) for path in self.folder.glob("*.json")] if self.folder.is_dir() else []
+        own = [one for one in found if one and one.owner == owner]
+        return sorted(own, key=lambda one: (one.created, one.id))
+
+    def load(self, path: Path) -> Stored | None:
+        """A stored glossary; None if it is gone, or damaged."""
+        try:
+            values = json.loads(path.read_text(encoding="utf8"))
+            dictionaries = tuple(from_json(Dictionary, value) for value in values.pop("dictionaries"))
+            return Stored(**values, dictionaries=dictionaries)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return None
+
+    def get(self, owner: str, identity: str) -> Stored | None:
+        """The glossary of an owner with this id."""
+        path = self.path(identity)
+        stored = self.load(path) if path else None
+        return stored if stored and stored.owner == owner else None
+
+    def named(self, owner: str, name: str) -> Stored | None:
+        """The newest glossary of an owner with this name."""
+        return next((one for one in reversed(self.all(owner)) if one.name == name), None)
+
+    def path(self, identity: str) -> Path | None:
+        """The file of a glossary; None if the text is no id, which could lead out of the folder."""
+        try:
+            return self.folder / f"{uuid.UUID(identity)}.json"
+        except ValueError:
+            return None
+
+    def create(self, owner: str, name: str, dictionaries: Sequence[Dictionary]) -> Stored:
+        """Store a new glossary. ValueError if it can't be used, or if the owner has too many."""
+        n = len(self.all(owner))
+        require(n < MAX_GLOSSARIES, f"there are {n:,} glossaries, and no more are allowed: delete some")
+        created = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return self.store(Stored(str(uuid.uuid4()), name, owner, created, tuple(dictionaries)))
+
+    def store(self, glossary: Stored) -> Stored:
+        """Write a glossary in place of the one with its id. ValueError if it can't be used."""
+        name = glossary.name
+        require(bool(name.strip()), "the glossary has no name: give it one")
+        require(len(name) <= MAX_NAME, f"the name has {len(name)} characters: at most {MAX_NAME} are allowed")
+        for dictionary in glossary.dictionaries:
+            dictionary.compile()
+        path = self.path(glossary.id)
+        assert path
+        with self.writing:
+            write_json(path, asdict(glossary))
+        return glossary
+
+    def delete(self, glossary: Stored) -> None:
+        if path := self.path(glossary.id):
+            path.unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=32)
+def compile_entries(entries: tuple[tuple[str, str], ...]) -> Glossary:
+    """A glossary for translation. ValueError if there are none or too many, or for an entry that is none."""
+    n = len(entries)
+    require(n > 0, "the glossary has no entries: give some")
+    require(n <= MAX_ENTRIES, f"the glossary has {n:,} entries: at most {MAX_ENTRIES:,} are allowed")
+    made: list[Entry] = []
+    for source, target in entries:
+        entry = make_entry(source, target)
+        pair = f"{source[:40]!r}: {target[:40]!r}"
+        require(entry is not None, f"{pair} is no entry: a term and its translation may not be empty, or have tabs")
+        assert entry
+        made.append(entry)
+    return Glossary(made)
+
+
+def read_entries(text: str, form: str) -> dict[str, str]:
+    """Entries of lines of source TAB target (form tsv) or of comma-separated values (csv). ValueError for other lines,
+    and for a term that is there twice."""
+    lines = (line.split("\t") for line in text.split("\n"))
+    rows = csv.reader(io.StringIO(text, newline="")) if form == "csv" else lines
+    hint = "source,target" if form == "csv" else "source TAB target"
+    entries: dict[str, str] = {}
+    try:
+        for number, row in enumerate(rows, 1):
+            if not any(cell.strip() for cell in row):
+                continue
+            require(len(row) >= 2, f"line {number} of the entries has no translation: write {hint}")
+            source, target = row[0].strip(), row[1].strip()
+            require(source not in entries, f"line {number} of the entries repeats the term {source[:40]!r}")
+            entries[source] = target
+    except csv.Error as error:
+        raise ValueError(f"the entries are no comma-separated values: {error}") from error
+    return entries
+
+
+def write_entries(entries: Mapping[str, str]) -> str:
+    return "\n".join(f"{source}\t{target}" for source, target in entries.items())

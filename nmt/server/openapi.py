@@ -1,0 +1,104 @@
+"""The OpenAPI document of our own API, written from the routes and from the dataclasses of bodies."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Literal
+
+from nmt import __version__
+from nmt.config import SearchConfig
+from nmt.server.endpoint import Handler
+from nmt.server.own_bodies import Failure, Search
+from nmt.server.schema import descriptions, object_schema, schema
+
+VERSION = "3.1.0"
+REFUSALS = (400, 401, 403, 404, 413, 429, 503)
+FILE = {"type": "string", "format": "binary"}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A route, and what flows in and out."""
+
+    method: Literal["GET", "POST", "PUT", "DELETE"]
+    path: str
+    handle: Handler
+    summary: str
+    answer: Any
+    """Dataclass of the answer; None: no body; "file": a file."""
+    status: int = 200
+    body: Any = None
+    """Dataclass of a JSON body; a dict: the fields of a multipart form."""
+    query: Sequence[str] = ()
+    """Names of parameters in the query."""
+    events: Sequence[Any] = ()
+    """Dataclasses of the data of Server-Sent Events, where a request asks for them."""
+    most_bytes: int = 0
+    """Limit of the body, if it isn't that of the service."""
+
+
+def document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The whole document."""
+    schemas: dict[str, Any] = {}
+    refer = partial(reference, schemas)
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        path = re.sub(r":\w+\}", "}", operation.path)
+        paths.setdefault(path, {})[operation.method.lower()] = describe(operation, refer)
+    return {
+        "openapi": VERSION,
+        "info": {"title": "nmt", "version": __version__, "description": "Translation with models of this service."},
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "security": [{}, {"key": []}],
+    }
+
+
+def reference(schemas: dict[str, Any], kind: Any) -> dict[str, Any]:
+    """A reference to the schema of a dataclass, which is put into `schemas`."""
+    if kind.__name__ not in schemas:
+        schemas[kind.__name__] = {}  # so that a dataclass may contain itself
+        texts = descriptions(SearchConfig if kind is Search else kind)
+        schemas[kind.__name__] = object_schema(kind, partial(reference, schemas), texts)
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
+
+
+def describe(operation: Operation, refer: Any) -> dict[str, Any]:
+    names = re.findall(r"\{(\w+)", operation.path)
+    found: dict[str, Any] = {
+        "summary": operation.summary,
+        "operationId": operation.handle.__name__ if not names else f"{operation.handle.__name__}_{names[-1]}",
+        "parameters": [parameter(name, "path") for name in names] + [parameter(n, "query") for n in operation.query],
+    }
+    if isinstance(operation.body, dict):
+        needed = [name for name, one in operation.body.items() if not one.get("optional")]
+        form = {name: {k: v for k, v in one.items() if k != "optional"} for name, one in operation.body.items()}
+        content = {"multipart/form-data": {"schema": {"type": "object", "properties": form, "required": needed}}}
+        found["requestBody"] = {"required": True, "content": content}
+    elif operation.body:
+        content = {"application/json": {"schema": schema(operation.body, refer)}}
+        found["requestBody"] = {"required": True, "content": content}
+    failure = {"application/json": {"schema": refer(Failure)}}
+    found["responses"] = {str(operation.status): answer(operation, refer)} | {
+        str(status): {"description": HTTPStatus(status).phrase, "content": failure} for status in REFUSALS
+    }
+    return found
+
+
+def answer(operation: Operation, refer: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"description": HTTPStatus(operation.status).phrase}
+    if operation.answer == "file":
+        found["content"] = {"application/octet-stream": {"schema": FILE}}
+    elif operation.answer is dict:
+        found["content"] = {"application/json": {"schema": {"type": "object"}}}
+    elif operation.answer:
+        found["content"] = {"application/json": {"schema": schema(operation.answer, refer)}}
+    if operation.events:
+        found["content"]["text/event-stream"] = {"schema": {"anyOf": [refer(kind) for kind in operation.events]}}
+    return found
+
+
+def parameter(name: str, place: str) -> dict[str, Any]:
+    return {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}

@@ -1,0 +1,185 @@
+"""Our own API, /v1: what other APIs can't say of a translation. Bodies flow in as dataclasses (`own_bodies`), answers
+flow out the same way; `nmt.server.openapi` describes both."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from nmt.server import asking
+from nmt.server.access import KEY_FIELDS, Caller, admit, caller_of
+from nmt.server.answers import answer_text
+from nmt.server.asking import Asked, find_direction
+from nmt.server.bodies import Fields
+from nmt.server.errors import Refused
+from nmt.server.glossaries import compile_entries
+from nmt.server.models import Direction
+from nmt.server.own_bodies import (
+    Features,
+    Languages,
+    Model,
+    ModelList,
+    Translate,
+    Translated,
+    Translations,
+    Word,
+    WordAlternatives,
+    Words,
+    make_search,
+)
+from nmt.server.schema import Body, as_json, read
+from nmt.server.stream import cut, events, join
+from nmt.server.word_alternatives import begun, focus, likely_words
+from nmt.text.markup import Mode
+from nmt.translation.glossary import Glossary
+from nmt.translation.request import Constraints, Term, Translation
+from nmt.translation.request import Request as Line
+
+if TYPE_CHECKING:
+    from nmt.server.app import Service
+
+EVENTS = "text/event-stream"
+AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
+
+
+def read_body(kind: type[Body], fields: Fields) -> Body:
+    """The body of a request. ValueError, for the user, for the first member that is wrong."""
+    return read(kind, {name: fields.get(name) for name in fields.values if name not in KEY_FIELDS})
+
+
+def send(value: Any, status: int = 200) -> Response:
+    return JSONResponse(as_json(value), status)
+
+
+class Own:
+    """The handlers of models and translations."""
+
+    def __init__(self, service: "Service") -> None:
+        self.service, self.engine = service, service.engine
+
+    async def models(self, request: Request, fields: Fields) -> Response:
+        caller_of(self.service, request, fields)
+        known = self.engine.models.by_direction
+        return send(ModelList([self.describe(direction) for direction in known]))
+
+    def describe(self, direction: Direction) -> Model:
+        """A direction, without loading its model."""
+        served = self.engine.models.served(direction)
+        translator = served.translator
+        own = [model for model in translator.models if hasattr(model, "parameters")] if translator else []
+        return Model(
+            *direction,
+            name=served.name,
+            loaded=translator is not None,
+            features=Features(
+                alignments=True,
+                scorer=direction in self.service.scorers,
+                html=True,
+                word_alternatives=bool(own) or translator is None,
+            ),
+            parameters=sum(p.numel() for model in own for p in model.parameters()) if own else None,
+        )
+
+    async def translate(self, request: Request, fields: Fields) -> Response:
+        started = time.perf_counter()
+        caller = caller_of(self.service, request, fields)
+        body = read_body(Translate, fields)
+        texts = [body.text] if isinstance(body.text, str) else body.text
+        admit(self.service, request, caller, texts)
+        asked = await self.ask(caller, body)
+        if body.stream:
+            return await self.stream(body, asked, texts, started)
+        n_best = await asking.translate(self.service, asked, texts)
+        return send(await self.answer(body, asked, texts, n_best, started))
+
+    async def ask(self, caller: Caller, body: Translate) -> Asked:
+        """Check a request."""
+        direction = find_direction(self.service, body.source, body.target)
+        glossary = self.find_glossary(body.glossary, direction, caller)
+        if body.quality and direction not in self.service.scorers:
+            problem = f"quality is true, but there is no pair scorer for {' to '.join(direction)}: leave quality out"
+            raise Refused(problem, code="no_scorer")
+        translator = await self.engine.models.wait_for(direction)
+        search = make_search(body.search, self.engine.models.search(direction))
+        translator.check(search)
+        must = tuple(Term((one,) if isinstance(one, str) else tuple(one)) for one in body.must)
+        constraints = Constraints(body.prefix, must, tuple(body.must_not))
+        markup: Mode = "html" if body.format == "html" else "none"
+        return Asked(caller, direction, translator, search, markup, constraints, glossary)
+
+    def find_glossary(self, given: str | dict[str, str], direction: Direction, caller: Caller) -> Glossary | None:
+        """The glossary of a request; None if it has none. Refused if there is no such glossary."""
+        if isinstance(given, dict):
+            return compile_entries(tuple(given.items())) if given else None
+        if not given:
+            return None
+        stored = self.service.glossaries.named(caller.owner, given)
+        dictionary = stored.find(direction) if stored else None
+        if dictionary is None:
+            missing = f"no entries for {' to '.join(direction)} in the glossary" if stored else "no glossary"
+            raise Refused(f"there is {missing} {given[:60]!r}", status=404, code="no_glossary")
+        return dictionary.compile()
+
+    async def answer(
+        self,
+        body: Translate,
+        asked: Asked,
+        texts: Sequence[str],
+        n_best: Sequence[Sequence[Translation]],
+        started: float,
+    ) -> Translations:
+        def make() -> list[Translated]:
+            rated = self.rate(body, asked, texts, n_best)
+            return [answer_text(asked.translator, body, text, found) for text, found in zip(texts, rated, strict=True)]
+
+        made = await self.engine.run(make)
+        return Translations(made, Languages(*asked.direction), round(time.perf_counter() - started, 4))
+
+    def rate(
+        self, body: Translate, asked: Asked, texts: Sequence[str], n_best: Sequence[Sequence[Translation]]
+    ) -> Sequence[Sequence[Translation]]:
+        """The translations, the best of each text with its quality if that is asked for."""
+        if not body.quality:
+            return n_best
+        scorer = self.service.scorers[asked.direction]
+        rated = scorer.rate_visible(texts, [[best] for best, *_ in n_best], asked.markup)
+        return [[best, *others] for (best,), (_, *others) in zip(rated, n_best, strict=True)]
+
+    async def stream(self, body: Translate, asked: Asked, texts: Sequence[str], started: float) -> Response:
+        requests = await self.engine.run(asked.make, texts)
+        whole = asked.markup != "none"
+        pieces_of = [cut(n, request, whole=whole) for n, request in enumerate(requests)]
+
+        async def translate_one(request: Line) -> list[Translation]:
+            [found] = await asking.translate_requests(self.service, asked, [request])
+            return found
+
+        async def finish(lists: list[list[Translation]]) -> Translations:
+            left = iter(lists)
+            found = [[next(left) for _ in pieces] for pieces in pieces_of]
+            pairs = zip(pieces_of, found, strict=True)
+            n_best = await self.engine.run(lambda: [join(asked.translator, *pair) for pair in pairs])
+            return await self.answer(body, asked, texts, n_best, started)
+
+        pieces = [piece for some in pieces_of for piece in some]
+        return StreamingResponse(events(pieces, translate_one, finish), headers=AT_ONCE, media_type=EVENTS)
+
+    async def word_alternatives(self, request: Request, fields: Fields) -> Response:
+        caller = caller_of(self.service, request, fields)
+        body = read_body(WordAlternatives, fields)
+        admit(self.service, request, caller, [body.text, body.translation])
+        direction = find_direction(self.service, body.source, body.target)
+        translator = await self.engine.models.wait_for(direction)
+        sentence = focus(body.text, body.translation, body.word)
+        found = await self.engine.run(likely_words, translator, sentence.source, sentence.kept)
+        search = replace(self.engine.models.search(direction), n_best=1, samples=0)
+        asked = Asked(caller, direction, translator, search)
+        n_best = await asking.translate_requests(self.service, asked, begun(sentence, found))
+        words: dict[str, Word] = {}
+        for (word, probability), (best, *_) in zip(found, n_best, strict=True):
+            text = f"{sentence.before}{best.text}{sentence.after}"
+            words.setdefault(text, Word(word, round(probability, 4), text))
+        return send(Words([*words.values()]))

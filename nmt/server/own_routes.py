@@ -1,0 +1,79 @@
+"""The routes of our own API, /v1."""
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from nmt.server.bodies import Fields
+from nmt.server.endpoint import endpoint
+from nmt.server.errors import Refused
+from nmt.server.openapi import Operation, document
+from nmt.server.own import Own
+from nmt.server.own_bodies import (
+    GlossaryEntries,
+    GlossaryInfo,
+    GlossaryList,
+    ModelList,
+    PutGlossary,
+    Sentence,
+    Translate,
+    Translations,
+    WordAlternatives,
+    Words,
+)
+from nmt.server.own_glossaries import OwnGlossaries
+
+if TYPE_CHECKING:
+    from nmt.server.app import Service
+
+ALL = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+def operations(service: "Service") -> list[Operation]:
+    """All that the API does."""
+    own, glossaries = Own(service), OwnGlossaries(service)
+    name = "/v1/glossaries/{name:path}"
+    return [
+        Operation("GET", "/v1/models", own.models, "The directions that can be translated.", ModelList),
+        Operation(
+            "POST",
+            "/v1/translate",
+            own.translate,
+            "Translate texts.",
+            Translations,
+            body=Translate,
+            events=(Sentence, Translations),
+        ),
+        Operation(
+            "POST",
+            "/v1/word_alternatives",
+            own.word_alternatives,
+            "Other words for a word of a translation.",
+            Words,
+            body=WordAlternatives,
+        ),
+        Operation("GET", "/v1/glossaries", glossaries.list, "The stored glossaries.", GlossaryList),
+        Operation("GET", name, glossaries.get, "A glossary.", GlossaryEntries, query=("source", "target")),
+        Operation("PUT", name, glossaries.put, "Store a glossary.", GlossaryInfo, body=PutGlossary),
+        Operation("DELETE", name, glossaries.delete, "Delete a glossary.", None, status=204),
+    ]
+
+
+def routes(service: "Service") -> list[BaseRoute]:
+    known = operations(service)
+
+    async def openapi(_: Request, __: Fields) -> Response:
+        return JSONResponse(document(known))
+
+    async def unknown(request: Request, _: Fields) -> Response:
+        problem = f"there is no {request.method} {request.url.path[:100]}: see /v1/openapi.json"
+        raise Refused(problem, status=404, code="no_such_path")
+
+    known.append(Operation("GET", "/v1/openapi.json", openapi, "This document.", dict))
+    made = [
+        Route(one.path, endpoint(service.config, one.handle, most_bytes=one.most_bytes), methods=[one.method])
+        for one in known
+    ]
+    return [*made, Route("/v1/{rest:path}", endpoint(service.config, unknown), methods=ALL)]

@@ -1,0 +1,127 @@
+"""Other words for a word of a translation: a source, the translation before the word flow in; the most probable words
+flow out, each with the rest of the translation decoded anew.
+
+Shapes: B candidates, T pieces of the target, V vocabulary.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from nmt.decode.ctranslate2 import CTranslate2Model
+from nmt.server.errors import Refused
+from nmt.text.normalise import tidy
+from nmt.text.sentences import split_sentences
+from nmt.translation.request import Constraints, Request
+from nmt.translation.spans import pad
+from nmt.translation.text_lines import BREAK
+from nmt.translation.translator import Translator
+from nmt.vocabulary import BOS, EOS, FIRST_PIECE, SPACE
+
+WORDS = 8  # that are answered
+FIRST_PIECES = 16  # that words are begun with
+LONGEST_WORD = 12  # pieces
+
+
+Split = Callable[[str], Sequence[str]]
+"""Cuts a text into parts, with what separates them between them."""
+
+
+@dataclass(frozen=True)
+class Focus:
+    """The sentence with the word, and what surrounds it."""
+
+    source: str
+    before: str
+    """The translation before the sentence."""
+    kept: str
+    """The sentence of the translation, before the word."""
+    after: str
+    """The translation after the sentence."""
+
+
+def focus(text: str, translation: str, word: int) -> Focus:
+    """The sentence of a source whose translation has this word: the one with the same number, in the line with the
+    same number, if both sides have equally many. Refused if the translation has fewer words."""
+    words = list(re.finditer(r"\S+", translation))
+    if word >= len(words):
+        raise Refused(f"word is {word}: the translation has {len(words)} words, and the first has number 0")
+    place = words[word].start()
+    source, start, end = narrow(text, translation, place, 0, BREAK.split)
+    source, start, end = narrow(source, translation[start:end], place, start, split_flat)
+    return Focus(source.strip(), translation[:start], translation[start:place], translation[end:])
+
+
+def split_flat(line: str) -> list[str]:
+    """Sentences, each followed by its blanks."""
+    return [part for pair in split_sentences(line) for part in pair][:-1]
+
+
+def narrow(source: str, target: str, place: int, start: int, split: Split) -> tuple[str, int, int]:
+    """The part of both texts in which a place is, as the source and where the target's begins and ends; both of them
+    whole if they have different numbers of parts. `start`: where the target begins."""
+    parts, own = split(source), split(target)
+    if len(parts) != len(own):
+        return source, start, start + len(target)
+    position = start
+    for n in range(0, len(own), 2):
+        end = position + len(own[n])
+        if place < end:
+            return parts[n], position, end
+        position = end + len("".join(own[n + 1 : n + 2]))
+    return source, start, start + len(target)
+
+
+@torch.inference_mode()
+def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[str, float]]:
+    """The most probable next words of a translation that begins with `kept`, with their probabilities, best first.
+
+    Each of the most probable first pieces is continued greedily until the next piece begins another word.
+    """
+    readers = [reader for reader in translator.readers if not isinstance(reader, CTranslate2Model)]
+    if not readers:
+        raise Refused("CTranslate2 runs this model, which can't tell alternatives of words", code="not_possible")
+    tokenizer = translator.tokenizer
+    ids, prefix = tokenizer.encode_source([tidy(source)[0]])[0], tokenizer.encode_target([tidy(kept)[0]])[0]
+    if not translator.scorer().fits(ids, [*prefix, *range(LONGEST_WORD)]):
+        raise Refused("the sentence is too long for the model: send a shorter one", status=413, code="too_long")
+
+    def log_probs(rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Of the next piece (B, V), after each row."""
+        target_BT = torch.tensor([[BOS, *prefix, *row] for row in rows], device=translator.device)
+        sources = pad([ids] * len(rows), translator.device)
+        logits = [reader(*sources, target_BT)[:, -1].float().log_softmax(-1) for reader in readers]
+        return torch.stack(logits).logsumexp(0) - math.log(len(readers))
+
+    pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))
+    begins = torch.tensor([piece.startswith(SPACE) or not prefix for piece in pieces], device=translator.device)
+    begins[:FIRST_PIECE] = False
+    first_V = log_probs([[]])[0].masked_fill(~begins, -math.inf)
+    found = first_V.topk(min(FIRST_PIECES, len(pieces)))
+    scored = zip(found.values.tolist(), found.indices.tolist(), strict=True)
+    open_rows = [(score, [piece]) for score, piece in scored if score > -math.inf]
+    done: list[tuple[float, list[int]]] = []
+    for _ in range(LONGEST_WORD):
+        if not open_rows:
+            break
+        best_B = log_probs([row for _, row in open_rows]).max(-1)
+        continued = zip(open_rows, best_B.values.tolist(), best_B.indices.tolist(), strict=True)
+        open_rows = []
+        for (score, row), gain, piece in continued:
+            ends = piece == EOS or pieces[piece].startswith(SPACE)
+            (done if ends else open_rows).append((score, row) if ends else (score + gain, [*row, piece]))
+    texts = tokenizer.decode_target([[*prefix, *row] for _, row in done])
+    best: dict[str, float] = {}
+    for text, (score, _) in zip(texts, done, strict=True):
+        words = tidy(text)[0].split()[len(kept.split()) :]
+        if len(words) == 1:
+            best[words[0]] = best.get(words[0], 0.0) + math.exp(score)
+    return sorted(best.items(), key=lambda item: -item[1])[:WORDS]
+
+
+def begun(sentence: Focus, words: Sequence[tuple[str, float]]) -> list[Request]:
+    """Requests for the translations that go on with each word."""
+    return [Request(sentence.source, Constraints(f"{sentence.kept}{word}")) for word, _ in words]
