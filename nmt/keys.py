@@ -14,7 +14,9 @@ python -m nmt.keys remove keys.json website
 
 
 def make_keys_parser() -> Any:
-    text = "Make and remove the API keys of a service that is started with --keys FILE. Running services notice changes."
+    text = (
+        "Make and remove the API keys of a service that is started with --keys FILE. Running services notice changes."
+    )
     parser = make_parser("nmt.keys", text, EXAMPLES, "{add,remove,list} FILE [NAME] [options]")
     text = "add: make a key, and print it; it can't be shown again. remove: delete one. list: show their names."
     parser.add_argument("action", choices=["add", "remove", "list"], help=text)

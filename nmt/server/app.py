@@ -28,6 +28,7 @@ from nmt.server import deepl, libretranslate, own_routes
 from nmt.server.access import require_key
 from nmt.server.bodies import Fields
 from nmt.server.endpoint import Record
+from nmt.server.files import Files
 from nmt.server.glossaries import Glossaries
 from nmt.server.keys import Keys
 from nmt.server.metrics import Metrics
@@ -62,6 +63,7 @@ class Service:
         self.engine = Engine(models, config, self.metrics)
         self.keys = Keys(Path(config.keys) if config.keys else None)
         self.glossaries = Glossaries(Path(config.glossaries))
+        self.files = Files(config)
         self.scorers: dict[Direction, PairScorer] = {}
         self.require_key: Callable[[Request, Fields], str] = partial(require_key, self)
         """Whose request it is: the engine lets them take turns. Refused without a key, if the service has keys."""
@@ -92,6 +94,7 @@ def make_app(service: Service) -> Starlette:
         service.models.start()
         yield
         service.engine.draining = True
+        service.files.close()
         service.engine.close()
 
     app = Starlette(routes=service.routes(), lifespan=lifespan, middleware=[Middleware(Outer, service=service)])

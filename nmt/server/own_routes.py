@@ -7,11 +7,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from nmt.server.bodies import Fields
+from nmt.server.documents import FORM_BYTES
 from nmt.server.endpoint import endpoint
 from nmt.server.errors import Refused
-from nmt.server.openapi import Operation, document
+from nmt.server.openapi import FILE, Operation, document
 from nmt.server.own import Own
 from nmt.server.own_bodies import (
+    DocumentState,
     GlossaryEntries,
     GlossaryInfo,
     GlossaryList,
@@ -20,21 +22,25 @@ from nmt.server.own_bodies import (
     Sentence,
     Translate,
     Translations,
+    Uploaded,
     WordAlternatives,
     Words,
 )
+from nmt.server.own_documents import OwnDocuments
 from nmt.server.own_glossaries import OwnGlossaries
 
 if TYPE_CHECKING:
     from nmt.server.app import Service
 
+TEXT = {"type": "string"}
+UPLOAD = {"file": FILE, "source": TEXT | {"optional": True}, "target": TEXT, "glossary": TEXT | {"optional": True}}
 ALL = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 def operations(service: "Service") -> list[Operation]:
     """All that the API does."""
-    own, glossaries = Own(service), OwnGlossaries(service)
-    name = "/v1/glossaries/{name:path}"
+    own, glossaries, documents = Own(service), OwnGlossaries(service), OwnDocuments(service)
+    name, one = "/v1/glossaries/{name:path}", "/v1/documents/{id}"
     return [
         Operation("GET", "/v1/models", own.models, "The directions that can be translated.", ModelList),
         Operation(
@@ -58,6 +64,18 @@ def operations(service: "Service") -> list[Operation]:
         Operation("GET", name, glossaries.get, "A glossary.", GlossaryEntries, query=("source", "target")),
         Operation("PUT", name, glossaries.put, "Store a glossary.", GlossaryInfo, body=PutGlossary),
         Operation("DELETE", name, glossaries.delete, "Delete a glossary.", None, status=204),
+        Operation(
+            "POST",
+            "/v1/documents",
+            documents.upload,
+            "Translate a document.",
+            Uploaded,
+            status=202,
+            body=UPLOAD,
+            most_bytes=service.config.file_bytes + FORM_BYTES,
+        ),
+        Operation("GET", one, documents.state, "How far a document is.", DocumentState, query=("token",)),
+        Operation("GET", f"{one}/file", documents.fetch, "The translated document.", "file", query=("token",)),
     ]
 
 

@@ -1,0 +1,84 @@
+"""Uploads of both APIs: a file flows in; its texts flow through the engine, a few at a time, into the same file."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import UploadFile
+
+from nmt.documents.base import FORMATS, Answer, Options, Unit, format_of, read_document
+from nmt.server import asking
+from nmt.server.asking import Asked
+from nmt.server.bodies import Fields
+from nmt.server.errors import Busy, Refused
+from nmt.server.files import File
+from nmt.translation.request import Translation
+
+if TYPE_CHECKING:
+    from nmt.server.app import Service
+
+AT_ONCE = 64  # texts of a document that are in the queue at once
+FORM_BYTES = 2**16  # of an upload, beside the file
+PATIENCE = 20  # times that a document waits because the engine is busy
+
+
+async def upload_of(fields: Fields, most_bytes: int) -> tuple[UploadFile, bytes]:
+    """The file of a request, and its bytes. Refused if there is none, or if it is too large."""
+    upload = fields.file("file")
+    if upload is None:
+        raise Refused("file is missing: send a multipart form with the file in the field file", code="missing")
+    data = await upload.read()
+    if len(data) > most_bytes:
+        problem = f"the file has {len(data):,} bytes: at most {most_bytes:,} are allowed"
+        raise Refused(problem, status=413, code="too_large")
+    return upload, data
+
+
+def begin(service: "Service", asked: Asked, name: str, data: bytes) -> tuple[File, str]:
+    """Begin to translate a file with this name; also the token of the result. ValueError for an unknown format."""
+    plain = PurePath(name.replace("\\", "/")).name or "document"
+    form = format_of(plain)
+    path = PurePath(plain)
+    translated = f"{path.stem}.{asked.direction[1]}{path.suffix}"
+
+    async def work(file: File) -> bytes:
+        return await translate_file(service, asked, file, form, data)
+
+    return service.files.start(translated, FORMATS[form].media_type, work)
+
+
+async def translate_file(service: "Service", asked: Asked, file: File, form: str, data: bytes) -> bytes:
+    """The translated file; `file` tells how far it is."""
+    source, target = asked.direction
+    document = await service.engine.run(read_document, data, form, Options(source=source, target=target))
+    units = document.units
+    file.of, file.characters, file.state = len(units), sum(len(unit.text) for unit in units), "translating"
+    service.keys.charge(asked.caller.key, file.characters)
+    answers: list[Answer] = []
+    for start in range(0, len(units), AT_ONCE):
+        answers += await translate_units(service, asked, units[start : start + AT_ONCE])
+        file.done = len(answers)
+    return await service.engine.run(document.join, answers)
+
+
+async def translate_units(service: "Service", asked: Asked, units: Sequence[Unit]) -> list[Answer]:
+    """The answers of some units; waits while the engine is busy."""
+    found: dict[int, Answer] = {}
+    for is_markup in (False, True):
+        places = [n for n, unit in enumerate(units) if unit.markup == is_markup]
+        wanted = replace(asked, markup="html" if is_markup else "none")
+        texts = [units[n].text for n in places]
+        lists = await patiently(service, wanted, texts) if texts else []
+        found |= {n: Answer(best.text, best.flags) for n, (best, *_) in zip(places, lists, strict=True)}
+    return [found[n] for n in range(len(units))]
+
+
+async def patiently(service: "Service", asked: Asked, texts: list[str]) -> list[list[Translation]]:
+    for _ in range(PATIENCE):
+        try:
+            return await asking.translate(service, asked, texts)
+        except Busy as busy:
+            await asyncio.sleep(busy.retry_after)
+    return await asking.translate(service, asked, texts)
