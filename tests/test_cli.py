@@ -33,6 +33,7 @@ from nmt.evaluate import make_evaluate_parser
 from nmt.export import make_export_parser
 from nmt.generate import make_generate_parser
 from nmt.inspect import make_inspect_parser
+from nmt.keys import make_keys_parser
 from nmt.prepare import make_prepare_parser
 from nmt.tokenizer import make_tokenizer_parser
 from nmt.train import make_train_parser
@@ -50,6 +51,7 @@ PARSERS: dict[str, Callable[[], Any]] = {
     "nmt.convert": make_convert_parser,
     "nmt.export": make_export_parser,
     "nmt.inspect": make_inspect_parser,
+    "nmt.keys": make_keys_parser,
     "nmt.tokenizer train": partial(make_tokenizer_parser, "train"),
     "nmt.tokenizer encode": partial(make_tokenizer_parser, "encode"),
     "nmt.tokenizer decode": partial(make_tokenizer_parser, "decode"),

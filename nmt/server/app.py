@@ -49,7 +49,7 @@ HEADERS = {
     "Access-Control-Expose-Headers": "Retry-After, X-Request-ID",
 }
 PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE",
+    "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
     "Access-Control-Allow-Headers": "Authorization, Content-Type",
     "Access-Control-Max-Age": "86400",
 }

@@ -1,7 +1,272 @@
-"""DeepL's API."""
+"""DeepL's API, versions 2 and 3, so that its clients work unchanged: texts, documents, languages and usage.
 
-from starlette.routing import BaseRoute
+Fields, answers and errors are those of its published description. Fields that mean nothing to these models (formality,
+context, model_type, splitting_tags …) are accepted; those that would change the result, and can't, are refused.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from nmt.server import asking
+from nmt.server.access import Caller, admit, caller_of
+from nmt.server.asking import Asked
+from nmt.server.bodies import Fields
+from nmt.server.codes import find_code, name_of
+from nmt.server.deepl_glossaries import DeepLGlossaries
+from nmt.server.detect import detect
+from nmt.server.documents import FORM_BYTES, begin, upload_of
+from nmt.server.endpoint import endpoint
+from nmt.server.errors import Refused
+from nmt.server.files import File
+from nmt.server.glossaries import Dictionary
+from nmt.server.models import Direction
+from nmt.server.own_documents import send_file
+from nmt.translation.formats import with_blanks
+from nmt.translation.glossary import Glossary
+from nmt.translation.text_lines import BREAK
+
+if TYPE_CHECKING:
+    from nmt.server.app import Service
+
+ANY = ["GET", "POST"]
+NO_LIMIT = 10**12  # characters: what DeepL says where there is none
+VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # its clients refuse EN and PT as targets
+FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
+SPLITS = ("0", "1", "nonewlines")
+NOT_HERE = ("style_id", "custom_instructions", "translation_memory_id", "output_format")
+STATES = {"waiting": "queued"}  # where ours have other names
+TAG = re.compile(r"[\w:.-]{1,100}")
+KEEP = ' translate="no"'
 
 
-def routes(service: object) -> list[BaseRoute]:
-    return []
+def routes(service: "Service") -> list[BaseRoute]:
+    api, glossaries = DeepL(service), DeepLGlossaries(service)
+    document = "/v2/document/{id}"
+    paths = {
+        "/v2/translate": (api.translate, ANY),
+        "/v2/languages": (api.languages, ANY),
+        "/v3/languages": (api.all_languages, ["GET"]),
+        "/v2/usage": (api.usage, ANY),
+        document: (api.state, ANY),
+        f"{document}/result": (api.result, ANY),
+    }
+    most = service.config.file_bytes + FORM_BYTES
+    upload = Route("/v2/document", endpoint(service.config, api.upload, show, most), methods=["POST"])
+    handlers = [(path, handle, methods) for path, (handle, methods) in paths.items()]
+    handlers += [(path, handle, [method]) for method, path, handle in glossaries.operations()]
+    return [
+        upload,
+        *(Route(path, endpoint(service.config, handle, show), methods=methods) for path, handle, methods in handlers),
+    ]
+
+
+def show(refused: Refused) -> Response:
+    """An error as DeepL shows it. A missing key is 403 there too."""
+    status = 403 if refused.status == 401 else refused.status
+    return JSONResponse({"message": refused.message}, status, refused.headers)
+
+
+class DeepL:
+    """The handlers of all but glossaries."""
+
+    def __init__(self, service: "Service") -> None:
+        self.service, self.engine = service, service.engine
+
+    async def translate(self, request: Request, fields: Fields) -> Response:
+        caller = caller_of(self.service, request, fields)
+        texts = fields.texts("text")
+        if not texts:
+            raise Refused("Parameter 'text' not specified.", code="missing")
+        admit(self.service, request, caller, texts)
+        tags = choice(fields, "tag_handling", ("xml", "html"))
+        ignored = [name for name in names_in(fields, "ignore_tags") if TAG.fullmatch(name)] if tags else []
+        sources = await self.sources(fields, texts)
+        asked = {source: await self.ask(caller, fields, source) for source in dict.fromkeys(sources)}
+        found = [""] * len(texts)
+        for source, one in asked.items():
+            places = [n for n, other in enumerate(sources) if other == source]
+            wanted = [protect(fold(texts[n], fields), ignored) for n in places]
+            markup: Literal["html", "none"] = "html" if tags else "none"
+            lists = await asking.translate(self.service, replace(one, markup=markup), wanted)
+            for n, (best, *_) in zip(places, lists, strict=True):
+                found[n] = with_blanks(texts[n], unprotect(best.text, ignored))
+        billed = is_true(fields, "show_billed_characters")
+        rows = zip(sources, texts, found, strict=True)
+        return JSONResponse({"translations": [shown(*row, billed=billed, fields=fields) for row in rows]})
+
+    async def sources(self, fields: Fields, texts: Sequence[str]) -> list[str]:
+        """The source language of each text: the one that is given, else the one that it seems to have."""
+        target = self.target_of(fields)
+        known = [source for source, targets in self.engine.models.languages().items() if find_code(target, targets)]
+        if given := fields.text("source_lang"):
+            source = find_code(given, known)
+            if source is None:
+                raise Refused(f"Value for 'source_lang' not supported with this 'target_lang': {given[:20]!r}.")
+            return [source] * len(texts)
+        guesses = [await self.engine.run(detect, text, known) if len(known) > 1 else [] for text in texts]
+        return [guess[0][0] if guess else known[0] for guess in guesses]
+
+    def target_of(self, fields: Fields) -> str:
+        """The target language, as a model writes it."""
+        given = fields.text("target_lang")
+        if not given:
+            raise Refused("Parameter 'target_lang' not specified.", code="missing")
+        known = [target for targets in self.engine.models.languages().values() for target in targets]
+        target = find_code(given, known)
+        if target is None:
+            raise Refused(f"Value for 'target_lang' not supported: {given[:20]!r}.", code="unknown_direction")
+        return target
+
+    async def ask(self, caller: Caller, fields: Fields, source: str) -> Asked:
+        """Check what texts and documents have in common."""
+        choice(fields, "formality", FORMALITIES)
+        for name in NOT_HERE:
+            if fields.get(name):
+                raise Refused(f"Parameter '{name}' is not supported by this service: leave it out.")
+        direction = asking.find_direction(self.service, source, self.target_of(fields))
+        glossary = await self.glossary_of(caller, fields, direction)
+        translator = await self.engine.models.wait_for(direction)
+        search = replace(self.engine.models.search(direction), n_best=1)
+        if choice(fields, "split_sentences", SPLITS) == "0":
+            search = replace(search, split_above=10_000)
+        return Asked(caller, direction, translator, search, glossary=glossary)
+
+    async def glossary_of(self, caller: Caller, fields: Fields, direction: Direction) -> Glossary | None:
+        """The glossary, or several as one: of two translations of a term, the one of the first counts."""
+        ids = names_in(fields, "glossary_ids") or names_in(fields, "glossary_id")
+        if ids and not fields.text("source_lang"):
+            raise Refused("Use of a glossary requires the source_lang parameter to be specified.")
+        entries: dict[str, str] = {}
+        for identity in ids[:5]:
+            stored = await self.engine.run(self.service.glossaries.get, caller.owner, identity)
+            if stored is None:
+                raise Refused(f"Glossary not found: {identity[:60]}.", status=404, code="no_glossary")
+            dictionary = stored.find(direction)
+            if dictionary is None:
+                raise Refused("The language pair of the glossary does not match that of the request.")
+            entries = dictionary.entries | entries
+        return Dictionary(*direction, entries).compile() if entries else None
+
+    async def languages(self, request: Request, fields: Fields) -> Response:
+        caller_of(self.service, request, fields)
+        kind = choice(fields, "type", ("source", "target"))
+        known = self.engine.models.languages()
+        if kind != "target":
+            return JSONResponse([{"language": code.upper(), "name": name_of(code)} for code in known])
+        targets = dict.fromkeys(target for targets in known.values() for target in targets)
+        return JSONResponse(
+            [
+                {"language": variant, "name": name_of(code), "supports_formality": False}
+                for code in targets
+                for variant in VARIANTS.get(code, (code.upper(),))
+            ]
+        )
+
+    async def all_languages(self, request: Request, fields: Fields) -> Response:
+        """Version 3: each language, and what it can be used for."""
+        caller_of(self.service, request, fields)
+        known = self.engine.models.languages()
+        targets = dict.fromkeys(target for targets in known.values() for target in targets)
+        features = {name: {"status": "stable"} for name in ("tag_handling", "glossary")}
+        rows = [(code, code in known, code in targets and code not in VARIANTS) for code in known | targets]
+        rows += [(v[:3].lower() + v[3:], False, True) for code in targets for v in VARIANTS.get(code, ())]
+        return JSONResponse(
+            [
+                {
+                    "lang": code,
+                    "name": name_of(code),
+                    "usable_as_source": is_source,
+                    "usable_as_target": is_target,
+                    "status": "stable",
+                    "features": features,
+                }
+                for code, is_source, is_target in rows
+            ]
+        )
+
+    async def usage(self, request: Request, fields: Fields) -> Response:
+        """Characters of this key since the service started."""
+        caller = caller_of(self.service, request, fields)
+        used = self.service.keys.uses[caller.key.hash].characters
+        return JSONResponse({"character_count": used, "character_limit": NO_LIMIT})
+
+    async def upload(self, request: Request, fields: Fields) -> Response:
+        caller = caller_of(self.service, request, fields)
+        admit(self.service, request, caller, [])
+        upload, data = await upload_of(fields, self.service.config.file_bytes)
+        [source] = await self.sources(fields, [""])
+        asked = await self.ask(caller, fields, source)
+        file, key = begin(self.service, asked, fields.text("filename") or upload.filename or "", data)
+        return JSONResponse({"document_id": file.id, "document_key": key})
+
+    async def state(self, request: Request, fields: Fields) -> Response:
+        file = self.find(request, fields)
+        answer: dict[str, Any] = {"document_id": file.id, "status": STATES.get(file.state, file.state)}
+        if file.state == "translating":
+            answer["seconds_remaining"] = max(1, (file.of - file.done) // 20)
+        elif file.state == "done":
+            answer["billed_characters"] = file.characters
+        elif file.state == "error":
+            answer |= {"error_message": file.message, "message": file.message}
+        return JSONResponse(answer)
+
+    async def result(self, request: Request, fields: Fields) -> Response:
+        file = self.find(request, fields)
+        if file.state != "done":
+            status = 400 if file.state == "error" else 503
+            raise Refused(
+                file.message or "Document is not ready.", status=status, retry_after=5 if status == 503 else 0
+            )
+        return send_file(self.service, file)
+
+    def find(self, request: Request, fields: Fields) -> File:
+        return self.service.files.get(request.path_params["id"], fields.text("document_key"))
+
+
+def shown(source: str, text: str, translation: str, *, billed: bool, fields: Fields) -> dict[str, Any]:
+    """A translation as DeepL shows it."""
+    answer: dict[str, Any] = {"detected_source_language": source.partition("-")[0].upper(), "text": translation}
+    if billed:
+        answer["billed_characters"] = len(text)
+    if fields.get("model_type"):
+        answer["model_type_used"] = "quality_optimized"
+    return answer
+
+
+def choice(fields: Fields, name: str, values: Sequence[str]) -> str:
+    """The value of a field that has few; empty if it isn't given. Refused for another value."""
+    given = fields.get(name)
+    text = str(int(given)) if isinstance(given, bool | int) and given in (0, 1) else fields.text(name)
+    if text and text.lower() not in values:
+        raise Refused(f"Value for '{name}' not supported: {text[:20]!r}. It must be one of {', '.join(values)}.")
+    return text.lower()
+
+
+def names_in(fields: Fields, name: str) -> list[str]:
+    """The values of a field that is a list, or texts with commas."""
+    return [part.strip() for text in fields.texts(name) or [] for part in text.split(",") if part.strip()]
+
+
+def is_true(fields: Fields, name: str) -> bool:
+    return fields.get(name) in (True, "1", "true", "True")
+
+
+def fold(text: str, fields: Fields) -> str:
+    """With split_sentences nonewlines a line break is a blank, as it is in mark-up anyway."""
+    folds = fields.get("split_sentences") == "nonewlines" and not fields.get("tag_handling")
+    return BREAK.sub(" ", text) if folds else text
+
+
+def protect(text: str, names: Sequence[str]) -> str:
+    """Mark elements with these names as not to be translated; `unprotect` takes the marks away again."""
+    return re.sub(rf"<({'|'.join(map(re.escape, names))})(?=[\s/>])", rf"<\1{KEEP}", text) if names else text
+
+
+def unprotect(text: str, names: Sequence[str]) -> str:
+    return re.sub(rf"<({'|'.join(map(re.escape, names))}){KEEP}", r"<\1", text) if names else text

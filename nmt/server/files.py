@@ -38,7 +38,8 @@ class File:
     """Of these texts."""
     message: str = ""
     """What went wrong."""
-    ended: float = 0.0
+    ended: float | None = None
+    """When it was done or failed."""
     task: "asyncio.Task[None] | None" = None
 
 
@@ -61,10 +62,10 @@ class Files:
             raise Refused("this service translates no files", status=403, code="disabled")
         self.forget()
         while len(self.known) >= self.config.files:
-            ended = [file for file in self.known.values() if file.ended]
+            ended = [(file.ended, file.id) for file in self.known.values() if file.ended is not None]
             if not ended:
                 raise Busy(10)
-            self.remove(min(ended, key=lambda file: file.ended))
+            self.remove(self.known[min(ended)[1]])
         token = secrets.token_urlsafe(32)
         file = File(secrets.token_hex(16), hash_of(token), name, media_type)
         self.known[file.id] = file
@@ -103,8 +104,9 @@ class Files:
     def forget(self) -> None:
         """Delete what is too old."""
         oldest = self.clock() - 60 * self.config.file_minutes
-        for file in [file for file in self.known.values() if file.ended and file.ended < oldest]:
-            self.remove(file)
+        for file in [*self.known.values()]:
+            if file.ended is not None and file.ended < oldest:
+                self.remove(file)
 
     def remove(self, file: File) -> None:
         del self.known[file.id]

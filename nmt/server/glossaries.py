@@ -56,6 +56,12 @@ class Stored:
         others = tuple(d for d in self.dictionaries if (d.source, d.target) != direction)
         return replace(self, dictionaries=(*others, new))
 
+    def without_dictionary(self, old: Dictionary) -> "Stored":
+        return replace(self, dictionaries=tuple(d for d in self.dictionaries if d != old))
+
+    def renamed(self, name: str) -> "Stored":
+        return replace(self, name=name)
+
 
 class Glossaries:
     """The glossaries in a folder."""

@@ -183,7 +183,9 @@ class WordAlternatives:
     text: str
     """The source."""
     source: str = ""
+    """Code of its language, which may be left out as for translations."""
     target: str
+    """Code of the language of the translation."""
     translation: str
     """A translation of the source, also one that was edited."""
     word: Annotated[int, Range(0, 100_000)]

@@ -25,8 +25,8 @@ def make_service(folder: Path, **settings: object) -> Service:
 
 
 @pytest.fixture(scope="session")
-def service(model_folder: Path) -> Service:
-    return make_service(model_folder)
+def service(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Service:
+    return make_service(model_folder, glossaries=str(tmp_path_factory.mktemp("glossaries")))
 
 
 @pytest.fixture(scope="session")
@@ -37,9 +37,9 @@ def client(service: Service) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="session")
-def url(model_folder: Path) -> Iterator[str]:
+def url(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a service that real clients can call."""
-    server = Server(make_service(model_folder))
+    server = Server(make_service(model_folder, glossaries=str(tmp_path_factory.mktemp("glossaries"))))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

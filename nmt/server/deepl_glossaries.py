@@ -1,0 +1,174 @@
+"""Glossaries of DeepL's API: of version 2, with one direction each, and of version 3, with any number of them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from nmt.server.access import Caller, caller_of
+from nmt.server.asking import find_direction
+from nmt.server.bodies import Fields, brief
+from nmt.server.endpoint import Handler
+from nmt.server.errors import Refused
+from nmt.server.glossaries import Dictionary, Stored, read_entries, write_entries
+
+if TYPE_CHECKING:
+    from nmt.server.app import Service
+
+Operation = tuple[Literal["GET", "POST", "PUT", "PATCH", "DELETE"], str, Handler]
+TSV = "text/tab-separated-values"
+
+
+class DeepLGlossaries:
+    """The handlers."""
+
+    def __init__(self, service: "Service") -> None:
+        self.service, self.store, self.run = service, service.glossaries, service.engine.run
+
+    def operations(self) -> Sequence[Operation]:
+        one = "/v3/glossaries/{id}"
+        return [
+            ("GET", "/v2/glossary-language-pairs", self.pairs),
+            ("GET", "/v2/glossaries", self.list_single),
+            ("POST", "/v2/glossaries", self.create_single),
+            ("GET", "/v2/glossaries/{id}", self.get_single),
+            ("GET", "/v2/glossaries/{id}/entries", self.entries_single),
+            ("DELETE", "/v2/glossaries/{id}", self.delete),
+            ("GET", "/v3/glossaries", self.list),
+            ("POST", "/v3/glossaries", self.create),
+            ("GET", one, self.get),
+            ("PATCH", one, self.change),
+            ("DELETE", one, self.delete),
+            ("GET", f"{one}/entries", self.entries),
+            ("PUT", f"{one}/dictionaries", self.put),
+            ("DELETE", f"{one}/dictionaries", self.drop),
+        ]
+
+    async def pairs(self, request: Request, fields: Fields) -> Response:
+        caller_of(self.service, request, fields)
+        known = self.service.engine.models.languages()
+        pairs = [{"source_lang": a, "target_lang": b} for a, targets in known.items() for b in targets]
+        return JSONResponse({"supported_languages": pairs})
+
+    async def list_single(self, request: Request, fields: Fields) -> Response:
+        found = await self.run(self.store.all, caller_of(self.service, request, fields).owner)
+        return JSONResponse({"glossaries": [single(one) for one in found if one.dictionaries]})
+
+    async def create_single(self, request: Request, fields: Fields) -> Response:
+        caller = caller_of(self.service, request, fields)
+        dictionary = self.dictionary({name: fields.get(name) for name in fields.values})
+        stored = await self.run(self.store.create, caller.owner, fields.text("name"), [dictionary])
+        return JSONResponse(single(stored), 201)
+
+    async def get_single(self, request: Request, fields: Fields) -> Response:
+        stored = await self.find(request, caller_of(self.service, request, fields))
+        return JSONResponse(single(stored))
+
+    async def entries_single(self, request: Request, fields: Fields) -> Response:
+        stored = await self.find(request, caller_of(self.service, request, fields))
+        return PlainTextResponse(write_entries(first(stored).entries), media_type=TSV)
+
+    async def list(self, request: Request, fields: Fields) -> Response:
+        found = await self.run(self.store.all, caller_of(self.service, request, fields).owner)
+        return JSONResponse({"glossaries": [multiple(one) for one in found]})
+
+    async def create(self, request: Request, fields: Fields) -> Response:
+        caller = caller_of(self.service, request, fields)
+        dictionaries = self.dictionaries(fields)
+        stored = await self.run(self.store.create, caller.owner, fields.text("name"), dictionaries)
+        return JSONResponse(multiple(stored), 201)
+
+    async def get(self, request: Request, fields: Fields) -> Response:
+        return JSONResponse(multiple(await self.find(request, caller_of(self.service, request, fields))))
+
+    async def change(self, request: Request, fields: Fields) -> Response:
+        """A new name, or more entries."""
+        stored = await self.find(request, caller_of(self.service, request, fields))
+        for new in self.dictionaries(fields):
+            old = stored.find((new.source, new.target))
+            entries = {**(old.entries if old else {}), **new.entries}
+            stored = stored.with_dictionary(Dictionary(new.source, new.target, entries))
+        stored = stored.renamed(fields.text("name") or stored.name)
+        return JSONResponse(multiple(await self.run(self.store.store, stored)))
+
+    async def delete(self, request: Request, fields: Fields) -> Response:
+        stored = await self.find(request, caller_of(self.service, request, fields))
+        await self.run(self.store.delete, stored)
+        return Response(status_code=204)
+
+    async def entries(self, request: Request, fields: Fields) -> Response:
+        stored = await self.find(request, caller_of(self.service, request, fields))
+        one = self.chosen(stored, fields)
+        found = {"entries": write_entries(one.entries), "entries_format": "tsv"}
+        return JSONResponse({"dictionaries": [languages(one) | found]})
+
+    async def put(self, request: Request, fields: Fields) -> Response:
+        stored = await self.find(request, caller_of(self.service, request, fields))
+        dictionary = self.dictionary({name: fields.get(name) for name in fields.values})
+        await self.run(self.store.store, stored.with_dictionary(dictionary))
+        return JSONResponse(counted(dictionary))
+
+    async def drop(self, request: Request, fields: Fields) -> Response:
+        stored = await self.find(request, caller_of(self.service, request, fields))
+        await self.run(self.store.store, stored.without_dictionary(self.chosen(stored, fields)))
+        return Response(status_code=204)
+
+    async def find(self, request: Request, caller: Caller) -> Stored:
+        """The glossary that the path names. Refused if there is none."""
+        stored = await self.run(self.store.get, caller.owner, request.path_params["id"])
+        if stored is None:
+            raise Refused("Glossary not found.", status=404, code="no_glossary")
+        return stored
+
+    def chosen(self, stored: Stored, fields: Fields) -> Dictionary:
+        """The dictionary for the direction that a request names."""
+        direction = find_direction(self.service, fields.text("source_lang"), fields.text("target_lang"))
+        found = stored.find(direction)
+        if found is None:
+            raise Refused("The glossary has no dictionary for these languages.", status=404, code="no_glossary")
+        return found
+
+    def dictionaries(self, fields: Fields) -> "Sequence[Dictionary]":
+        return [self.dictionary(one) for one in fields.values.get("dictionaries", [])]
+
+    def dictionary(self, given: Any) -> Dictionary:
+        """A dictionary, as clients write it. Refused, or ValueError, if it is none."""
+        if not isinstance(given, dict):
+            raise Refused(f"dictionaries has {brief(given)}: it must be a list of objects")
+        for name in ("source_lang", "target_lang", "entries"):
+            if not isinstance(given.get(name), str) or not given[name]:
+                raise Refused(f"Parameter '{name}' not specified, or no text.", code="missing")
+        form = given.get("entries_format", "tsv")
+        if form not in ("tsv", "csv"):
+            raise Refused("Value for 'entries_format' not supported: it must be tsv or csv.")
+        direction = find_direction(self.service, given["source_lang"], given["target_lang"])
+        return Dictionary(*direction, read_entries(given["entries"], form))
+
+
+def languages(one: Dictionary) -> dict[str, Any]:
+    return {"source_lang": one.source, "target_lang": one.target}
+
+
+def counted(one: Dictionary) -> dict[str, Any]:
+    return languages(one) | {"entry_count": len(one.entries)}
+
+
+def first(stored: Stored) -> Dictionary:
+    """The only direction that version 2 shows. Refused if there is none."""
+    if not stored.dictionaries:
+        raise Refused("Glossary not found.", status=404, code="no_glossary")
+    return stored.dictionaries[0]
+
+
+def single(stored: Stored) -> dict[str, Any]:
+    """A glossary as version 2 shows it."""
+    head = {"glossary_id": stored.id, "name": stored.name, "ready": True, "creation_time": stored.created}
+    return head | counted(first(stored))
+
+
+def multiple(stored: Stored) -> dict[str, Any]:
+    """A glossary as version 3 shows it."""
+    dictionaries = [counted(one) for one in stored.dictionaries]
+    head = {"glossary_id": stored.id, "name": stored.name, "creation_time": stored.created}
+    return head | {"dictionaries": dictionaries}

@@ -1,0 +1,170 @@
+"""DeepL's API: its own client works unchanged, and so do the requests that Weblate sends."""
+
+import io
+import time
+from typing import Any
+
+import deepl
+import pytest
+from deepl.api_data import MultilingualGlossaryDictionaryEntries
+from starlette.testclient import TestClient
+
+from nmt.server.app import Service
+from nmt.translation.translator import Translator
+from tests.tiny import PAIRS
+
+GERMAN = [source for source, _ in PAIRS]
+
+
+@pytest.fixture
+def official(url: str) -> deepl.DeepLClient:
+    """DeepL's own client."""
+    return deepl.DeepLClient("any key", server_url=url)
+
+
+def test_the_official_client_gets_the_translations_of_the_model(
+    official: deepl.DeepLClient, translator: Translator
+) -> None:
+    expected = translator.translate(GERMAN)
+    found = official.translate_text(GERMAN, target_lang="EN-US")
+    assert [one.text for one in found] == expected
+    assert [one.billed_characters for one in found] == [len(text) for text in GERMAN]
+    single = official.translate_text(
+        GERMAN[0],
+        source_lang="de",
+        target_lang="EN-GB",
+        formality="prefer_more",
+        context="A meadow.",
+        split_sentences="nonewlines",
+        preserve_formatting=True,
+    )
+    assert (single.text, single.detected_source_lang) == (expected[0], "DE")
+
+
+def test_the_official_client_learns_languages_and_usage(official: deepl.DeepLClient) -> None:
+    assert [(one.code, one.name) for one in official.get_source_languages()] == [("DE", "German")]
+    assert [one.code for one in official.get_target_languages()] == ["EN-GB", "EN-US"]
+    assert [(one.source_lang, one.target_lang) for one in official.get_glossary_languages()] == [("de", "en")]
+    before = official.get_usage().character.count
+    official.translate_text("Hund", target_lang="EN-US")
+    usage = official.get_usage()
+    assert usage.character.count == before + 4
+    assert not usage.any_limit_reached
+
+
+def test_a_glossary_of_the_official_client_is_kept_to(official: deepl.DeepLClient) -> None:
+    glossary = official.create_glossary("mine", "DE", "EN", {"Hund": "table", "Wiese": "coffee"})
+    assert (glossary.source_lang, glossary.target_lang, glossary.entry_count) == ("DE", "EN", 2)
+    assert official.get_glossary_entries(glossary) == {"Hund": "table", "Wiese": "coffee"}
+    assert official.get_glossary(glossary.glossary_id).name == "mine"
+    assert glossary.glossary_id in [one.glossary_id for one in official.list_glossaries()]
+    found = official.translate_text("Der Hund läuft.", source_lang="DE", target_lang="EN-US", glossary=glossary)
+    assert "table" in found.text
+    assert "coffee" not in found.text
+    official.delete_glossary(glossary)
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        official.get_glossary(glossary.glossary_id)
+
+
+def test_a_glossary_of_version_3_can_be_changed(official: deepl.DeepLClient) -> None:
+    entries = MultilingualGlossaryDictionaryEntries("DE", "EN", {"Hund": "table"})
+    glossary = official.create_multilingual_glossary("mine", [entries])
+    found = official.get_multilingual_glossary_entries(glossary, "DE", "EN").dictionaries[0]
+    assert (found.source_lang, found.entries) == ("de", "Hund\ttable")
+    more = MultilingualGlossaryDictionaryEntries("DE", "EN", {"Katze": "men"})
+    changed = official.update_multilingual_glossary_dictionary(glossary, more)
+    assert changed.dictionaries[0].entry_count == 2
+    assert official.replace_multilingual_glossary_dictionary(glossary, more).entry_count == 1
+    assert official.update_multilingual_glossary_name(glossary, "yours").name == "yours"
+    assert [one.name for one in official.list_multilingual_glossaries()] == ["yours"]
+    official.delete_multilingual_glossary_dictionary(glossary, changed.dictionaries[0])
+    assert official.get_multilingual_glossary(glossary.glossary_id).dictionaries == []
+    official.delete_multilingual_glossary(glossary)
+    assert official.list_multilingual_glossaries() == []
+
+
+def test_a_document_of_the_official_client_comes_back_translated(
+    official: deepl.DeepLClient, translator: Translator
+) -> None:
+    text = f"{GERMAN[0]}\n\n{GERMAN[1]}\n"
+    handle = official.translate_document_upload(text.encode(), target_lang="EN-US", filename="brief.txt")
+    # The client's own way of waiting sleeps for 5 seconds.
+    while not (status := official.translate_document_get_status(handle)).done:
+        assert status.ok
+        time.sleep(0.02)
+    assert status.billed_characters == len(GERMAN[0]) + len(GERMAN[1])
+    output = io.BytesIO()
+    official.translate_document_download(handle, output)
+    first, second = translator.translate(GERMAN[:2])
+    assert output.getvalue().decode() == f"{first}\n\n{second}\n"
+    stolen = deepl.DocumentHandle(handle.document_id, "a guess")
+    with pytest.raises(deepl.DeepLException, match="Not found"):
+        official.translate_document_get_status(stolen)
+
+
+def test_the_official_client_shows_the_errors(official: deepl.DeepLClient) -> None:
+    with pytest.raises(deepl.DeepLException, match=r"Bad request.*target_lang.*'FR'"):
+        official.translate_text("Hund", target_lang="FR")
+    with pytest.raises(deepl.DeepLException, match="style_id"):
+        official.translate_text("Hund", target_lang="EN-US", style_rule="mine")
+    with pytest.raises(deepl.DeepLException, match="no format"):
+        official.translate_document_upload(b"MZ", target_lang="EN-US", filename="virus.exe")
+
+
+def test_texts_of_forms_and_queries_are_translated_too(client: TestClient, translator: Translator) -> None:
+    expected = [{"detected_source_language": "DE", "text": text} for text in translator.translate(GERMAN[:2])]
+    given = {"text": GERMAN[:2], "target_lang": "en"}
+    assert client.post("/v2/translate", data=given).json() == {"translations": expected}
+    assert client.get("/v2/translate", params=given).json() == {"translations": expected}
+
+
+def test_requests_of_weblate(client: TestClient) -> None:
+    """What weblate/machinery/deepl.py sends."""
+    text = 'Der <x id="4"></x> läuft &amp; läuft.'
+    asked: dict[str, Any] = {"source_lang": "DE", "target_lang": "EN", "formality": "default", "tag_handling": "xml"}
+    answer = client.post("/v2/translate", json=asked | {"text": [text, "Hund"], "ignore_tags": ["x"]})
+    [first, second] = answer.json()["translations"]
+    assert first["text"].count('<x id="4"></x>') == 1
+    assert "translate=" not in first["text"]
+    assert set(second) == {"detected_source_language", "text"}
+    assert client.get("/v2/languages", params={"type": "source"}).json() == [{"language": "DE", "name": "German"}]
+    rows = client.get("/v3/languages", params={"resource": "translate_text"}).json()
+    usable = {row["lang"]: (row["usable_as_source"], row["usable_as_target"]) for row in rows}
+    assert usable == {"de": (True, False), "en": (False, False), "en-GB": (False, True), "en-US": (False, True)}
+
+
+def test_what_is_inside_ignored_tags_stays(client: TestClient) -> None:
+    body = {"text": ["<p>Der <code2>kleine Hund</code2> läuft.</p>"], "target_lang": "EN", "tag_handling": "html"}
+    [found] = client.post("/v2/translate", json=body | {"ignore_tags": "code2,x"}).json()["translations"]
+    assert "<code2>kleine Hund</code2>" in found["text"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [
+        ("translate", {"target_lang": "EN"}, 400, "'text' not specified"),
+        ("translate", {"text": ["a"]}, 400, "'target_lang' not specified"),
+        ("translate", {"text": [1], "target_lang": "EN"}, 400, "text is a list"),
+        ("translate", {"text": ["a"], "target_lang": "EN", "source_lang": "FR"}, 400, "source_lang"),
+        ("translate", {"text": ["a"], "target_lang": "EN", "tag_handling": "rtf"}, 400, "tag_handling"),
+        ("translate", {"text": ["a"], "target_lang": "EN", "formality": "rude"}, 400, "formality"),
+        ("translate", {"text": ["a"], "target_lang": "EN", "glossary_id": "x"}, 400, "source_lang"),
+        (
+            "translate",
+            {"text": ["a"], "target_lang": "EN", "source_lang": "DE", "glossary_id": "../x"},
+            404,
+            "not found",
+        ),
+        ("translate", {"text": ["a"] * 129, "target_lang": "EN"}, 413, "129 texts"),
+        ("glossaries", {"name": "x", "source_lang": "de", "target_lang": "en"}, 400, "'entries' not specified"),
+        ("glossaries", {"name": "x", "source_lang": "de", "target_lang": "en", "entries": "Hund"}, 400, "line 1"),
+        ("glossaries", {"name": "", "source_lang": "de", "target_lang": "en", "entries": "a\tb"}, 400, "no name"),
+    ],
+)
+def test_errors_are_told_as_deepl_does(
+    client: TestClient, service: Service, path: str, body: dict[str, Any], status: int, words: str
+) -> None:
+    answer = client.post(f"/v2/{path}", json=body)
+    assert answer.status_code == status
+    assert set(answer.json()) == {"message"}
+    assert words in answer.json()["message"]

@@ -1,0 +1,70 @@
+"""Stored glossaries: whole files, which only their owner sees, and entries that can be used."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from nmt.server.glossaries import Dictionary, Glossaries, read_entries, write_entries
+
+TERMS = Dictionary("de", "en", {"Hund": "dog|hound"})
+
+
+def test_glossaries_are_found_again_by_another_process(tmp_path: Path) -> None:
+    store = Glossaries(tmp_path / "new")
+    assert store.all("me") == []
+    made = store.create("me", "Ärzte & Co/../x", [TERMS])
+    other = Glossaries(tmp_path / "new")
+    assert other.all("me") == [made]
+    assert other.get("me", made.id) == other.named("me", made.name) == made
+    assert other.get("you", made.id) is other.named("you", made.name) is None
+    assert list(tmp_path.iterdir()) == [tmp_path / "new"]
+    changed = other.store(made.with_dictionary(Dictionary("en", "de", {"dog": "Hund"})))
+    assert store.get("me", made.id) == changed
+    assert changed.find(("en", "de")) != changed.find(("de", "en")) == TERMS
+    (tmp_path / "new" / "broken.json").write_text("{")
+    assert store.all("me") == [changed]
+    store.delete(changed)
+    assert other.all("me") == []
+
+
+def test_no_id_leads_out_of_the_folder(tmp_path: Path) -> None:
+    store = Glossaries(tmp_path / "inside")
+    made = store.create("me", "x", [TERMS])
+    outside = tmp_path / f"{made.id}.json"
+    (tmp_path / "inside" / f"{made.id}.json").rename(outside)
+    for identity in (f"../{made.id}", str(outside), "", "..", "\0", made.id):
+        assert store.get("me", identity) is None
+    assert asdict(made)["name"] == "x"
+
+
+def test_the_last_glossary_with_a_name_counts(tmp_path: Path) -> None:
+    store = Glossaries(tmp_path)
+    first = store.create("me", "x", [TERMS])
+    second = store.create("me", "x", [TERMS])
+    newest = max((first, second), key=lambda one: (one.created, one.id))
+    assert store.named("me", "x") == newest
+
+
+@pytest.mark.parametrize(
+    ("entries", "problem"),
+    [({}, "no entries"), ({"": "dog"}, "no entry"), ({"Hund": " "}, "no entry"), ({"Hund": "a\tb"}, "no entry")],
+)
+def test_glossaries_that_cannot_be_used_are_refused(tmp_path: Path, entries: dict[str, str], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        Glossaries(tmp_path).create("me", "x", [Dictionary("de", "en", entries)])
+    assert not list(tmp_path.iterdir())
+
+
+def test_entries_are_read_as_they_are_written() -> None:
+    entries = {"Hund": "dog", "Wo ist": "Where is"}
+    assert read_entries(write_entries(entries), "tsv") == entries
+    assert read_entries("Hund\tdog\r\n\r\nWo ist\tWhere is\r\n", "tsv") == entries
+    assert read_entries('Hund,dog,de,en\n"Wo ist","Where is"\n', "csv") == entries
+    for text, form, problem in (
+        ("Hund", "tsv", "line 1"),
+        ("a\tb\na\tc", "tsv", "repeats"),
+        ("a", "csv", "source,target"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            read_entries(text, form)

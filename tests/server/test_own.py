@@ -1,0 +1,202 @@
+"""Our own API: what it tells of a translation is what the translator knows, and wrong requests are told why."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from nmt.config import SearchConfig
+from nmt.server.answers import FLAG_TEXTS
+from nmt.server.app import make_app
+from nmt.server.keys import make_key, remove_key
+from nmt.text.suspicions import Flag
+from nmt.translation.pair_scorer import PairScorer
+from nmt.translation.request import Constraints, Request, Term
+from nmt.translation.translator import Translator
+from tests.server.conftest import make_service
+from tests.tiny import PAIRS, SHORT
+
+GERMAN = [source for source, _ in PAIRS]
+
+
+def post(client: TestClient, **body: Any) -> dict[str, Any]:
+    answer = client.post("/v1/translate", json={"source": "de", "target": "en"} | body)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_translations_are_those_of_the_translator(client: TestClient, translator: Translator) -> None:
+    answer = post(client, text=GERMAN)
+    assert [one["text"] for one in answer["translations"]] == translator.translate(GERMAN)
+    assert answer["model"] == {"source": "de", "target": "en"}
+    several = post(client, text=f"  {GERMAN[0]}\n\n{GERMAN[1]} ")["translations"][0]["text"]
+    first, second = translator.translate(GERMAN[:2])
+    assert several == f"  {first}\n\n{second} "
+
+
+def test_settings_of_a_search_are_those_of_the_request(client: TestClient, translator: Translator) -> None:
+    wide = SearchConfig(**{**SHORT.__dict__, "beam_size": 4, "n_best": 3})
+    expected = [one.text for one in translator.translate_n_best(GERMAN[:1], wide)[0]]
+    [found] = post(client, text=GERMAN[0], search={"n_best": 3, "beam_size": 4})["translations"]
+    assert [found["text"], *(one["text"] for one in found["alternatives"])] == expected
+    samples = {"samples": 4, "temperature": 2.0}
+    answers = [post(client, text=GERMAN[0], search=samples | {"seed": seed}) for seed in (1, 1, 2)]
+    one, same, other = ([t["text"] for t in found["translations"][0]["alternatives"]] for found in answers)
+    assert one == same != other
+    assert len(one) == 3
+
+
+def test_constraints_and_glossaries_are_kept_to(client: TestClient, translator: Translator) -> None:
+    body = {"prefix": "The men", "must": [["coffee", "table"]], "must_not": ["dog"]}
+    [found] = post(client, text=GERMAN[0], **body)["translations"]
+    assert found["text"].startswith("The men")
+    constraints = Constraints("The men", (Term(("coffee", "table")),), ("dog",))
+    assert [found["text"]] == translator.translate([Request(GERMAN[0], constraints)])
+    [found] = post(client, text=GERMAN[0], glossary={"Hund": "coffee"})["translations"]
+    assert "coffee" in found["text"]
+
+
+def test_glossaries_are_stored_by_name(client: TestClient) -> None:
+    path, entries = "/v1/glossaries/My%20terms", {"Hund": "coffee"}
+    info = {"name": "My terms", "source": "de", "target": "en"}
+    assert client.put(path, json={"source": "de", "target": "en", "entries": {"Wiese": "men"}}).status_code == 200
+    assert client.put(path, json={"source": "de", "target": "en", "entries": entries}).json() == info | {"count": 1}
+    assert info | {"count": 1} in client.get("/v1/glossaries").json()["glossaries"]
+    assert client.get(path).json() == info | {"entries": entries}
+    assert "coffee" in post(client, text=GERMAN[0], glossary="My terms")["translations"][0]["text"]
+    assert client.delete(path).status_code == 204
+    assert client.get(path).json()["error"]["code"] == "no_glossary"
+    assert client.post("/v1/translate", json={"text": "a", "target": "en", "glossary": "My terms"}).status_code == 404
+
+
+def test_details_are_told_where_they_are_asked_for(client: TestClient, translator: Translator) -> None:
+    [[best]] = translator.translate_n_best(GERMAN[:1])
+    [found] = post(client, text=GERMAN[0], alignments=True, tokens=True, attention=True)["translations"]
+    assert found["alignments"] == [[i, j] for i, j in translator.align(GERMAN[0], best)]
+    pieces = translator.tokenizer.target_pieces(best.parts[0].hypothesis.ids)
+    assert [token["piece"] for token in found["tokens"]] == [*pieces, "</s>"]
+    log_probs = [token["log_probability"] for token in found["tokens"]]
+    assert log_probs == pytest.approx(best.token_log_probs, abs=1e-4)
+    attention = found["attention"]
+    assert [len(attention["weights"]), len(attention["weights"][0])] == [
+        len(attention[side]) for side in ("target", "source")
+    ]
+    assert all(0 < sum(row) <= 1.001 for row in attention["weights"])
+    plain = post(client, text=GERMAN[0])["translations"][0]
+    assert not {"alignments", "tokens", "attention", "quality"} & set(plain)
+
+
+def test_flags_come_with_sentences(client: TestClient) -> None:
+    assert set(FLAG_TEXTS) == set(Flag.__args__)  # type: ignore[attr-defined]
+    [found] = post(client, text=GERMAN[2], search={"guard": True, "max_length_ratio": 0.1})["translations"]
+    assert found["flags"]
+    assert found["flag_texts"] == [FLAG_TEXTS[flag] for flag in found["flags"]]
+
+
+def test_tags_stay(client: TestClient) -> None:
+    [found] = post(client, text="Der <b>kleine Hund</b> läuft &amp; läuft.", format="html")["translations"]
+    assert found["text"].count("<b>") == found["text"].count("</b>") == 1
+
+
+def test_sentences_are_streamed_before_the_whole_answer(client: TestClient, translator: Translator) -> None:
+    text = f"{GERMAN[2]}\n{GERMAN[0]}"
+    body = {"text": [text, GERMAN[1]], "target": "en", "stream": True, "alignments": True}
+    answer = client.post("/v1/translate", json=body)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = [event.split("\ndata: ") for event in answer.text.strip().split("\n\n")]
+    names, data = [name for name, _ in events], [json.loads(value) for _, value in events]
+    assert names == ["event: sentence"] * 4 + ["event: done"]
+    by_place = {(one["index"], one["line"], one["sentence"]): one["text"] for one in data[:-1]}
+    assert sorted(by_place) == [(0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0)]
+    sentences = translator.translate(["Wo ist der Bahnhof?", "Er ist dort drüben!", GERMAN[0], GERMAN[1]])
+    assert [by_place[place] for place in sorted(by_place)] == sentences
+    first, second = data[-1]["translations"]
+    assert first["text"] == f"{sentences[0]} {sentences[1]}\n{sentences[2]}"
+    assert second["text"] == sentences[3]
+    assert {j for _, j in first["alignments"]} == set(range(len(first["text"].split())))
+
+
+def test_other_words_are_told_with_the_rest_decoded_anew(client: TestClient, translator: Translator) -> None:
+    body = {"text": GERMAN[2], "target": "en", "translation": "Where is it? It is there!", "word": 4}
+    words = client.post("/v1/word_alternatives", json=body).json()["alternatives"]
+    assert words
+    assert [one["probability"] for one in words] == sorted((one["probability"] for one in words), reverse=True)
+    for one in words:
+        assert one["text"].startswith(f"Where is it? It {one['word']}")
+    [alone] = translator.translate([Request("Er ist dort drüben!", Constraints(f"It {words[0]['word']}"))])
+    assert words[0]["text"] == f"Where is it? {alone}"
+    answer = client.post("/v1/word_alternatives", json=body | {"word": 6})
+    assert answer.status_code == 400
+    assert "6 words" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "words"),
+    [
+        ({"target": "en"}, 400, "invalid", "text is missing"),
+        ({"text": "a"}, 400, "invalid", "target is missing"),
+        ({"text": 1, "target": "en"}, 400, "invalid", "text is 1: it must be a text or a list"),
+        ({"text": ["a", None], "target": "en"}, 400, "invalid", "text[1] is null"),
+        ({"text": "a", "target": "fr"}, 400, "unknown_direction", "there is de to en"),
+        ({"text": "a", "target": "en", "serach": {}}, 400, "invalid", "did you mean search?"),
+        ({"text": "a", "target": "en", "search": {"beam_size": 17}}, 400, "invalid", "at most 16"),
+        ({"text": "a", "target": "en", "search": {"seed": 1e300}}, 400, "invalid", "a whole number"),
+        ({"text": "a", "target": "en", "search": {"lm_weight": 1}}, 400, "invalid", "no member 'lm_weight'"),
+        ({"text": "a", "target": "en", "search": {"n_best": 3, "beam_size": 2}}, 400, "invalid", "n_best is 3"),
+        ({"text": "a", "target": "en", "must": [""]}, 400, "constraints", "empty"),
+        ({"text": "a", "target": "en", "must": ["a"], "search": {"samples": 2}}, 400, "constraints", "samples"),
+        ({"text": "a", "target": "en", "quality": True}, 400, "no_scorer", "leave quality out"),
+        ({"text": "a", "target": "en", "glossary": {"": "a"}}, 400, "invalid", "no entry"),
+        ({"text": "a" * 10_001, "target": "en"}, 413, "too_long", "10,001 characters"),
+        ({"text": ["a"] * 129, "target": "en"}, 413, "too_many", "129 texts"),
+        ({"text": "a b " * 400, "target": "en", "attention": True}, 413, "too_long", "attention"),
+    ],
+)
+def test_wrong_requests_are_told_why(client: TestClient, body: Any, status: int, code: str, words: str) -> None:
+    answer = client.post("/v1/translate", json=body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (status, code)
+    assert words in error["message"]
+
+
+def test_paths_that_are_none_are_told_in_our_form(client: TestClient) -> None:
+    for answer in (client.get("/v1/nothing"), client.post("/v1/models"), client.get("/v1/translate")):
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_such_path")
+
+
+@pytest.fixture
+def guarded(model_folder: Path, scorer_folder: Path, tmp_path: Path) -> Iterator[tuple[TestClient, Path]]:
+    """A service with a file of keys, and with a pair scorer."""
+    keys = tmp_path / "keys.json"
+    make_key(keys, "nobody")
+    service = make_service(model_folder, keys=str(keys), glossaries=str(tmp_path / "glossaries"))
+    service.scorers["de", "en"] = PairScorer.load(scorer_folder, "cpu", "fp32")
+    with TestClient(make_app(service)) as client:
+        yield client, keys
+
+
+def test_a_service_with_keys_answers_who_has_one(guarded: tuple[TestClient, Path]) -> None:
+    client, keys = guarded
+    first, second = make_key(keys, "first", requests=2), make_key(keys, "second")
+    body = {"text": GERMAN[0], "target": "en", "quality": True}
+    heads = {name: {"Authorization": f"Bearer {key}"} for name, key in (("first", first), ("second", second))}
+    assert client.post("/v1/translate", json=body).status_code == 401
+    wrong = client.post("/v1/translate", json=body, headers={"Authorization": f"Bearer {first[:-1]}"})
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (403, "wrong_key")
+    answer = client.post("/v1/translate", json=body, headers=heads["first"])
+    assert 0 <= answer.json()["translations"][0]["quality"] <= 1
+    entries = {"source": "de", "target": "en", "entries": {"Hund": "dog"}}
+    assert client.put("/v1/glossaries/mine", json=entries, headers=heads["first"]).status_code == 200
+    assert client.get("/v1/glossaries/mine", headers=heads["second"]).status_code == 404
+    deepl = {"Authorization": f"DeepL-Auth-Key {first}"}
+    assert client.post("/v2/translate", json={"text": ["a"], "target_lang": "EN"}, headers=deepl).status_code == 200
+    assert client.post("/v2/translate", json={"text": ["a"], "target_lang": "EN"}).status_code == 403
+    late = client.post("/translate", json={"q": "a", "source": "de", "target": "en", "api_key": first})
+    assert late.status_code == 429
+    assert 1 <= int(late.headers["Retry-After"]) <= 60
+    remove_key(keys, "second")
+    assert client.get("/v1/models", headers=heads["second"]).status_code == 403

@@ -1,0 +1,59 @@
+"""Streaming: sentences as they are ready; when nobody listens any more, no search goes on."""
+
+import asyncio
+from typing import Any
+
+from nmt.server.stream import cut, events
+from nmt.translation.request import Constraints, Request, Term, Translation
+
+
+def test_texts_are_cut_into_lines_and_sentences() -> None:
+    constraints = Constraints("It", (Term(("run",), "Lauf"),))
+    pieces = cut(3, Request(" Wo ist er? Lauf!\r\n\nJa. ", constraints), whole=False)
+    places = [(p.index, p.line, p.sentence, p.request.text, p.gap) for p in pieces]
+    assert places == [
+        (3, 0, 0, "Wo ist er?", " "),
+        (3, 0, 1, "Lauf!", "\r\n"),
+        (3, 1, 0, "", "\n"),
+        (3, 2, 0, "Ja.", ""),
+    ]
+    assert [p.request.constraints.prefix for p in pieces] == ["It", "", "", ""]
+    assert [len(p.request.constraints.must) for p in pieces] == [0, 1, 0, 0]
+    [whole] = cut(0, Request("<p>A. B.</p>"), whole=True)
+    assert whole.request.text == "<p>A. B.</p>"
+
+
+def test_searches_end_when_the_client_hangs_up() -> None:
+    ended: list[str] = []
+
+    async def translate(request: Request) -> list[Translation]:
+        try:
+            await asyncio.sleep(0 if request.text == "Ja." else 5)
+        except asyncio.CancelledError:
+            ended.append(request.text)
+            raise
+        return [Translation(f"<{request.text}>", 0.0, ())]
+
+    async def never(_: Any) -> None:
+        raise AssertionError
+
+    async def test() -> None:
+        stream = events(cut(0, Request("Ja. Nein. Gut."), whole=False), translate, never)
+        assert b'"text": "<Ja.>"' in await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+        await asyncio.sleep(0)
+
+    asyncio.run(test())
+    assert ended == ["Nein.", "Gut."]
+
+
+def test_an_error_is_an_event() -> None:
+    async def fail(_: Request) -> list[Translation]:
+        raise ValueError("too hard")
+
+    async def test() -> list[bytes]:
+        return [event async for event in events(cut(0, Request("A."), whole=False), fail, fail)]
+
+    [event] = asyncio.run(test())
+    assert event.startswith(b"event: error\ndata: ")
+    assert b"too hard" in event
