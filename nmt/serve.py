@@ -3,7 +3,7 @@
 import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt.cli import (
     add_device_options,
@@ -17,6 +17,9 @@ from nmt.cli import (
 )
 from nmt.config.serve import ServeConfig
 from nmt.extras import package
+
+if TYPE_CHECKING:
+    from nmt.server.app import Service
 
 EXAMPLES = """
 python -m nmt.serve
@@ -62,8 +65,22 @@ def command(options: Any) -> int:
         say(f"{served.folder}: {pairs}{' …' if len(served.directions) > 5 else ''}")
     shown = "127.0.0.1" if config.host == "0.0.0.0" else config.host
     say(f"http://{shown}:{config.port} from now on, until Ctrl-C")
-    serve(Service(models, config))
+    service = Service(models, config)
+    if config.scorer:
+        add_scorer(service, options)
+    serve(service)
     return 0
+
+
+def add_scorer(service: "Service", options: Any) -> None:
+    """Load the pair scorer, for the languages that it knows."""
+    from nmt.translation.model_folder import read_info, settings_file
+    from nmt.translation.pair_scorer import PairScorer
+    from nmt.translation.translator import find_model
+
+    folder = find_model(service.config.scorer)
+    info, _ = read_info(settings_file(folder))
+    service.scorers[info.source, info.target] = PairScorer.load(folder, options.device, options.precision)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import torch
 import yaml
 
 import nmt
-from nmt import augment, convert, evaluate, export, generate, inspect, prepare, translate
+from nmt import augment, convert, evaluate, export, generate, inspect, keys, prepare, serve, translate
 from nmt.cli import dump_config, make_run_parser, setting_types
 from nmt.config import Config, DataConfig, LoraConfig, ObjectiveName, SearchConfig
 from nmt.data.tokenizer import Tokenizer, encode_pairs
@@ -282,7 +282,7 @@ def known_options() -> set[str]:
     parsers: list[Any] = [make_run_parser("nmt.train", ""), translate.make_translate_parser()]
     parsers += [evaluate.make_evaluate_parser(), augment.make_augment_parser(), generate.make_generate_parser()]
     parsers += [inspect.make_inspect_parser(), convert.make_convert_parser(), export.make_export_parser()]
-    parsers += [prepare.make_prepare_parser()]
+    parsers += [keys.make_keys_parser(), serve.make_serve_parser(), prepare.make_prepare_parser()]
     names = [name.lstrip("-") for p in parsers for action in p._actions for name in action.option_strings]
     names += ["resume", *(name for names in FOREIGN.values() for name in names)]
     return {name.replace("-", "_") for full in names for name in (full, full.rpartition(".")[2])}

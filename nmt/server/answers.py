@@ -33,7 +33,6 @@ FLAG_TEXTS: dict[Flag, str] = {
 def answer_text(translator: Translator, body: Translate, text: str, n_best: Sequence[Translation]) -> Translated:
     """The answer for a text, from its translations. Alignment and attention run the model."""
     best, *others = n_best
-    start = len(text) - len(text.lstrip())
     return Translated(
         text=with_blanks(text, best.text),
         score=round(best.score, DIGITS),
@@ -45,7 +44,7 @@ def answer_text(translator: Translator, body: Translate, text: str, n_best: Sequ
             for one in others
         ],
         quality=None if best.quality is None else round(best.quality, DIGITS),
-        alignments=[[i, j] for i, j in translator.align(text[start:], best)] if body.alignments else None,
+        alignments=[[i, j] for i, j in translator.align(text, best)] if body.alignments else None,
         tokens=tokens_of(translator, best) if body.tokens else None,
         attention=attention_of(translator, best) if body.attention else None,
     )

@@ -21,7 +21,7 @@ from nmt.server.codes import find_code, name_of
 from nmt.server.deepl_glossaries import DeepLGlossaries
 from nmt.server.detect import detect
 from nmt.server.documents import FORM_BYTES, begin, upload_of
-from nmt.server.endpoint import endpoint
+from nmt.server.endpoint import Handler, endpoint
 from nmt.server.errors import Refused
 from nmt.server.files import File
 from nmt.server.glossaries import Dictionary
@@ -48,7 +48,7 @@ KEEP = ' translate="no"'
 def routes(service: "Service") -> list[BaseRoute]:
     api, glossaries = DeepL(service), DeepLGlossaries(service)
     document = "/v2/document/{id}"
-    paths = {
+    paths: dict[str, tuple[Handler, list[str]]] = {
         "/v2/translate": (api.translate, ANY),
         "/v2/languages": (api.languages, ANY),
         "/v3/languages": (api.all_languages, ["GET"]),
@@ -60,10 +60,8 @@ def routes(service: "Service") -> list[BaseRoute]:
     upload = Route("/v2/document", endpoint(service.config, api.upload, show, most), methods=["POST"])
     handlers = [(path, handle, methods) for path, (handle, methods) in paths.items()]
     handlers += [(path, handle, [method]) for method, path, handle in glossaries.operations()]
-    return [
-        upload,
-        *(Route(path, endpoint(service.config, handle, show), methods=methods) for path, handle, methods in handlers),
-    ]
+    made = [Route(path, endpoint(service.config, handle, show), methods=methods) for path, handle, methods in handlers]
+    return [upload, *made]
 
 
 def show(refused: Refused) -> Response:

@@ -55,7 +55,7 @@ async def translate_file(service: "Service", asked: Asked, file: File, form: str
     document = await service.engine.run(read_document, data, form, Options(source=source, target=target))
     units = document.units
     file.of, file.characters, file.state = len(units), sum(len(unit.text) for unit in units), "translating"
-    service.keys.charge(asked.caller.key, file.characters)
+    service.keys.charge(asked.caller.key, file.characters, requests=0)  # the upload was one
     answers: list[Answer] = []
     for start in range(0, len(units), AT_ONCE):
         answers += await translate_units(service, asked, units[start : start + AT_ONCE])

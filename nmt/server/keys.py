@@ -49,15 +49,18 @@ NO_KEY = Key(name="", hash="")
 class Use:
     """What a key has asked for: in the last minute, and since the service started."""
 
-    recent: deque[tuple[float, int]] = field(default_factory=deque)
-    """Time and characters of each request."""
-    recent_characters: int = 0
+    recent: deque[tuple[float, int, int]] = field(default_factory=deque)
+    """Time, requests and characters."""
     requests: int = 0
     characters: int = 0
 
     def forget(self, before: float) -> None:
         while self.recent and self.recent[0][0] <= before:
-            self.recent_characters -= self.recent.popleft()[1]
+            self.recent.popleft()
+
+    def add(self, now: float, requests: int, characters: int) -> None:
+        self.recent.append((now, requests, characters))
+        self.requests, self.characters = self.requests + requests, self.characters + characters
 
 
 class Keys:
@@ -83,21 +86,21 @@ class Keys:
         given = hash_of(text)
         return next(iter([key for key in self.keys if hmac.compare_digest(key.hash, given)]), None)
 
-    def charge(self, key: Key, characters: int) -> None:
-        """Count a request. Refused if the key has asked for too much in the last minute; a request with more characters
-        than a minute allows may come after a minute without any."""
+    def charge(self, key: Key, characters: int, requests: int = 1) -> None:
+        """Count what a key asks for. Refused if it has asked for too much in the last minute; a request with more
+        characters than a minute allows may come after a minute without any."""
         use, now = self.uses[key.hash], self.clock()
         use.forget(now - WINDOW)
-        too_many = key.requests and len(use.recent) >= key.requests
-        too_long = key.characters and use.recent and use.recent_characters + characters > key.characters
+        n_requests = requests + sum(n for _, n, _ in use.recent)
+        before = sum(n for _, _, n in use.recent)
+        too_many = key.requests and requests and n_requests > key.requests
+        too_long = key.characters and characters and before and before + characters > key.characters
         if too_many or too_long:
             share = f"{key.requests:,} requests" if too_many else f"{key.characters:,} characters"
             wait = max(1, math.ceil(WINDOW - (now - use.recent[0][0])))
             problem = f"this key may have {share} a minute: try again in {wait} seconds"
             raise Refused(problem, status=429, code="limit_reached", retry_after=wait)
-        use.recent.append((now, characters))
-        use.recent_characters += characters
-        use.requests, use.characters = use.requests + 1, use.characters + characters
+        use.add(now, requests, characters)
 
 
 def hash_of(text: str) -> str:

@@ -98,7 +98,7 @@ class Own:
     async def ask(self, caller: Caller, body: Translate) -> Asked:
         """Check a request."""
         direction = find_direction(self.service, body.source, body.target)
-        glossary = self.find_glossary(body.glossary, direction, caller)
+        glossary = await self.engine.run(self.find_glossary, body.glossary, direction, caller)
         if body.quality and direction not in self.service.scorers:
             problem = f"quality is true, but there is no pair scorer for {' to '.join(direction)}: leave quality out"
             raise Refused(problem, code="no_scorer")

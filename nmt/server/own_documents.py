@@ -28,10 +28,11 @@ class OwnDocuments:
         caller = caller_of(self.service, request, fields)
         admit(self.service, request, caller, [])
         upload, data = await upload_of(fields, self.service.config.file_bytes)
-        names = {name: fields.text(name) for name in ("source", "target", "glossary")}
-        if not names["target"]:
+        source, target = fields.text("source"), fields.text("target")
+        if not target:
             raise Refused("target is missing: it must be the code of a language", code="missing")
-        asked = await self.own.ask(caller, Translate(text="", **names))
+        body = Translate(text="", source=source, target=target, glossary=fields.text("glossary"))
+        asked = await self.own.ask(caller, body)
         file, token = begin(self.service, asked, upload.filename or "", data)
         return send(Uploaded(file.id, token), 202)
 

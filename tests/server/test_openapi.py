@@ -7,7 +7,14 @@ from starlette.testclient import TestClient
 
 from tests.tiny import PAIRS
 
-TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
+TYPES: dict[str, Any] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+}
 
 
 def problems(value: Any, schema: dict[str, Any], whole: dict[str, Any], place: str = "$") -> list[str]:
