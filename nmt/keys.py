@@ -18,7 +18,7 @@ def make_keys_parser() -> Any:
         "Make and remove the API keys of a service that is started with --keys FILE. Running services notice changes."
     )
     parser = make_parser("nmt.keys", text, EXAMPLES, "{add,remove,list} FILE [NAME] [options]")
-    text = "add: make a key, and print it; it can't be shown again. remove: delete one. list: show their names."
+    text = "What to do: add makes a key and prints it, once; remove deletes one; list shows their names."
     parser.add_argument("action", choices=["add", "remove", "list"], help=text)
     parser.add_argument("file", metavar="FILE", help="File of keys, which has only their hashes. add makes it.")
     parser.add_argument("name", nargs="?", default="", metavar="NAME", help="Name of the key, such as who uses it.")

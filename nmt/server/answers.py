@@ -30,7 +30,9 @@ FLAG_TEXTS: dict[Flag, str] = {
 }
 
 
-def answer_text(translator: Translator, body: Translate, text: str, n_best: Sequence[Translation]) -> Translated:
+def answer_text(
+    translator: Translator, body: Translate, text: str, n_best: Sequence[Translation], note: str
+) -> Translated:
     """The answer for a text, from its translations. Alignment and attention run the model."""
     best, *others = n_best
     return Translated(
@@ -43,6 +45,7 @@ def answer_text(translator: Translator, body: Translate, text: str, n_best: Sequ
             Alternative(with_blanks(text, one.text), round(one.score, DIGITS), round(one.confidence, DIGITS))
             for one in others
         ],
+        note=note or None,
         quality=None if best.quality is None else round(best.quality, DIGITS),
         alignments=[[i, j] for i, j in translator.align(text, best)] if body.alignments else None,
         tokens=tokens_of(translator, best) if body.tokens else None,

@@ -2,7 +2,7 @@
 engine flow out, then their translations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nmt.config import SearchConfig
@@ -32,21 +32,22 @@ class Asked:
     constraints: Constraints = NO_CONSTRAINTS
     """Of each text."""
     glossary: Glossary | None = None
-    requests: list[Request] = field(default_factory=list)
 
-    def make(self, texts: Sequence[str]) -> list[Request]:
-        """The requests of texts; takes time. Refused if the constraints can't be met."""
+    def make(self, texts: Sequence[str]) -> tuple[list[Request], list[str]]:
+        """The request of each text, and a note (or "") why terms of the glossary were left out; takes time. Refused if
+        the constraints can't be met."""
         if problem := self.translator.compiler.problem(self.constraints, self.search):
             raise Refused(f"prefix, must or must_not can't be met: {problem}", code="constraints")
         requests = [Request(text, self.constraints) for text in texts]
         if not self.glossary:
-            return requests
-        return [add_terms(self.glossary, r, self.translator, self.search, self.markup)[0] for r in requests]
+            return requests, [""] * len(texts)
+        made = [add_terms(self.glossary, r, self.translator, self.search, self.markup) for r in requests]
+        return [request for request, _ in made], [note for _, note in made]
 
 
 async def translate(service: "Service", asked: Asked, texts: Sequence[str]) -> list[list[Translation]]:
     """The n-best list of each text."""
-    requests = await service.engine.run(asked.make, texts)
+    requests, _ = await service.engine.run(asked.make, texts)
     return await translate_requests(service, asked, requests)
 
 

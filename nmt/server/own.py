@@ -3,7 +3,7 @@ flow out the same way; `nmt.server.openapi` describes both."""
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -43,6 +43,18 @@ if TYPE_CHECKING:
 
 EVENTS = "text/event-stream"
 AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request for translations."""
+
+    body: Translate
+    asked: Asked
+    requests: Sequence[Line]
+    notes: Sequence[str]
+    """Of each text: which terms of the glossary were left out."""
+    started: float
 
 
 def read_body(kind: type[Body], fields: Fields) -> Body:
@@ -90,10 +102,11 @@ class Own:
         texts = [body.text] if isinstance(body.text, str) else body.text
         admit(self.service, request, caller, texts)
         asked = await self.ask(caller, body)
+        requests, notes = await self.engine.run(asked.make, texts)
+        job = Job(body, asked, requests, notes, started)
         if body.stream:
-            return await self.stream(body, asked, texts, started)
-        n_best = await asking.translate(self.service, asked, texts)
-        return send(await self.answer(body, asked, texts, n_best, started))
+            return await self.stream(job)
+        return send(await self.answer(job, await asking.translate_requests(self.service, asked, requests)))
 
     async def ask(self, caller: Caller, body: Translate) -> Asked:
         """Check a request."""
@@ -123,35 +136,30 @@ class Own:
             raise Refused(f"there is {missing} {given[:60]!r}", status=404, code="no_glossary")
         return dictionary.compile()
 
-    async def answer(
-        self,
-        body: Translate,
-        asked: Asked,
-        texts: Sequence[str],
-        n_best: Sequence[Sequence[Translation]],
-        started: float,
-    ) -> Translations:
+    async def answer(self, job: Job, n_best: Sequence[Sequence[Translation]]) -> Translations:
+        """The whole answer, from the translations of each text."""
+        translator, texts = job.asked.translator, [request.text for request in job.requests]
+
         def make() -> list[Translated]:
-            rated = self.rate(body, asked, texts, n_best)
-            return [answer_text(asked.translator, body, text, found) for text, found in zip(texts, rated, strict=True)]
+            rows = zip(texts, self.rate(job, texts, n_best), job.notes, strict=True)
+            return [answer_text(translator, job.body, *row) for row in rows]
 
         made = await self.engine.run(make)
-        return Translations(made, Languages(*asked.direction), round(time.perf_counter() - started, 4))
+        return Translations(made, Languages(*job.asked.direction), round(time.perf_counter() - job.started, 4))
 
     def rate(
-        self, body: Translate, asked: Asked, texts: Sequence[str], n_best: Sequence[Sequence[Translation]]
+        self, job: Job, texts: Sequence[str], n_best: Sequence[Sequence[Translation]]
     ) -> Sequence[Sequence[Translation]]:
         """The translations, the best of each text with its quality if that is asked for."""
-        if not body.quality:
+        if not job.body.quality:
             return n_best
-        scorer = self.service.scorers[asked.direction]
-        rated = scorer.rate_visible(texts, [[best] for best, *_ in n_best], asked.markup)
+        scorer = self.service.scorers[job.asked.direction]
+        rated = scorer.rate_visible(texts, [[best] for best, *_ in n_best], job.asked.markup)
         return [[best, *others] for (best,), (_, *others) in zip(rated, n_best, strict=True)]
 
-    async def stream(self, body: Translate, asked: Asked, texts: Sequence[str], started: float) -> Response:
-        requests = await self.engine.run(asked.make, texts)
-        whole = asked.markup != "none"
-        pieces_of = [cut(n, request, whole=whole) for n, request in enumerate(requests)]
+    async def stream(self, job: Job) -> Response:
+        asked, whole = job.asked, job.asked.markup != "none"
+        pieces_of = [cut(n, request, whole=whole) for n, request in enumerate(job.requests)]
 
         async def translate_one(request: Line) -> list[Translation]:
             [found] = await asking.translate_requests(self.service, asked, [request])
@@ -161,8 +169,9 @@ class Own:
             left = iter(lists)
             found = [[next(left) for _ in pieces] for pieces in pieces_of]
             pairs = zip(pieces_of, found, strict=True)
-            n_best = await self.engine.run(lambda: [join(asked.translator, *pair) for pair in pairs])
-            return await self.answer(body, asked, texts, n_best, started)
+            return await self.answer(
+                job, await self.engine.run(lambda: [join(asked.translator, *pair) for pair in pairs])
+            )
 
         pieces = [piece for some in pieces_of for piece in some]
         return StreamingResponse(events(pieces, translate_one, finish), headers=AT_ONCE, media_type=EVENTS)

@@ -137,6 +137,8 @@ class Translated:
     """The same in words."""
     alternatives: list[Alternative]
     """Further translations, if search.n_best is above 1."""
+    note: str | None = None
+    """Which terms of the glossary were left out, and why, if some were."""
     quality: float | None = None
     """The probability that source and translation belong together; left out too for a text that is too long."""
     alignments: list[list[int]] | None = None

@@ -58,6 +58,10 @@ def test_constraints_and_glossaries_are_kept_to(client: TestClient, translator: 
     assert [found["text"]] == translator.translate([Request(GERMAN[0], constraints)])
     [found] = post(client, text=GERMAN[0], glossary={"Hund": "coffee"})["translations"]
     assert "coffee" in found["text"]
+    assert "note" not in found
+    [found] = post(client, text=GERMAN[0], glossary={"Hund": "coffee"}, must_not=["coffee"])["translations"]
+    assert "coffee" not in found["text"]
+    assert "without some terms of the glossary" in found["note"]
 
 
 def test_glossaries_are_stored_by_name(client: TestClient) -> None:
