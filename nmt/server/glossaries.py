@@ -68,6 +68,7 @@ class Glossaries:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.writing = folder, threading.Lock()
+        self.known: dict[Path, tuple[int, Stored]] = {}  # with the time when the file was changed
 
     def all(self, owner: str) -> list[Stored]:
         """The glossaries of an owner, the oldest first."""
@@ -76,12 +77,15 @@ class Glossaries:
         return sorted(own, key=lambda one: (one.created, one.id))
 
     def load(self, path: Path) -> Stored | None:
-        """A stored glossary; None if it is gone, or damaged."""
+        """A stored glossary, read again if its file has changed; None if it is gone, or damaged."""
         try:
-            values = json.loads(path.read_text(encoding="utf8"))
-            dictionaries = tuple(from_json(Dictionary, value) for value in values.pop("dictionaries"))
-            return Stored(**values, dictionaries=dictionaries)
+            changed = path.stat().st_mtime_ns
+            known = self.known.get(path)
+            if known is None or known[0] != changed:
+                known = self.known[path] = changed, read_file(path)
+            return known[1]
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            self.known.pop(path, None)
             return None
 
     def get(self, owner: str, identity: str) -> Stored | None:
@@ -124,6 +128,13 @@ class Glossaries:
     def delete(self, glossary: Stored) -> None:
         if path := self.path(glossary.id):
             path.unlink(missing_ok=True)
+            self.known.pop(path, None)
+
+
+def read_file(path: Path) -> Stored:
+    values = json.loads(path.read_text(encoding="utf8"))
+    dictionaries = tuple(from_json(Dictionary, value) for value in values.pop("dictionaries"))
+    return Stored(**values, dictionaries=dictionaries)
 
 
 @lru_cache(maxsize=32)
