@@ -35,6 +35,7 @@ from nmt.generate import make_generate_parser
 from nmt.inspect import make_inspect_parser
 from nmt.keys import make_keys_parser
 from nmt.prepare import make_prepare_parser
+from nmt.serve import make_serve_parser
 from nmt.tokenizer import make_tokenizer_parser
 from nmt.train import make_train_parser
 from nmt.translate import make_translate_parser
@@ -52,6 +53,7 @@ PARSERS: dict[str, Callable[[], Any]] = {
     "nmt.export": make_export_parser,
     "nmt.inspect": make_inspect_parser,
     "nmt.keys": make_keys_parser,
+    "nmt.serve": make_serve_parser,
     "nmt.tokenizer train": partial(make_tokenizer_parser, "train"),
     "nmt.tokenizer encode": partial(make_tokenizer_parser, "encode"),
     "nmt.tokenizer decode": partial(make_tokenizer_parser, "decode"),

@@ -42,6 +42,8 @@ TEXTS = {page: page.read_text(encoding="utf8").replace("\\\n", " ") for page in 
 EXEMPT = {
     "make tensorboard": "it serves until it is stopped",
     "make test": "it runs these tests",
+    "make serve": "it serves until it is stopped",
+    "-m nmt.serve": "it serves until it is stopped",
     "python3 -m venv": "it needs the network",
     "convert_hf_to_gguf.py": "it is a program of llama.cpp",
     "-m pytest": "it runs these tests",

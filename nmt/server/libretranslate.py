@@ -3,7 +3,6 @@
 Codes, paths, fields and errors are those of its interface; what several clients need is in `nmt.server.bodies`.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -19,6 +18,7 @@ from nmt.server.codes import find_code, name_of
 from nmt.server.detect import detect
 from nmt.server.endpoint import endpoint, record_of
 from nmt.server.errors import Refused
+from nmt.text.markup import Mode
 from nmt.translation.request import Request as Line
 from nmt.translation.request import Translation
 
@@ -160,18 +160,14 @@ class LibreTranslate:
         for direction in groups:
             self.require(direction)
 
-        async def translate(direction: tuple[str, str], places: list[int]) -> None:
-            await self.engine.models.wait_for(direction)
-            search = with_alternatives(self.engine.models.search(direction), alternatives)
+        for direction, places in groups.items():
+            translator = await self.engine.models.wait_for(direction)
+            search = with_alternatives(translator.search, alternatives)
             lines = [Line(texts[n]) for n in places]
-            markup = "html" if form == "html" else "none"
+            markup: Mode = "html" if form == "html" else "none"
             lists = await self.engine.translate(direction, lines, search, markup=markup, key=key)
             for n, translations in zip(places, lists, strict=True):
                 results[n] = different(translations, 1 + alternatives)
-
-        async with asyncio.TaskGroup() as group:
-            for direction, places in groups.items():
-                group.create_task(translate(direction, places))
         return results
 
     def require(self, direction: tuple[str, str]) -> None:

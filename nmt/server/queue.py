@@ -137,7 +137,7 @@ class Engine:
         self.queues: dict[str, deque[Item]] = {}  # by key; the first one's turn is next
         self.cache = Cache(config.cache_tokens)
         self.running = self.waiting = self.waiting_tokens = 0
-        self.speed = 0.0  # pieces a second, of all workers; 0: not measured yet
+        self.speed = 0.0  # pieces a second, of all workers under load; 0: not measured yet
         self.draining = self.is_due = False
         self.last_size = 0  # of the batch that ended last
         self.patient_until = 0.0
@@ -243,13 +243,15 @@ class Engine:
         if self.waiting and self.waiting < self.last_size - 1 and loop.time() < self.patient_until:
             loop.call_at(self.patient_until, self.wake)
             return
+        started = []
         while self.waiting and self.running < self.workers:
             batch = self.next_batch()
             self.remove(set(batch))
             self.running += 1
             threads = max(1, self.threads // self.running)
-            task = loop.run_in_executor(self.pool, self.compute, batch, threads)
-            task.add_done_callback(partial(self.finish, batch))
+            started.append((batch, loop.run_in_executor(self.pool, self.compute, batch, threads)))
+        for batch, task in started:
+            task.add_done_callback(partial(self.finish, batch, self.waiting > 0))
 
     def next_batch(self) -> list[Item]:
         """The first item of the key whose turn it is, and the items most like it in length that go with it."""
@@ -276,14 +278,16 @@ class Engine:
         torch.set_num_threads(threads)
         return batch[0].group.answer([item.request for item in batch]), time.perf_counter() - started
 
-    def finish(self, batch: Sequence[Item], task: "asyncio.Future[Answers]") -> None:
-        """Hand out the answers of a batch."""
+    def finish(self, batch: Sequence[Item], is_loaded: bool, task: "asyncio.Future[Answers]") -> None:
+        """Hand out the answers of a batch. `is_loaded`: more lines waited than it could take."""
         if task.cancelled():  # the engine was closed
             return
         answers, seconds = task.result()
         tokens = sum(item.size for item in batch)
         speed = tokens / max(seconds, 1e-6) * self.running
-        self.speed += (SMOOTHING if self.speed else 1.0) * (speed - self.speed)
+        # Batches of a few lines are slow for their size: they say nothing of the speed under load.
+        if is_loaded or 0 < self.speed < speed:
+            self.speed += (SMOOTHING if self.speed else 1.0) * (speed - self.speed)
         self.running -= 1
         self.last_size = len(batch)
         self.patient_until = asyncio.get_running_loop().time() + min(PATIENCE * seconds, MOST_PATIENCE)

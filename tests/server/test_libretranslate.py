@@ -231,6 +231,16 @@ def test_no_bytes_make_the_service_fail(client: TestClient, content: bytes, kind
     assert client.post("/translate", content=content, headers={"content-type": kind}).status_code < 500
 
 
+def test_a_long_queue_is_told_so_that_clients_slow_down(
+    client: TestClient, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service.engine, "waiting_tokens", 1000)
+    monkeypatch.setattr(service.engine, "speed", 100.0)
+    response = ask(client, q="Ein anderer neuer Satz")
+    message = "Slowdown: too much waits to be translated: try again in 6 seconds"
+    assert (response.status_code, response.json(), response.headers["retry-after"]) == (429, {"error": message}, "6")
+
+
 def test_responses_have_the_headers_of_safety(client: TestClient) -> None:
     for path in ("/languages", "/nowhere", "/translate"):
         headers = client.get(path, headers={"origin": "https://a.example"}).headers

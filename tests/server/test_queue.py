@@ -217,6 +217,21 @@ def test_a_short_burst_waits_and_a_long_wait_is_refused(model_folder: Path, slow
     run(model_folder, test, slow)
 
 
+def test_a_slow_first_line_does_not_make_the_service_refuse_a_burst(model_folder: Path, slow: Slow) -> None:
+    async def test(engine: Engine) -> None:
+        slow.gate.clear()
+        first = asyncio.create_task(ask(engine, "one"))
+        await settle()
+        await asyncio.sleep(0.02)
+        slow.gate.set()
+        await first
+        assert engine.speed == 0
+        await ask(engine, *map(str, range(20)))
+        assert engine.speed > 0
+
+    run(model_folder, test, slow)
+
+
 def test_the_queue_is_bounded_but_takes_one_request_of_any_size(model_folder: Path, slow: Slow) -> None:
     async def test(engine: Engine) -> None:
         slow.gate.clear()
