@@ -34,7 +34,7 @@ BYTES_PER_PIECE = 4  # of a line in UTF-8, about
 SMOOTHING = 0.2  # weight of the newest batch in the estimate of the speed
 MOST_WORKERS = 8  # each holds the cache of its batch in memory
 # Under load, a batch waits for more lines: at most for this share of the last batch's time, and these seconds.
-PATIENCE, MOST_PATIENCE = 0.1, 0.02
+PATIENCE, MOST_PATIENCE = 0.1, 0.05
 
 Result = TypeVar("Result")
 Answers = tuple[list[list[Translation] | Exception], float]
@@ -139,8 +139,7 @@ class Engine:
         self.running = self.waiting = self.waiting_tokens = 0
         self.speed = 0.0  # pieces a second, of all workers under load; 0: not measured yet
         self.draining = self.is_due = False
-        self.last_size = 0  # of the batch that ended last
-        self.patient_until = 0.0
+        self.expected, self.patient_until = 0, 0.0  # lines that clients may send after the batch that ended last
         metrics.gauges |= {
             "waiting_lines": lambda: self.waiting,
             "waiting_pieces": lambda: self.waiting_tokens,
@@ -240,7 +239,7 @@ class Engine:
     def start_batches(self) -> None:
         self.is_due = False
         loop = asyncio.get_running_loop()
-        if self.waiting and self.waiting < self.last_size - 1 and loop.time() < self.patient_until:
+        if 0 < self.waiting < self.expected and loop.time() < self.patient_until:
             loop.call_at(self.patient_until, self.wake)
             return
         started = []
@@ -289,7 +288,7 @@ class Engine:
         if is_loaded or 0 < self.speed < speed:
             self.speed += (SMOOTHING if self.speed else 1.0) * (speed - self.speed)
         self.running -= 1
-        self.last_size = len(batch)
+        self.expected = min(self.waiting + len(batch), batch[0].group.search.batch_size)
         self.patient_until = asyncio.get_running_loop().time() + min(PATIENCE * seconds, MOST_PATIENCE)
         self.metrics.count("batches")
         self.metrics.count("pieces", tokens)
