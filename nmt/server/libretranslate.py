@@ -12,12 +12,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from nmt import __version__
 from nmt.config import SearchConfig
 from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.detect import detect
+from nmt.server.documents import FORM_BYTES
 from nmt.server.endpoint import endpoint, record_of
 from nmt.server.errors import Refused
+from nmt.server.libretranslate_files import DOWNLOAD, Files, suffixes
 from nmt.text.markup import Mode
 from nmt.translation.request import Request as Line
 from nmt.translation.request import Translation
@@ -26,25 +29,61 @@ if TYPE_CHECKING:
     from nmt.server.app import Service
 
 ANY = ["GET", "POST"]
+TRANSLATE = {"q": "Text, or list of texts, to translate.", "source": "Code of their language, or auto."}
+TRANSLATE |= {"target": "Code of the language to translate to.", "format": "text or html."}
+TRANSLATE |= {"alternatives": "Number of further translations."}
+UPLOAD = {"file": "File to translate.", "source": TRANSLATE["source"], "target": TRANSLATE["target"]}
+FIELDS = {  # of each path, by which /spec describes them
+    "/translate": TRANSLATE,
+    "/translate_file": UPLOAD,
+    "/detect": {"q": "Text whose language is asked for."},
+    "/languages": {},
+    "/frontend/settings": {},
+}
+SPEC = {
+    "openapi": "3.1.0",
+    "info": {"title": "LibreTranslate's API, as nmt answers it", "version": __version__},
+    "paths": {
+        path: {
+            ("post" if fields else "get"): {
+                "parameters": [{"name": n, "in": "query", "description": text} for n, text in fields.items()],
+                "responses": {"200": {"description": "The answer."}, "400": {"description": "What is wrong."}},
+            }
+        }
+        for path, fields in FIELDS.items()
+    },
+}
 
 
 def routes(service: "Service") -> list[BaseRoute]:
-    api = LibreTranslate(service)
+    api, files = LibreTranslate(service), Files(service, missing)
     paths = {
         "/languages": (api.languages, ANY),
         "/frontend/settings": (api.settings, ANY),
         "/detect": (api.detect, ANY),
         "/translate": (api.translate, ANY),
         "/suggest": (api.suggest, ["POST"]),
+        "/spec": (api.spec, ["GET"]),
+        DOWNLOAD: (files.download_file, ["GET"]),
     }
     config = service.config
-    return [Route(path, endpoint(config, handle, show), methods=methods) for path, (handle, methods) in paths.items()]
+    upload = endpoint(config, files.translate_file, show, config.file_bytes + FORM_BYTES)
+    return [
+        *(Route(path, endpoint(config, handle, show), methods=methods) for path, (handle, methods) in paths.items()),
+        Route("/translate_file", upload, methods=["POST"]),
+    ]
+
+
+KEY_ERRORS = {  # as clients know them
+    "no_key": (400, "Please contact the server operator to get an API key"),
+    "wrong_key": (403, "Invalid API key"),
+}
 
 
 def show(refused: Refused) -> Response:
     """An error as LibreTranslate shows it."""
-    slow = "Slowdown: " if refused.status == 429 else ""
-    return JSONResponse({"error": f"{slow}{refused.message}"}, refused.status, refused.headers)
+    status, message = KEY_ERRORS.get(refused.code, (refused.status, refused.message))
+    return JSONResponse({"error": f"{'Slowdown: ' * (status == 429)}{message}"}, status, refused.headers)
 
 
 def missing(name: str) -> Refused:
@@ -67,19 +106,22 @@ class LibreTranslate:
 
     async def settings(self, _: Request, __: Fields) -> Response:
         source, targets = next(iter(self.engine.models.languages().items()))
-        languages = {"source": source, "target": targets[0]}
+        languages, needs_key = {"source": source, "target": targets[0]}, bool(self.config.keys)
         return JSONResponse(
             {
-                "apiKeys": False,
+                "apiKeys": needs_key,
                 "charLimit": self.config.text_characters,
-                "filesTranslation": False,
+                "filesTranslation": self.config.files > 0,
                 "frontendTimeout": 500,
-                "keyRequired": False,
+                "keyRequired": needs_key,
                 "language": {side: {"code": code, "name": name_of(code)} for side, code in languages.items()},
                 "suggestions": False,
-                "supportedFilesFormat": [],
+                "supportedFilesFormat": suffixes() if self.config.files else [],
             }
         )
+
+    async def spec(self, _: Request, __: Fields) -> Response:
+        return JSONResponse(SPEC)
 
     async def detect(self, request: Request, fields: Fields) -> Response:
         self.service.require_key(request, fields)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from nmt.server.app import Service
+from nmt.server.app import Service, make_app
 from nmt.server.detect import by_script
+from nmt.server.keys import make_key
 from nmt.translation.translator import Translator
+from tests.server.conftest import make_service
 from tests.tiny import PAIRS
 
 GERMAN = [source for source, _ in PAIRS]
@@ -173,6 +176,50 @@ def test_broken_bodies_are_refused(content: bytes, headers: dict[str, str], stat
 def test_a_body_in_parts_is_bounded_too(client: TestClient) -> None:
     response = client.post("/translate", content=(b"a" * 2**18 for _ in range(5)), headers=FORM)
     assert response.status_code == 413
+
+
+def test_a_file_is_translated_and_fetched(client: TestClient, translator: Translator) -> None:
+    data = {"source": "de", "target": "en"}
+    text = f"{GERMAN[0]}\n\n{GERMAN[1]}\n"
+    response = client.post("/translate_file", data=data, files={"file": ("brief.txt", text.encode())})
+    address = response.json()["translatedFileUrl"]
+    assert address.startswith("http://testserver/download_file/")
+    found = client.get(address)
+    assert found.text == "{}\n\n{}\n".format(*translator.translate(GERMAN[:2]))
+    assert "brief.en.txt" in found.headers["content-disposition"]
+    assert client.get(address.replace("/brief", "x/brief")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.exe", b"x", "Invalid request: file format not supported"),
+        ("a.txt", b"\xff", "line 1 is not valid utf-8"),
+        ("", b"x", "Invalid request: missing file parameter"),
+    ],
+)
+def test_files_that_can_t_be_read_are_refused(name: str, content: bytes, message: str, client: TestClient) -> None:
+    response = client.post(
+        "/translate_file", data={"source": "de", "target": "en"}, files={"file": (name, content)} if name else None
+    )
+    assert response.status_code == 400
+    assert message in response.json()["error"]
+
+
+def test_a_service_with_keys_says_so_as_libretranslate_does(model_folder: Path, tmp_path: Path) -> None:
+    key = make_key(tmp_path / "keys.json", "me")
+    with TestClient(make_app(make_service(model_folder, keys=str(tmp_path / "keys.json")))) as client:
+        assert client.get("/frontend/settings").json()["keyRequired"]
+        for given, status, message in (("", 400, "contact the server operator"), ("x", 403, "Invalid API key")):
+            response = ask(client, q="Hund", api_key=given)
+            assert (response.status_code, message in response.json()["error"]) == (status, True)
+        assert ask(client, q="Hund", api_key=key).status_code == 200
+
+
+def test_spec_describes_paths_that_exist(client: TestClient) -> None:
+    for path, methods in client.get("/spec").json()["paths"].items():
+        for method in methods:
+            assert client.request(method, path).status_code in (200, 400)
 
 
 VALUES = st.recursive(
