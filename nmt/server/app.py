@@ -74,7 +74,9 @@ class Service:
         """Whether the service takes requests: 200, or 503 while it loads or ends."""
         if self.ending:
             return JSONResponse({"status": "ending"}, 503)
-        problems = {served.name: served.problem for served in self.models.all if served.problem}
+        problems = {
+            served.name: served.problem for served in self.models.all if served.problem and not served.translator
+        }
         if problems:
             return JSONResponse({"status": "failed", "models": sorted(problems)}, 503)
         return JSONResponse({"status": "ok"}) if self.models.ready else JSONResponse({"status": "loading"}, 503)

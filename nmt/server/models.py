@@ -71,6 +71,8 @@ class Models:
     def __init__(self, folders: Sequence[Path], load: Load, *, lazy: bool = False) -> None:
         self.all = [read_folder(folder) for folder in folders]
         self.load, self.lazy = load, lazy
+        self.on_replaced: Callable[[], None] = lambda: None
+        """Called when a model was loaded anew."""
         self.by_direction: dict[Direction, Served] = {}
         for served in self.all:
             new = [direction for direction in served.directions if direction not in self.by_direction]
@@ -122,7 +124,10 @@ class Models:
             served.problem, served.stamp = str(error), stamp
             LOG.error("model not loaded", extra={"fields": {"model": served.name, "problem": str(error)}})
             return
+        is_new = served.translator is None
         served.translator, served.between, served.problem, served.stamp = translator, {}, "", stamp
+        if not is_new:
+            self.on_replaced()
         seconds = round(time.perf_counter() - started, 2)
         LOG.info("model loaded", extra={"fields": {"model": served.name, "seconds": seconds}})
 

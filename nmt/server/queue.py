@@ -108,6 +108,10 @@ class Cache:
         self.entries.move_to_end((group, request))
         return found[1]
 
+    def clear(self) -> None:
+        self.entries.clear()
+        self.size = 0
+
     def put(self, group: Group, request: Request, size: int, translations: list[Translation]) -> None:
         size *= len(translations)
         if size > self.most or (group, request) in self.entries:
@@ -136,6 +140,7 @@ class Engine:
         self.other = ThreadPoolExecutor(2, "other", initializer=torch.set_num_threads, initargs=(1,))
         self.queues: dict[str, deque[Item]] = {}  # by key; the first one's turn is next
         self.cache = Cache(config.cache_tokens)
+        models.on_replaced = self.cache.clear  # its entries would keep the old model in memory
         self.running = self.waiting = self.waiting_tokens = 0
         self.speed = 0.0  # pieces a second, of all workers under load; 0: not measured yet
         self.draining = self.is_due = False

@@ -173,6 +173,13 @@ def test_broken_bodies_are_refused(content: bytes, headers: dict[str, str], stat
     assert response.json().keys() <= {"error", "translatedText"}
 
 
+@pytest.mark.parametrize(
+    "path", ["/%00", "/%ff", "/..%2f..%2fapp.py", f"/{'a' * 5000}", "/v1/%00", "/download_file/a/b/%00"]
+)
+def test_odd_paths_are_not_found(path: str, client: TestClient) -> None:
+    assert client.get(path).status_code in (400, 404)
+
+
 def test_a_body_in_parts_is_bounded_too(client: TestClient) -> None:
     response = client.post("/translate", content=(b"a" * 2**18 for _ in range(5)), headers=FORM)
     assert response.status_code == 413

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def slow(translator: Translator) -> Slow:
     return Slow(translator)
 
 
-def run(folder: Path, test: Callable[[Engine], Awaitable[None]], slow: Slow | None = None, **settings: int) -> None:
+def run(folder: Path, test: Callable[[Engine], Awaitable[None]], slow: Slow | None = None, **settings: Any) -> None:
     async def main() -> None:
         models = Models([folder], (lambda _: slow) if slow else load, lazy=True)
         engine = Engine(models, replace(ServeConfig(workers=1), **settings), Metrics())
@@ -96,7 +97,7 @@ def test_requests_that_wait_share_a_batch(model_folder: Path, slow: Slow) -> Non
         others = [asyncio.create_task(ask(engine, text)) for text in ("two", "three")]
         await settle()
         slow.gate.set()
-        assert await asyncio.gather(first, *others) == [["ONE"], ["TWO"], ["THREE"]]
+        assert [*await asyncio.gather(first, *others)] == [["ONE"], ["TWO"], ["THREE"]]
         assert [len(batch) for batch in slow.batches] == [1, 2]
 
     run(model_folder, test, slow)
@@ -182,6 +183,8 @@ def test_a_recent_line_is_not_translated_again(model_folder: Path, slow: Slow) -
         assert [text for batch in slow.batches for text in batch] == ["one", "two", "three"]
         await engine.translate(DIRECTION, [Request("one")], replace(SHORT, beam_size=3))
         assert slow.batches[-1] == ["one"]
+        engine.models.on_replaced()  # a new model has translations of its own, and the old one is freed
+        assert (engine.cache.size, len(engine.cache.entries)) == (0, 0)
 
     run(model_folder, test, slow)
 
@@ -212,7 +215,7 @@ def test_a_short_burst_waits_and_a_long_wait_is_refused(model_folder: Path, slow
         later = asyncio.create_task(ask(engine, "five"))
         await settle()
         slow.gate.set()
-        assert await asyncio.gather(first, waiting, later) == [["ONE"], ["TWO", "THREE", "FOUR " * 9], ["FIVE"]]
+        assert [*await asyncio.gather(first, waiting, later)] == [["ONE"], ["TWO", "THREE", "FOUR " * 9], ["FIVE"]]
 
     run(model_folder, test, slow)
 
