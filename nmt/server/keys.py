@@ -7,6 +7,7 @@ key needs no slow hash: nobody can try 2**256 keys.
 import hashlib
 import hmac
 import json
+import logging
 import math
 import secrets
 import time
@@ -21,6 +22,7 @@ from nmt.fields import Range, check_bounds, from_json, require
 from nmt.files import write_json
 from nmt.server.errors import Refused
 
+LOG = logging.getLogger("nmt.server")
 WINDOW = 60.0  # seconds
 PREFIX = "nmt-"  # so that a key in a file or a log can be recognised as one
 
@@ -70,13 +72,16 @@ class Keys:
         """ValueError if the file is no file of keys."""
         self.file, self.clock = file, clock
         self.uses: defaultdict[str, Use] = defaultdict(Use)
-        self.changed, self.keys = -1, list[Key]()
-        self.refresh()
+        self.changed, self.keys = (file.stat().st_mtime_ns, read_keys(file)) if file else (0, [])
 
     def refresh(self) -> None:
-        changed = self.file.stat().st_mtime_ns if self.file else -1
-        if self.file and changed != self.changed:
-            self.keys, self.changed = read_keys(self.file), changed
+        """Read the file again if it has changed. If it can't be read, the keys stay as they were."""
+        try:
+            changed = self.file.stat().st_mtime_ns if self.file else 0
+            if self.file and changed != self.changed:
+                self.changed, self.keys = changed, read_keys(self.file)
+        except (OSError, ValueError) as error:
+            LOG.error("keys not read", extra={"fields": {"problem": str(error)}})
 
     def find(self, text: str) -> Key | None:
         """The key with this text; None if there is none. All keys are compared, each in constant time."""

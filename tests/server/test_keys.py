@@ -39,6 +39,11 @@ def test_keys_are_found_by_their_text_alone(tmp_path: Path) -> None:
         assert keys.find(wrong) is None
     assert Keys().find("") == NO_KEY
     file.write_text("{}")
+    assert keys.find(second)
+    file.unlink()
+    assert keys.find(second)
+    assert keys.find("") is None
+    file.write_text("{}")
     with pytest.raises(ValueError, match="no file of keys"):
         Keys(file)
 

@@ -106,6 +106,8 @@ def test_a_document_is_uploaded_and_fetched_as_described(client: TestClient, doc
 
 
 def test_all_that_is_described_has_a_sentence(document: dict[str, Any]) -> None:
+    names = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
+    assert len(names) == len(set(names))
     schemas = document["components"]["schemas"]
     assert all(schema["description"] for schema in schemas.values())
     for name in ("Translate", "Search", "WordAlternatives"):
