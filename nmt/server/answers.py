@@ -35,15 +35,18 @@ def answer_text(
 ) -> Translated:
     """The answer for a text, from its translations. Alignment and attention run the model."""
     best, *others = n_best
+
+    def whole(translation: Translation) -> str:  # mark-up has its blanks already
+        return translation.text if body.format == "html" else with_blanks(text, translation.text)
+
     return Translated(
-        text=with_blanks(text, best.text),
+        text=whole(best),
         score=round(best.score, DIGITS),
         confidence=round(best.confidence, DIGITS),
         flags=[*best.flags],
         flag_texts=[FLAG_TEXTS[flag] for flag in best.flags],
         alternatives=[
-            Alternative(with_blanks(text, one.text), round(one.score, DIGITS), round(one.confidence, DIGITS))
-            for one in others
+            Alternative(whole(one), round(one.score, DIGITS), round(one.confidence, DIGITS)) for one in others
         ],
         note=note or None,
         quality=None if best.quality is None else round(best.quality, DIGITS),

@@ -93,7 +93,7 @@ class DeepL:
             markup: Literal["html", "none"] = "html" if tags else "none"
             lists = await asking.translate(self.service, replace(one, markup=markup), wanted)
             for n, (best, *_) in zip(places, lists, strict=True):
-                found[n] = with_blanks(texts[n], unprotect(best.text, ignored))
+                found[n] = unprotect(best.text, ignored) if tags else with_blanks(texts[n], best.text)
         billed = is_true(fields, "show_billed_characters")
         rows = zip(sources, texts, found, strict=True)
         return JSONResponse({"translations": [shown(*row, billed=billed, fields=fields) for row in rows]})

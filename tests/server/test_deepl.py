@@ -134,9 +134,10 @@ def test_requests_of_weblate(client: TestClient) -> None:
 
 
 def test_what_is_inside_ignored_tags_stays(client: TestClient) -> None:
-    body = {"text": ["<p>Der <code2>kleine Hund</code2> läuft.</p>"], "target_lang": "EN", "tag_handling": "html"}
+    body = {"text": [" <p>Der <code2>kleine Hund</code2> läuft.</p>\n"], "target_lang": "EN", "tag_handling": "html"}
     [found] = client.post("/v2/translate", json=body | {"ignore_tags": "code2,x"}).json()["translations"]
     assert "<code2>kleine Hund</code2>" in found["text"]
+    assert (found["text"][:4], found["text"][-5:]) == (" <p>", "</p>\n")
 
 
 @pytest.mark.parametrize(

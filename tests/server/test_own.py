@@ -1,6 +1,7 @@
 """Our own API: what it tells of a translation is what the translator knows, and wrong requests are told why."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,8 @@ def test_flags_come_with_sentences(client: TestClient) -> None:
 
 
 def test_tags_stay(client: TestClient) -> None:
-    [found] = post(client, text="Der <b>kleine Hund</b> läuft &amp; läuft.", format="html")["translations"]
+    [found] = post(client, text=" Der <b>kleine Hund</b> läuft &amp; läuft.\n", format="html")["translations"]
+    assert re.fullmatch(r" \S.*\S\n", found["text"], re.DOTALL)
     assert found["text"].count("<b>") == found["text"].count("</b>") == 1
 
 
