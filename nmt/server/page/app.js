@@ -1,0 +1,287 @@
+// The page: connects the parts. Text flows from the source pane to the lines, from there to the server, and back into
+// the target pane, the alignment, the versions and the history. Each part is a module that says what it takes and gives.
+
+import { Alignment } from "./alignment.js";
+import { Alternatives } from "./alternatives.js";
+import * as api from "./api.js";
+import { showAttention } from "./attention.js";
+import { Corrections } from "./corrections.js";
+import { connectDocuments } from "./documents.js";
+import { byId, debounce } from "./dom.js";
+import { Editing } from "./editing.js";
+import { GlossaryEditor } from "./glossary.js";
+import { History } from "./history.js";
+import { Languages, languageName } from "./languages.js";
+import { Lines } from "./lines.js";
+import { notice, say } from "./notices.js";
+import { Pane } from "./pane.js";
+import { load, save, startingPoint } from "./state.js";
+import { connectTabs } from "./tabs.js";
+import { showVersions } from "./versions.js";
+
+const TYPING_PAUSE = 300; // milliseconds
+const SETTLED = 2000; // milliseconds after which a text goes into the history
+
+class Page {
+  constructor(models, start) {
+    this.panes = { source: new Pane(byId("source-pane"), "source"), target: new Pane(byId("target-pane"), "target") };
+    [this.source, this.target] = [this.panes.source.area, this.panes.target.area];
+    const failed = (error) => this.failed(error);
+    this.lines = new Lines((texts, signal) => this.ask(texts, {}, signal), () => this.draw(), failed);
+    this.languages = new Languages(models, start, () => void this.turned());
+    const askOne = async (text, options, signal) => (await this.ask([text], options, signal))[0];
+    this.editing = new Editing(this.panes.target, this.lines, askOne, () => this.draw(), failed);
+    this.alignment = new Alignment(this.panes, this.lines);
+    const askWords = (text, translation, word, signal) => api.wordAlternatives(text, this.languages.pair, translation, word, signal);
+    const take = (line, scope, text) => this.editing.take(line, scope, text);
+    this.alternatives = new Alternatives(byId("alternatives"), this.panes.target, this.lines, askWords, take);
+    this.glossary = new GlossaryEditor(byId("glossary"), () => this.languages.pair, () => this.again());
+    this.corrections = new Corrections(byId("corrections"));
+    this.history = new History(byId("history"), (entry) => this.show(entry));
+    this.remember = debounce(() => this.history.add({ ...this.languages.pair, text: this.source.value, translation: this.lines.text }), SETTLED);
+    this.translateLater = debounce(() => this.translate(), TYPING_PAUSE);
+    this.attentionLater = debounce(() => this.drawAttention(), 200);
+    this.line = 0;
+    this.chooseView = connectTabs(document.querySelector(".views"));
+    connectTabs(document.querySelector("#view-text > .tabs"));
+    connectDocuments(() => this.languages.pair, () => this.chooseView(byId("tab-documents"), false));
+    this.connect();
+    this.source.value = start.text;
+    void this.turned();
+  }
+
+  ask(texts, options, signal) {
+    const glossary = this.glossary.name ? { glossary: this.glossary.name } : {};
+    return api.translate(texts, this.languages.pair, { ...glossary, ...options }, signal);
+  }
+
+  connect() {
+    this.source.addEventListener("input", () => {
+      this.drawSource();
+      save("text", this.source.value);
+      this.translateLater();
+    });
+    byId("clear").addEventListener("click", () => this.putText(""));
+    byId("swap").addEventListener("click", () => this.swap());
+    byId("copy").addEventListener("click", () => this.copy());
+    byId("keep").addEventListener("click", () => this.keep());
+    byId("undo-edits").addEventListener("click", () => this.dropEdits());
+    byId("attention").addEventListener("shown", () => this.drawAttention());
+    addEventListener("online", () => this.again());
+    addEventListener("keydown", (event) => this.key(event));
+    addEventListener("resize", () => this.alignment.show(null));
+    for (const pane of Object.values(this.panes)) {
+      pane.element.addEventListener("pointermove", (event) => this.point(pane.at(event.clientX, event.clientY)));
+      pane.element.addEventListener("pointerleave", () => this.point(null));
+    }
+    document.addEventListener("selectionchange", () => this.follow());
+  }
+
+  key(event) {
+    const isMain = event.ctrlKey || event.metaKey;
+    const inTarget = document.activeElement === this.target;
+    if (isMain && event.key === "Enter") {
+      event.preventDefault();
+      void (inTarget ? this.editing.propose() : this.translate());
+    } else if (isMain && event.shiftKey && event.key.toLowerCase() === "s") {
+      event.preventDefault();
+      this.swap();
+    } else if (event.altKey && event.key === "ArrowUp" && (inTarget || document.activeElement === this.source)) {
+      event.preventDefault();
+      say(byId("reading").textContent || "No word is linked here.");
+    }
+  }
+
+  /** The pointer is over a word. */
+  point(place) {
+    const shown = this.alignment.shown;
+    if (place?.side !== shown?.side || place?.line !== shown?.line || place?.word !== shown?.word) this.alignment.show(place);
+  }
+
+  /** The cursor moved: its word is shown, and its line in the panels. */
+  follow() {
+    const pane = Object.values(this.panes).find((one) => one.area === document.activeElement);
+    if (!pane) return;
+    this.point(pane.wordAtCaret);
+    const line = pane.caret?.line ?? this.line;
+    if (line === this.line) return;
+    this.line = line;
+    this.drawLine();
+  }
+
+  /** Other languages. */
+  async turned() {
+    const { source, target } = this.languages.pair;
+    document.title = `nmt · ${languageName(source)} to ${languageName(target)}`;
+    this.source.lang = source;
+    this.target.lang = target;
+    const { name, parameters } = this.languages.model;
+    byId("model").textContent = [name, parameters && `${(parameters / 1e6).toFixed(1)} M parameters`].filter(Boolean).join(" · ");
+    this.drawSource();
+    await this.glossary.renew();
+    this.again();
+  }
+
+  swap() {
+    if (!this.languages.canSwap) return void say(this.languages.whyNot);
+    const text = this.lines.text;
+    this.languages.swap();
+    if (text.trim()) this.putText(text);
+  }
+
+  putText(text) {
+    this.source.value = text;
+    save("text", text);
+    this.drawSource();
+    this.source.focus();
+    void this.translateLater.now();
+  }
+
+  show({ source, target, text }) {
+    this.languages.choose(source, target, true);
+    this.putText(text);
+  }
+
+  /** Translates everything anew. */
+  again() {
+    this.lines.forget();
+    this.drawSource();
+    void this.translate();
+  }
+
+  translate() {
+    this.translateLater.cancel();
+    notice();
+    return this.lines.update(this.source.value);
+  }
+
+  failed(error) {
+    this.draw();
+    notice(error.message, error.code === "no_key" || error.code === "wrong_key" ? "Enter a key" : "Try again", () => {
+      if (error.status === 401 || error.status === 403) save("key", prompt("The key that the operator of this service gave you") ?? "");
+      this.again();
+    });
+  }
+
+  drawSource() {
+    const { value } = this.source;
+    this.panes.source.render(value.split("\n"));
+    byId("source-count").textContent = value ? `${[...value].length.toLocaleString("en")} characters` : "";
+    byId("clear").hidden = !value;
+  }
+
+  draw() {
+    const { lines, text, isFresh } = this.lines;
+    if (this.target.value !== text) {
+      const caret = document.activeElement === this.target ? this.panes.target.caret : null;
+      this.target.value = text;
+      if (caret) this.panes.target.caret = caret;
+    }
+    const { proposal } = this.editing ?? {};
+    this.panes.target.render(lines.map((line) => line.view.text), (number, i, word) => {
+      const measured = lines[number].view.measured[i];
+      const isProposal = proposal?.line === number && word.end > proposal.start && word.start < proposal.end;
+      return { doubt: measured && !isProposal ? doubt(measured.probability) : 0, isProposal, isOwn: !measured };
+    });
+    this.panes.target.element.classList.toggle("stale", !isFresh);
+    byId("busy").hidden = isFresh || !this.lines.running;
+    this.drawStrip();
+    this.drawLine();
+    this.alignment?.show(this.alignment.shown);
+    if (isFresh && this.history && text) this.remember();
+  }
+
+  drawStrip() {
+    const lines = this.lines.lines.filter((line) => line.fresh && line.view.text);
+    const least = Math.min(...lines.map((line) => line.view.confidence));
+    byId("confidence").hidden = !lines.length;
+    if (lines.length) {
+      byId("meter").value = least;
+      byId("confidence-text").textContent = `${Math.round(100 * least)}% sure${lines.length > 1 ? " of the least sure line" : ""}`;
+    }
+    const flags = lines.flatMap((line) => line.view.flagTexts.map((text) => [this.lines.lines.indexOf(line) + 1, text]));
+    const sentences = flags.map(([number, text]) => (this.lines.lines.length > 1 ? `Line ${number}: ${text}` : text));
+    byId("flags").replaceChildren(...sentences.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    const isEdited = this.lines.lines.some((line) => this.lines.isEdited(line));
+    byId("keep").hidden = byId("undo-edits").hidden = !isEdited;
+    byId("copy").hidden = !this.lines.text;
+  }
+
+  drawLine() {
+    const line = this.lines.lines[Math.min(this.line, this.lines.lines.length - 1)];
+    const number = this.lines.lines.indexOf(line);
+    showVersions(byId("versions"), line, (text) => this.editing.replace(number, text));
+    this.attentionLater?.();
+  }
+
+  async drawAttention() {
+    const panel = byId("attention");
+    const line = this.lines.lines[this.line] ?? this.lines.lines[0];
+    if (panel.hidden) return;
+    if (!line?.fresh || !line.view.text) return void showAttention(panel, null);
+    const { text } = line.view;
+    try {
+      const [found] = await this.ask([line.source], { attention: true, prefix: this.lines.isEdited(line) ? text : "" });
+      if (line.view.text === text) showAttention(panel, found.attention);
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  async copy() {
+    try {
+      await navigator.clipboard.writeText(this.lines.text);
+      say("Copied.");
+    } catch {
+      this.target.select(); // only pages that come by https or from this machine may write to the clipboard
+      document.execCommand("copy");
+    }
+    byId("copy").textContent = "Copied";
+    setTimeout(() => (byId("copy").textContent = "Copy"), 1500);
+  }
+
+  keep() {
+    const edited = this.lines.lines.filter((line) => this.lines.isEdited(line) && line.view.text.trim());
+    const pair = this.languages.pair;
+    this.corrections.keep(edited.map(({ source, view, machine }) => ({ ...pair, text: source, translation: view.text, machine: machine.text })));
+    byId("keep").textContent = "Kept";
+    setTimeout(() => (byId("keep").textContent = "Keep as corrected pair"), 1500);
+  }
+
+  dropEdits() {
+    this.editing.remember();
+    for (const line of this.lines.lines) line.view = line.fresh ? line.machine : line.view;
+    this.editing.accept();
+    this.target.focus();
+  }
+}
+
+/** How strongly a word is shaded: none from 75% on, fully below 5%. */
+function doubt(probability) {
+  return Math.min(1, Math.max(0, (0.75 - probability) / 0.7));
+}
+
+function connectTheme() {
+  const choice = byId("theme");
+  choice.value = load("theme", "auto");
+  choice.addEventListener("change", () => {
+    save("theme", choice.value);
+    if (choice.value === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = choice.value;
+  });
+}
+
+async function begin() {
+  const waiting = "The server is busy: it is asked again";
+  api.onWait((seconds) => notice(seconds ? `${waiting} in ${seconds} ${seconds === 1 ? "second" : "seconds"}.` : ""));
+  try {
+    const models = await api.models();
+    if (models.length) new Page(models, startingPoint());
+    else notice("The server has no model: start it with one.");
+  } catch (error) {
+    notice(error.message, "Try again", () => location.reload());
+  }
+}
+
+connectTheme();
+void begin();

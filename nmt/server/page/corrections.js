@@ -1,0 +1,72 @@
+// Corrected pairs, kept on this device. In: lines whose translation the user changed. Out: a list, and files for
+// training: TMX 1.4b or TSV (docs/page.md shows the way from there to a better model).
+
+import { byId, download, make } from "./dom.js";
+import { load, save } from "./state.js";
+import { say } from "./notices.js";
+import { toTmx, toTsv } from "./tmx.js";
+
+export class Corrections {
+  constructor(panel) {
+    this.panel = panel;
+    this.pairs = load("corrections", []);
+    this.draw();
+  }
+
+  /** Keeps pairs {source, target, text, translation, machine}; a newer pair replaces one with the same text. */
+  keep(pairs) {
+    const key = (pair) => JSON.stringify([pair.source, pair.target, pair.text]);
+    const now = pairs.map((pair) => ({ ...pair, time: Date.now() }));
+    const replaced = new Set(now.map(key));
+    const isSaved = this.put([...now, ...this.pairs.filter((pair) => !replaced.has(key(pair)))]);
+    say(isSaved ? `Kept. There are ${this.pairs.length} corrected pairs.` : "This browser keeps nothing: export the pairs before you leave.");
+  }
+
+  put(pairs) {
+    this.pairs = pairs;
+    const isSaved = save("corrections", pairs);
+    this.draw();
+    return isSaved;
+  }
+
+  draw() {
+    byId("corrections-number").textContent = this.pairs.length ? ` ${this.pairs.length}` : "";
+    if (!this.pairs.length) {
+      this.panel.replaceChildren(make("p", { class: "empty" }, "Change a translation, then keep it as a corrected pair. The pairs stay on this device until you export them; a model learns from them by fine-tuning."));
+      return;
+    }
+    const items = this.pairs.map((pair, i) =>
+      make(
+        "li", { class: "pair" },
+        make("span", { class: "quiet figure" }, `${pair.source} → ${pair.target}`),
+        make("bdi", { lang: pair.source }, pair.text), make("bdi", { lang: pair.target }, pair.translation),
+        make("button", { class: "plain", "aria-label": `Remove the pair ${i + 1}`, click: () => this.remove(i) }, "×"),
+      ),
+    );
+    this.panel.replaceChildren(
+      make(
+        "p", { class: "row" },
+        make("button", { class: "plain strong", click: () => download("corrections.tmx", "application/xml", toTmx(this.pairs)) }, "Export as TMX"),
+        ...this.directions().map(([name, pairs]) =>
+          make("button", { class: "plain", click: () => download(`corrections.${name}.tsv`, "text/tab-separated-values", toTsv(pairs)) }, `Export ${name} as TSV`),
+        ),
+        make("button", { class: "plain", click: () => this.put([]) }, "Remove all"),
+      ),
+      make("ul", { class: "pairs" }, ...items),
+    );
+  }
+
+  directions() {
+    const found = new Map();
+    for (const pair of this.pairs) {
+      const name = `${pair.source}-${pair.target}`;
+      found.set(name, [...(found.get(name) ?? []), pair]);
+    }
+    return [...found];
+  }
+
+  remove(i) {
+    this.put(this.pairs.filter((_, other) => other !== i));
+    (this.panel.querySelectorAll("li button")[Math.max(0, i - 1)] ?? byId("tab-corrections")).focus();
+  }
+}

@@ -1,0 +1,53 @@
+// What was translated here before. In: finished texts. Out: a list on this device only; a click shows a text again.
+
+import { make } from "./dom.js";
+import { load, save } from "./state.js";
+
+const MOST = 100;
+
+export class History {
+  /** `show(entry)` puts {source, target, text, translation} back into the panes. */
+  constructor(panel, show) {
+    Object.assign(this, { panel, show, entries: load("history", []), isOn: load("history.on", true) });
+    this.draw();
+  }
+
+  /** Adds a text; one that was only typed on replaces its beginning. */
+  add(entry) {
+    if (!this.isOn || !entry.text.trim()) return;
+    const isSame = (old) => old.source === entry.source && old.target === entry.target && (entry.text.startsWith(old.text) || old.text === entry.text);
+    const others = this.entries.length && isSame(this.entries[0]) ? this.entries.slice(1) : this.entries;
+    this.put([{ ...entry, time: Date.now() }, ...others.filter((old) => old.text !== entry.text || old.target !== entry.target)].slice(0, MOST));
+  }
+
+  put(entries) {
+    this.entries = entries;
+    save("history", entries);
+    this.draw();
+  }
+
+  draw() {
+    const turn = (event) => {
+      this.isOn = event.target.checked;
+      save("history.on", this.isOn);
+    };
+    const items = this.entries.map((entry) =>
+      make(
+        "li", {},
+        make(
+          "button", { class: "version", click: () => this.show(entry) },
+          make("bdi", { class: "sentence", lang: entry.source }, entry.text), make("bdi", { class: "sentence", lang: entry.target }, entry.translation),
+          make("span", { class: "quiet figure" }, `${entry.source} → ${entry.target}, ${new Date(entry.time).toLocaleString()}`),
+        ),
+      ),
+    );
+    this.panel.replaceChildren(
+      make(
+        "p", { class: "row" },
+        make("label", {}, make("input", { type: "checkbox", checked: this.isOn, change: turn }), " Remember what I translate, on this device only"),
+        items.length ? make("button", { class: "plain", click: () => this.put([]) }, "Remove all") : null,
+      ),
+      items.length ? make("ul", { class: "versions" }, ...items) : make("p", { class: "empty" }, "Nothing yet."),
+    );
+  }
+}

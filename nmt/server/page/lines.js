@@ -1,0 +1,77 @@
+// The lines of the text and their translations. In: the text of the source pane, the languages, the glossary. Out: lines
+// {source, view, machine, fresh}: `machine` is the view before edits, and `fresh` is false while an older view is shown.
+// Only lines that changed are asked for, in groups; the newest text wins, and older requests are aborted.
+
+import { EMPTY, viewOf } from "./view.js";
+
+const GROUP = 16; // lines in a request
+
+/** Lines for new texts: those with an equal source keep their view, the others show the old view of their place. */
+export function renewLines(old, texts) {
+  const known = new Map();
+  for (const line of old) known.set(line.source, [...(known.get(line.source) ?? []), line]);
+  return texts.map((source, i) => {
+    if (known.get(source)?.length) return known.get(source).shift();
+    const view = source.trim() ? old[i]?.view ?? EMPTY : EMPTY;
+    return { source, view, machine: view, fresh: !source.trim() };
+  });
+}
+
+export class Lines {
+  /** `ask(texts, signal)` gives the translations of lines; `changed()` and `failed(error)` tell the page. */
+  constructor(ask, changed, failed) {
+    Object.assign(this, { ask, changed, failed, lines: renewLines([], [""]), running: null });
+  }
+
+  get text() {
+    return this.lines.map((line) => line.view.text).join("\n");
+  }
+
+  get isFresh() {
+    return this.lines.every((line) => line.fresh);
+  }
+
+  /** Whether the user changed the translation of a line. */
+  isEdited(line) {
+    return line.fresh && line.view.text !== line.machine.text;
+  }
+
+  /** Forget all translations, because the languages or the glossary changed. */
+  forget() {
+    this.lines = this.lines.map((line) => ({ ...line, fresh: !line.source.trim() }));
+  }
+
+  /** Show finished lines, such as those of the history. */
+  show(lines) {
+    this.running?.abort();
+    this.lines = lines;
+    this.changed();
+  }
+
+  async update(text) {
+    this.running?.abort();
+    const running = new AbortController();
+    this.running = running;
+    this.lines = renewLines(this.lines, text.split("\n"));
+    const waiting = this.lines.filter((line) => !line.fresh);
+    this.changed();
+    try {
+      for (let i = 0; i < waiting.length; i += GROUP) {
+        const some = waiting.slice(i, i + GROUP);
+        const found = await this.ask(some.map((line) => line.source), running.signal);
+        if (running.signal.aborted) return;
+        some.forEach((line, n) => this.settle(line, viewOf(found[n])));
+        this.changed();
+      }
+    } catch (error) {
+      if (!running.signal.aborted) this.failed(error);
+    } finally {
+      if (this.running === running) this.running = null;
+      this.changed();
+    }
+  }
+
+  settle(line, view) {
+    Object.assign(line, { view, machine: view, fresh: true });
+  }
+}
