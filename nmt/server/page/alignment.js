@@ -5,6 +5,7 @@ import { byId, draw, make } from "./dom.js";
 import { splitWords } from "./words.js";
 import { group, partners } from "./view.js";
 
+const low = (box) => box.bottom - 0.09 * box.height; // where the mark of a word ends (see .word in style.css)
 const percent = (probability) => `${Math.round(100 * probability)}%`;
 
 export class Alignment {
@@ -39,7 +40,7 @@ export class Alignment {
     const [left, right] = ["source", "target"].map((side) => this.panes[side].element.parentElement.getBoundingClientRect());
     if (!from || !to || right.left < left.right) return; // the panes stand one above the other
     const [a, b] = [from.getBoundingClientRect(), to.getBoundingClientRect()];
-    const [x1, x2, y1, y2] = [left.right - sheets.left, right.left - sheets.left, a.bottom - sheets.top, b.bottom - sheets.top];
+    const [x1, x2, y1, y2] = [left.right - sheets.left, right.left - sheets.left, low(a) - sheets.top, low(b) - sheets.top];
     const middle = (x1 + x2) / 2;
     const curve = `M${a.left - sheets.left} ${y1}H${x1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}H${b.right - sheets.left}`;
     byId("threads").append(draw("path", { d: curve }));

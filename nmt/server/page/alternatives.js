@@ -50,8 +50,7 @@ export class Alternatives {
       const source = line.source.slice(scope.source.start, scope.source.end);
       const found = await this.ask(source, text, number, signal);
       if (signal.aborted) return;
-      const others = found.filter((one) => one.text !== text);
-      const options = others.map((one) => this.option(one, text, () => this.choose(place, scope, one.text)));
+      const options = found.map((one) => this.option(one, text, () => this.choose(place, scope, one.text)));
       const none = make("p", { class: "quiet" }, "The model has no other word here.");
       this.show(place, options.length ? options : [none], focus);
     } catch (error) {
@@ -66,7 +65,7 @@ export class Alternatives {
     const sentence = splitWords(text).flatMap((one, i) => [i ? " " : "", changed.has(i) ? make("b", {}, one.text) : one.text]);
     const percent = probability < 0.01 ? "under 1%" : `${Math.round(100 * probability)}%`;
     return make(
-      "div", { role: "option", tabindex: "-1", class: "option", click: choose },
+      "div", { role: "option", tabindex: "-1", class: "option", "aria-selected": String(text === old), click: choose },
       make("bdi", { class: "term" }, word), make("span", { class: "quiet figure" }, percent), bar,
       make("bdi", { class: "sentence" }, ...sentence),
     );

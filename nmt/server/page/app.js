@@ -13,7 +13,7 @@ import { GlossaryEditor } from "./glossary.js";
 import { History } from "./history.js";
 import { Languages, languageName } from "./languages.js";
 import { Lines } from "./lines.js";
-import { notice, say } from "./notices.js";
+import { explain, notice, say } from "./notices.js";
 import { Pane } from "./pane.js";
 import { load, save, startingPoint } from "./state.js";
 import { connectTabs } from "./tabs.js";
@@ -157,10 +157,7 @@ class Page {
 
   failed(error) {
     this.draw();
-    notice(error.message, error.code === "no_key" || error.code === "wrong_key" ? "Enter a key" : "Try again", () => {
-      if (error.status === 401 || error.status === 403) save("key", prompt("The key that the operator of this service gave you") ?? "");
-      this.again();
-    });
+    explain(error, () => this.again());
   }
 
   drawSource() {
@@ -181,10 +178,11 @@ class Page {
     this.panes.target.render(lines.map((line) => line.view.text), (number, i, word) => {
       const measured = lines[number].view.measured[i];
       const isProposal = proposal?.line === number && word.end > proposal.start && word.start < proposal.end;
-      return { doubt: measured && !isProposal ? doubt(measured.probability) : 0, isProposal, isOwn: !measured };
+      return { doubt: measured && !isProposal ? doubt(measured.probability) : 0, isProposal };
     });
     this.panes.target.element.classList.toggle("stale", !isFresh);
-    byId("busy").hidden = isFresh || !this.lines.running;
+    this.panes.target.element.classList.toggle("waiting", Boolean(this.editing?.waiting));
+    byId("busy").hidden = !this.lines.running || isFresh;
     this.drawStrip();
     this.drawLine();
     this.alignment?.show(this.alignment.shown);
@@ -196,8 +194,9 @@ class Page {
     const least = Math.min(...lines.map((line) => line.view.confidence));
     byId("confidence").hidden = !lines.length;
     if (lines.length) {
-      byId("meter").value = least;
-      byId("confidence-text").textContent = `${Math.round(100 * least)}% sure${lines.length > 1 ? " of the least sure line" : ""}`;
+      byId("bar").style.setProperty("--share", least);
+      byId("confidence-text").textContent = `${Math.round(100 * least)}% sure`;
+      byId("confidence").title = "The mean probability of a piece, for the line that the model doubts most";
     }
     const flags = lines.flatMap((line) => line.view.flagTexts.map((text) => [this.lines.lines.indexOf(line) + 1, text]));
     const sentences = flags.map(([number, text]) => (this.lines.lines.length > 1 ? `Line ${number}: ${text}` : text));
@@ -210,7 +209,8 @@ class Page {
   drawLine() {
     const line = this.lines.lines[Math.min(this.line, this.lines.lines.length - 1)];
     const number = this.lines.lines.indexOf(line);
-    showVersions(byId("versions"), line, (text) => this.editing.replace(number, text));
+    const title = this.lines.lines.length > 1 ? `Line ${number + 1}` : "";
+    showVersions(byId("versions"), title, line, (text) => this.editing.replace(number, text));
     this.attentionLater?.();
   }
 
@@ -245,7 +245,7 @@ class Page {
     const pair = this.languages.pair;
     this.corrections.keep(edited.map(({ source, view, machine }) => ({ ...pair, text: source, translation: view.text, machine: machine.text })));
     byId("keep").textContent = "Kept";
-    setTimeout(() => (byId("keep").textContent = "Keep as corrected pair"), 1500);
+    setTimeout(() => (byId("keep").textContent = "Keep as corrected"), 1500);
   }
 
   dropEdits() {
@@ -275,11 +275,12 @@ async function begin() {
   const waiting = "The server is busy: it is asked again";
   api.onWait((seconds) => notice(seconds ? `${waiting} in ${seconds} ${seconds === 1 ? "second" : "seconds"}.` : ""));
   try {
+    notice();
     const models = await api.models();
     if (models.length) new Page(models, startingPoint());
     else notice("The server has no model: start it with one.");
   } catch (error) {
-    notice(error.message, "Try again", () => location.reload());
+    explain(error, begin);
   }
 }
 

@@ -7,7 +7,7 @@ import { debounce } from "./dom.js";
 import { say } from "./notices.js";
 import { continuation } from "./proposals.js";
 import { withPart, withText } from "./view.js";
-import { isInsideWord, scopeAt } from "./words.js";
+import { endsInWord, isBeforeWord, isInsideWord, scopeAt } from "./words.js";
 
 const PAUSE = 180; // milliseconds without typing before the server is asked
 const MOST_STEPS = 200; // of undo
@@ -51,23 +51,24 @@ export class Editing {
     const caret = this.pane.caret ?? { line: 0, place: 0 };
     const line = lines[caret.line];
     const before = this.proposal;
-    const wasAtProposal = before?.line === caret.line && before.start === caret.place - typed.length;
-    if (wasAtProposal) texts[caret.line] = this.withoutNextWord(texts[caret.line], caret.place, typed);
+    const isProposed = before?.line === caret.line && before.start === caret.place - typed.length;
+    const kept = isProposed ? before.kept : texts[caret.line].slice(caret.place);
+    const isOver = isProposed || (kind === "insertText" && isBeforeWord(texts[caret.line], caret.place, typed));
+    if (isOver) texts[caret.line] = this.withoutNextWord(texts[caret.line], caret.place, typed);
     lines.forEach((one, i) => {
       if (one.view.text !== texts[i]) one.view = withText(one.view, texts[i]);
     });
     const text = line?.view.text ?? "";
-    const asks = kind.startsWith("insert") && (wasAtProposal || !isInsideWord(text, caret.place));
-    const rest = { line: caret.line, start: caret.place, end: text.length };
-    this.proposal = asks && wasAtProposal ? { ...rest, kept: before.kept } : null;
-    this.waiting = asks ? { ...caret, kept: wasAtProposal ? before.kept : text.slice(caret.place) } : null;
+    const asks = kind.startsWith("insert") && (isOver || !isInsideWord(text, caret.place));
+    this.proposal = asks && isOver ? { line: caret.line, start: caret.place, end: text.length, kept } : null;
+    this.waiting = asks ? { ...caret, kept } : null;
     this.changed();
     this.pane.caret = caret;
     if (asks) this.later();
     else this.later.cancel();
   }
 
-  /** Where the user types a word over a proposal, the proposed word goes. */
+  /** Where the user types a word before or over another one, the other one goes: the model brings it back if need be. */
   withoutNextWord(text, place, typed) {
     return LETTERS.test(typed) ? text.slice(0, place) + text.slice(place).replace(LETTERS, "") : text;
   }
@@ -119,7 +120,7 @@ export class Editing {
     const caret = this.proposal && document.activeElement === this.pane.area ? this.pane.caret : null;
     if (!caret || caret.place === this.proposal.start) return;
     const isInside = caret.line === this.proposal.line && caret.place > this.proposal.start && caret.place < this.proposal.end;
-    this.proposal = isInside ? { ...this.proposal, start: caret.place, kept: this.proposal.kept } : null;
+    this.proposal = isInside ? { ...this.proposal, start: caret.place } : null;
     this.changed();
   }
 
@@ -137,9 +138,10 @@ export class Editing {
       this.accept();
       this.pane.caret = { line, place: end };
     } else if (event.key === "Escape" && (this.proposal || this.waiting)) {
-      const { line, start, place, kept } = this.proposal ?? this.waiting;
-      this.replace(line, this.lines.lines[line].view.text.slice(0, start ?? place) + kept);
-      this.pane.caret = { line, place: start ?? place };
+      const { line, start, place = start, kept } = this.proposal ?? this.waiting;
+      const written = this.lines.lines[line].view.text.slice(0, place);
+      this.replace(line, written + (endsInWord(written) && LETTERS.test(kept) ? " " : "") + kept);
+      this.pane.caret = { line, place };
     } else if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "z") {
       event.preventDefault();
       this.undo();

@@ -1,5 +1,5 @@
-// A text area with a layer below it that shows the same text, word by word. In: lines of {text, words: [{start, end,
-// classes, doubt}]}. Out: the layer, the word under the pointer or at the cursor, and places of words on the screen.
+// A text area with a layer below it that shows the same text, word by word. In: lines of text, and how each
+// word looks. Out: the layer, the word under the pointer or at the cursor, and places of words on the screen.
 // The layer has the same type and width, so its words stand exactly where those of the text area stand.
 
 import { make } from "./dom.js";
@@ -13,7 +13,7 @@ export class Pane {
     this.mirror = element.querySelector(".mirror");
   }
 
-  /** `lines`: texts; `look(line, word)` gives {doubt, isProposal, isOwn} of a word, or null. */
+  /** `lines`: texts; `look(line, word)` gives {doubt, isProposal} of a word, or null. */
   render(lines, look = () => null) {
     const rows = lines.map((text, line) => {
       const row = make("div", { class: "line", dir: "auto" });
@@ -38,7 +38,6 @@ export class Pane {
       span.classList.toggle("very", look.doubt > 0.6);
     }
     span.classList.toggle("proposal", Boolean(look?.isProposal));
-    span.classList.toggle("own", Boolean(look?.isOwn));
     return span;
   }
 

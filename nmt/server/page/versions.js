@@ -4,7 +4,7 @@
 import { make } from "./dom.js";
 import { changedWords, splitWords } from "./words.js";
 
-export function showVersions(panel, line, take) {
+export function showVersions(panel, title, line, take) {
   const best = line?.machine;
   const all = best?.text ? [best, ...best.alternatives.filter(({ text }) => text !== best.text)] : [];
   if (!all.length) {
@@ -15,7 +15,7 @@ export function showVersions(panel, line, take) {
     const changed = i ? changedWords(best.text, one.text) : new Set();
     const words = splitWords(one.text).flatMap((word, n) => [n ? " " : "", changed.has(n) ? make("b", {}, word.text) : word.text]);
     const isTaken = one.text === line.view.text;
-    const figures = `${one.score.toFixed(2)} · ${Math.round(100 * one.confidence)}% sure`;
+    const figures = `${one.score.toFixed(2).replace("-", "−")} · ${Math.round(100 * one.confidence)}% sure`;
     return make(
       "li", {},
       make(
@@ -25,5 +25,5 @@ export function showVersions(panel, line, take) {
     );
   });
   const note = "The score is the mean logarithm of the probability of a piece: nearer to 0 is better.";
-  panel.replaceChildren(make("ol", { class: "versions" }, ...items), make("p", { class: "note" }, note));
+  panel.replaceChildren(title && make("p", { class: "note" }, title), make("ol", { class: "versions" }, ...items), make("p", { class: "note" }, note));
 }

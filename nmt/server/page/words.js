@@ -3,7 +3,7 @@
 
 const WORD = /[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/gu;
 const LETTER = /[\p{L}\p{N}\p{M}]/u;
-const LOOK_AHEAD = 12; // characters of a text that may be missing in its pieces
+const LOOK_AHEAD = 100; // characters that may have no piece: items such as addresses, which are put back afterwards
 
 /** The words of a text: [{text, start, end}], with places in UTF-16 units. */
 export function splitWords(text) {
@@ -24,6 +24,12 @@ export function isInsideWord(text, place) {
   const before = [...text.slice(0, place)].at(-1) ?? "";
   const after = [...text.slice(place)][0] ?? "";
   return LETTER.test(before) && LETTER.test(after);
+}
+
+/** Whether letters that were typed before a place stand directly before a word, with no letter before them. */
+export function isBeforeWord(text, place, typed) {
+  const before = [...text.slice(0, place - typed.length)].at(-1) ?? "";
+  return LETTER.test(typed) && !LETTER.test(before) && isInsideWord(text, place);
 }
 
 /** Whether a text ends in the middle of a word, or at its end: more letters would continue the word. */
