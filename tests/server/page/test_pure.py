@@ -47,7 +47,13 @@ def test_words_are_split_as_the_server_splits_them() -> None:
 
 
 def test_corrected_pairs_can_be_read_back_from_tmx() -> None:
-    pair = {"source": "de", "target": "en", "text": 'Müll & <b>"mehr"', "translation": "x > y\u2028\U0001f600", "time": 0}
+    pair = {
+        "source": "de",
+        "target": "en",
+        "text": 'Müll & <b>"mehr"',
+        "translation": "x > y\u2028\U0001f600",
+        "time": 0,
+    }
     [written] = call("tmx.js", "toTmx", [[{**pair, "machine": "z"}] * 2])
     units = list(ElementTree.fromstring(written.encode()).iter("tu"))
     sides = {tuv.get(f"{XML}lang"): tuv.findtext("seg") for tuv in units[0].iter("tuv")}

@@ -1,0 +1,412 @@
+"""The page in a real browser, against a real service with two tiny models: German to English, and back.
+
+The models have random weights, so translations are no language; what the page does with them must be right all the same.
+"""
+
+import json
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from nmt.config.serve import ServeConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.translation.translator import Translator
+from tests.tiny import make_model, save_tiny
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'nmt[serve]'")
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed, such as Debian's package chromium"),
+]
+TEXT = "Der kleine Hund läuft über die grüne Wiese."
+WAIT = 30_000  # milliseconds: the machine may be busy
+
+
+@pytest.fixture(scope="module")
+def address(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service with both directions."""
+    from nmt.server.app import Service
+    from nmt.server.models import Models
+    from nmt.server.run import Server
+
+    folder = tmp_path_factory.mktemp("page")
+    there = save_tiny(folder / "de-en", make_model(tokenizer), tokenizer)
+    back = save_tiny(folder / "en-de", make_model(tokenizer, seed=2), tokenizer, languages=("en", "de"))
+    config = ServeConfig(port=0, workers=1, ready_seconds=0.0, glossaries=str(folder / "glossaries"))
+    server = Server(Service(Models([there, back], lambda path: Translator.load(path, "cpu", precision="fp32")), config))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield "http://127.0.0.1:{}".format(server.servers[0].sockets[0].getsockname()[1])
+    server.stop()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+
+
+@pytest.fixture
+def page(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The page, opened; its test fails if the browser complains of anything."""
+    context = browser.new_context(**getattr(request, "param", {}), accept_downloads=True)
+    context.set_default_timeout(WAIT)
+    page = context.new_page()
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("console", lambda message: page.problems.append(message.text) if message.type == "error" else None)
+    page.goto(f"{address}/")
+    page.wait_for_selector("#from option", state="attached")
+    yield page
+    context.close()
+    assert page.problems == []
+
+
+def until(value: Callable[[], Any]) -> Any:
+    """The value as soon as it is true. (The page's policy forbids Playwright's own waiting for functions.)"""
+    end = time.monotonic() + WAIT / 1000
+    while not (found := value()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+    return found
+
+
+def translated(page: Any, text: str = TEXT) -> str:
+    """The translation of a text that is put into the page."""
+    page.fill("#source", text)
+    busy = page.locator(".stale")
+    page.wait_for_timeout(350)
+    until(lambda: busy.count() == 0 and page.input_value("#target").strip())
+    return str(page.input_value("#target"))
+
+
+def answer(text: str, **more: Any) -> dict[str, Any]:
+    found = {"text": text, "score": -0.5, "confidence": 0.6, "flags": [], "flag_texts": [], "alternatives": []}
+    return {**found, "alignments": [], "tokens": [], **more}
+
+
+def replace_answers(page: Any, make: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Let the page get these translations instead of the model's."""
+
+    def reply(route: Any) -> None:
+        body = json.loads(route.request.post_data)
+        made = [make({**body, "text": text}) for text in body["text"]]
+        route.fulfill(json={"translations": made, "model": {}, "seconds": 0})
+
+    page.route("**/v1/translate", reply)
+
+
+def test_a_text_is_translated_while_it_is_typed(page: Any) -> None:
+    page.locator("#source").press_sequentially("Wo ist", delay=20)
+    until(lambda: page.input_value("#target"))
+    page.locator("#source").press_sequentially(" der Bahnhof?", delay=20)
+    page.keyboard.press("Control+Enter")
+    until(lambda: page.locator(".stale").count() == 0)
+    assert page.locator("#versions .version").count() >= 1
+    assert page.input_value("#target").split() == page.locator("#target-pane .word").all_inner_texts()
+    assert page.locator("#confidence-text").inner_text().endswith("% sure")
+
+
+def test_only_the_line_that_changed_is_asked_for(page: Any) -> None:
+    asked = []
+    page.on("request", lambda r: asked.append(json.loads(r.post_data)["text"]) if "/v1/translate" in r.url else None)
+    translated(page, f"{TEXT}\n\nGuten Tag.")
+    translated(page, f"{TEXT}\n\nGuten Abend.")
+    assert asked == [[TEXT, "Guten Tag."], ["Guten Abend."]]
+    assert page.input_value("#target").split("\n")[1] == ""
+
+
+def test_languages_are_swapped_remembered_and_in_the_address(page: Any) -> None:
+    translation = translated(page)
+    page.click("#swap")
+    until(lambda: page.input_value("#source") == translation)
+    assert (page.input_value("#from"), page.input_value("#to")) == ("en", "de")
+    assert "source=en" in page.url
+    assert "target=de" in page.url
+    page.goto(page.url.split("?")[0])
+    page.wait_for_selector("#from option", state="attached")
+    assert page.input_value("#from") == "en"
+    assert page.input_value("#source") == translation
+
+
+def test_words_that_belong_together_light_up(page: Any) -> None:
+    replace_answers(page, lambda body: answer("one two three", alignments=[[0, 2], [1, 0]]))
+    translated(page, "eins zwei")
+    page.hover("#target-pane .word >> nth=2", force=True)
+    until(lambda: page.locator(".linked").all_inner_texts() == ["eins", "three"])
+    assert page.locator("#threads path").count() == 1
+    assert page.locator("#reading").inner_text() == "three ← eins"
+    page.hover("#source-pane .word >> nth=1", force=True)
+    until(lambda: page.locator(".linked").all_inner_texts() == ["zwei", "one"])
+
+
+def test_doubts_and_flags_are_shown(page: Any) -> None:
+    tokens = [{"piece": "▁ok", "text": "ok", "log_probability": 0.0}]
+    tokens += [{"piece": "▁hmm", "text": "hmm", "log_probability": -3.0}]
+    replace_answers(page, lambda body: answer("ok hmm", tokens=tokens, flags=["unsure"], flag_texts=["Not sure."]))
+    translated(page)
+    assert page.locator(".doubted").all_inner_texts() == ["hmm"]
+    assert page.locator("#flags").inner_text() == "Not sure."
+
+
+def test_the_rest_is_decoded_anew_from_what_is_typed(page: Any) -> None:
+    def make(body: dict[str, Any]) -> dict[str, Any]:
+        prefix = body.get("prefix", "")
+        return answer(f"{prefix.rstrip()} black cat sat." if prefix.startswith("A small") else f"{prefix}dog ran."[:8])
+
+    replace_answers(page, make)
+    assert translated(page) == "dog ran."
+    page.focus("#target")
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("A small ")
+    until(lambda: page.input_value("#target") == "A small black cat sat.")
+    assert page.locator(".proposal").all_inner_texts() == ["black", "cat", "sat."]
+    page.keyboard.press("Control+ArrowRight")
+    until(lambda: page.locator(".proposal").all_inner_texts() == ["cat", "sat."])
+    page.keyboard.press("Tab")
+    until(lambda: page.locator(".proposal").count() == 0)
+    assert page.evaluate("document.activeElement.id") == "target"
+    page.keyboard.type("!")
+    assert page.input_value("#target").endswith("sat.!")
+    page.keyboard.press("Control+z")
+    assert page.input_value("#target") == "A small black cat sat."
+
+
+def test_escape_brings_the_old_words_back(page: Any) -> None:
+    replace_answers(
+        page, lambda body: answer(f"{body['prefix'].rstrip()} new end" if body.get("prefix") else "old end")
+    )
+    translated(page)
+    page.focus("#target")
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("My ")
+    until(lambda: page.input_value("#target") == "My new end")
+    page.keyboard.press("Escape")
+    assert page.input_value("#target") == "My old end"
+
+
+def test_a_real_model_continues_the_prefix(page: Any) -> None:
+    translated(page)
+    page.focus("#target")
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("The little ")
+    with page.expect_response("**/v1/translate") as waiting:
+        page.keyboard.press("Control+Enter")
+    assert waiting.value.json()["translations"][0]["text"].startswith("The little")
+    assert page.input_value("#target").startswith("The little ")
+
+
+def test_a_click_on_a_word_lists_other_words(page: Any) -> None:
+    words = [
+        {"word": "cat", "probability": 0.2, "text": "A cat ran."},
+        {"word": "fox", "probability": 0.001, "text": "A fox"},
+    ]
+    replace_answers(page, lambda body: answer("A dog ran."))
+    page.route("**/v1/word_alternatives", lambda route: route.fulfill(json={"alternatives": words}))
+    translated(page)
+    box = page.locator("#target-pane .word >> nth=1").bounding_box()
+    page.mouse.click(box["x"] + 5, box["y"] + 10)
+    page.click(".option >> nth=0")
+    assert page.input_value("#target") == "A cat ran."
+    page.keyboard.press("Alt+ArrowDown")
+    page.wait_for_selector(".option:focus")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.input_value("#target") == "A fox"
+
+
+def test_a_real_service_has_other_words(page: Any) -> None:
+    translated(page)
+    page.focus("#target")
+    with page.expect_response("**/v1/word_alternatives") as waiting:
+        page.keyboard.press("Alt+ArrowDown")
+    assert waiting.value.ok
+    page.wait_for_selector(".option, #alternatives p")
+
+
+def test_corrected_pairs_are_exported(page: Any) -> None:
+    replace_answers(page, lambda body: answer("The & dog"))
+    translated(page, "Der & Hund")
+    page.focus("#target")
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" <runs>")
+    page.click("#keep")
+    page.click("#tab-corrections")
+    with page.expect_download() as waiting:
+        page.click("text=Export as TMX")
+    units = ElementTree.fromstring(waiting.value.path().read_bytes()).iter("seg")
+    assert [unit.text for unit in units] == ["Der & Hund", "The & dog <runs>"]
+    with page.expect_download() as waiting:
+        page.click("text=Export de-en as TSV")
+    assert waiting.value.path().read_text(encoding="utf8") == "Der & Hund\tThe & dog <runs>\n"
+    page.click("text=Undo my changes")
+    assert page.input_value("#target") == "The & dog"
+
+
+def test_a_glossary_is_stored_and_used(page: Any) -> None:
+    translated(page, "Hund")
+    page.click("#tab-glossary")
+    page.fill("#glossary [aria-label=Term]", "Hund")
+    page.fill("#glossary input[aria-label=Translation]", "dog")
+    with page.expect_request("**/v1/translate") as asked:
+        page.click("text=Save and use")
+    assert json.loads(asked.value.post_data)["glossary"] == "de-en"
+    until(lambda: "dog" in page.input_value("#target"))
+    page.click("text=Delete de-en")
+    until(lambda: page.input_value("#glossary-choice") == "")
+
+
+def test_attention_and_history_are_shown(page: Any) -> None:
+    translated(page)
+    page.click("#tab-attention")
+    page.wait_for_selector("#attention svg rect")
+    assert page.get_attribute("#attention svg", "aria-label").startswith("Attention:")
+    page.click("#tab-history")
+    until(lambda: page.locator("#history .version").count() == 1)
+    page.fill("#source", "")
+    page.click("#history .version")
+    assert page.input_value("#source") == TEXT
+
+
+def test_text_stays_text(page: Any) -> None:
+    evil = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
+    replace_answers(
+        page, lambda body: answer(evil, flags=["x"], flag_texts=[evil], alternatives=[answer(f"{evil} two")])
+    )
+    translated(page, evil)
+    for tab in ("attention", "glossary", "corrections", "history", "versions"):
+        page.click(f"#tab-{tab}")
+    page.hover("#target-pane .word >> nth=1", force=True)
+    page.wait_for_timeout(2300)
+    assert page.locator("img").count() == 0
+    assert page.locator("body script").count() == 0
+    assert page.title() != "hacked"
+    assert evil in page.locator("#flags").inner_text()
+
+
+def test_a_busy_server_is_asked_again(page: Any) -> None:
+    replies = iter([429, 200])
+
+    def reply(route: Any) -> None:
+        if next(replies) == 429:
+            error = {"error": {"code": "busy", "message": "busy"}}
+            route.fulfill(status=429, headers={"Retry-After": "1"}, json=error)
+        else:
+            route.fulfill(json={"translations": [answer("done")]})
+
+    page.route("**/v1/translate", reply)
+    page.fill("#source", "Hallo")
+    until(lambda: "asked again in 1 second" in page.locator("#notice").inner_text())
+    until(lambda: page.input_value("#target") == "done")
+    assert page.locator("#notice").is_hidden()
+    page.problems.clear()  # the browser notes the status 429
+
+
+def test_problems_are_told_in_words(page: Any) -> None:
+    translated(page, "eins")
+    page.fill("#source", "viel Text " * 1500)
+    until(lambda: "at most 10,000 are allowed" in page.locator("#notice").inner_text())
+    page.context.set_offline(True)
+    page.fill("#source", "zwei")
+    until(lambda: "You are offline" in page.locator("#notice").inner_text())
+    page.context.set_offline(False)
+    until(lambda: page.locator("#notice").is_hidden())
+    page.problems.clear()  # the browser notes both failures
+
+
+def test_a_file_is_sent_followed_and_offered(page: Any) -> None:
+    states = iter([(1, 4, "translating"), (4, 4, "done")])
+
+    def reply(route: Any) -> None:
+        if route.request.method == "POST":
+            assert b"Hallo" in route.request.post_data_buffer
+            route.fulfill(status=202, json={"id": "a", "token": "t"})
+        elif "/file" in route.request.url:
+            route.fulfill(body=b"Hello")
+        else:
+            done, of, state = next(states)
+            route.fulfill(json={"state": state, "done": done, "of": of, "message": ""})
+
+    page.route(re.compile("/v1/documents"), reply)
+    page.click("#tab-documents")
+    page.set_input_files("#file", {"name": "brief.txt", "mimeType": "text/plain", "buffer": b"Hallo"})
+    until(lambda: "1 of 4 texts" in page.locator("#jobs").inner_text())
+    with page.expect_download() as waiting:
+        page.click("text=Download brief.en.txt")
+    assert waiting.value.suggested_filename == "brief.en.txt"
+
+
+@pytest.mark.parametrize("page", [{"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}], indirect=True)
+def test_it_fits_a_phone_and_follows_the_system_into_the_dark(page: Any) -> None:
+    translated(page, f"{TEXT} Donaudampfschifffahrtsgesellschaftskapitänskajütenschlüsselbund" * 2)
+    for tab in ("versions", "attention", "glossary", "corrections", "history"):
+        page.click(f"#tab-{tab}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, tab
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(ground)
+    page.select_option("#theme", "light")
+    assert page.evaluate(ground) != dark
+    page.reload()
+    assert page.evaluate(ground) != dark
+
+
+def test_right_to_left_text_begins_on_the_right(page: Any) -> None:
+    replace_answers(page, lambda body: answer("הכלב רץ"))
+    translated(page)
+    word = page.locator("#target-pane .word >> nth=0").bounding_box()
+    pane = page.locator("#target-pane").bounding_box()
+    assert word["x"] > pane["x"] + pane["width"] / 2
+
+
+def test_the_layer_below_a_pane_has_its_words_where_the_text_is(page: Any) -> None:
+    for text in (f"{TEXT}\n\n  zwei  Wörter\n" * 3, "Ein  sehr langes Wort: " + "x" * 300):
+        translated(page, text)
+        sizes = page.evaluate("""['source', 'target'].map((side) => {
+            const pane = document.getElementById(`${side}-pane`);
+            return [pane.querySelector('textarea').scrollHeight, pane.clientHeight];
+        })""")
+        assert all(text_height <= height for text_height, height in sizes), sizes
+
+
+def test_a_screen_reader_finds_its_way(page: Any) -> None:
+    translated(page)
+    tree = page.locator("body").aria_snapshot()
+    for expected in (
+        'combobox "Translate from"', 'combobox "Translate into"', 'button "Swap the languages"',
+        'textbox "Text to translate"', 'textbox "Translation, which you can edit"', 'tab "Versions" [selected]',
+        'tabpanel "Versions"', "main", "banner",
+    ):  # fmt: skip
+        assert expected in tree, f"{expected} is not in\n{tree}"
+    page.click("h1")
+    wanted = [
+        "tab-text",
+        "theme",
+        "from",
+        "swap",
+        "to",
+        "source",
+        "clear",
+        "target",
+        "copy",
+        "tab-versions",
+        "versions",
+    ]
+    for name in wanted:
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.id") == name
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "tab-attention"
+    assert page.locator("#attention").is_visible()
