@@ -1,6 +1,6 @@
 """The page in a real browser, against a real service with two tiny models: German to English, and back.
 
-The models have random weights, so translations are no language; what the page does with them must be right all the same.
+The models have random weights: translations are no language, but what the page does with them must be right.
 """
 
 import json
@@ -9,7 +9,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -47,7 +46,7 @@ def address(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> I
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    yield "http://127.0.0.1:{}".format(server.servers[0].sockets[0].getsockname()[1])
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.stop()
     thread.join()
 
