@@ -94,11 +94,10 @@ export const glossary = (name, pair) => call(`${glossaryPath(name)}?${new URLSea
 export const saveGlossary = (name, body) => call(glossaryPath(name), { method: "PUT", body });
 export const deleteGlossary = (name, pair) => call(`${glossaryPath(name)}?${new URLSearchParams(pair)}`, { method: "DELETE" });
 
-export function sendDocument(file, { source, target }) {
+export function sendDocument(file, fields) {
   const body = new FormData();
   body.append("file", file);
-  body.append("source", source);
-  body.append("target", target);
+  for (const [name, value] of Object.entries(fields)) if (value) body.append(name, value);
   return call("/v1/documents", { method: "POST", body });
 }
 const documentPath = ({ id, token }, end) => `/v1/documents/${encodeURIComponent(id)}${end}?token=${encodeURIComponent(token)}`;

@@ -44,7 +44,7 @@ class Page {
     this.line = 0;
     this.chooseView = connectTabs(document.querySelector(".views"));
     connectTabs(document.querySelector("#view-text > .tabs"));
-    connectDocuments(() => this.languages.pair, () => this.chooseView(byId("tab-documents"), false));
+    connectDocuments(() => ({ ...this.languages.pair, glossary: this.glossary.name }), () => this.chooseView(byId("tab-documents"), false));
     this.connect();
     this.source.value = start.text;
     void this.turned();
@@ -69,7 +69,7 @@ class Page {
     byId("attention").addEventListener("shown", () => this.drawAttention());
     addEventListener("online", () => this.again());
     addEventListener("keydown", (event) => this.key(event));
-    addEventListener("resize", () => this.alignment.show(null));
+    addEventListener("resize", () => this.alignment.show(this.alignment.shown));
     for (const pane of Object.values(this.panes)) {
       pane.element.addEventListener("pointermove", (event) => this.point(pane.at(event.clientX, event.clientY)));
       pane.element.addEventListener("pointerleave", () => this.point(null));

@@ -1,5 +1,5 @@
 // The attention map of the line at the cursor. In: the pieces of source and translation, and the weights of the last
-// layer. Out: a drawing with a row for each piece of the translation; darker means more attention.
+// layer. Out: a drawing with a row for each piece of the translation; a stronger colour means more attention.
 
 import { draw, make } from "./dom.js";
 
@@ -17,7 +17,7 @@ export function showAttention(panel, maps) {
   panel.replaceChildren(...content);
 }
 
-const NOTE = "Each row is a piece of the translation, each column a piece of your text: the darker, the more the model looked there when it wrote the piece.";
+const NOTE = "Each row is a piece of the translation, each column a piece of your text. The stronger the colour, the more the model looked there when it wrote the piece.";
 
 function drawMap({ source, target, weights }) {
   const [columns, rows] = [source.slice(0, MOST_PIECES), target.slice(0, MOST_PIECES)];

@@ -7,10 +7,11 @@ import { say } from "./notices.js";
 
 const PAUSE = 700; // milliseconds between questions
 
-export function connectDocuments(languages, shown) {
+/** `fields()` gives {source, target, glossary}; `shown()` brings the list into view. */
+export function connectDocuments(fields, shown) {
   const [drop, file] = [byId("drop"), byId("file")];
   file.addEventListener("change", () => {
-    for (const one of file.files) void start(one, languages());
+    for (const one of file.files) void start(one, fields());
     file.value = "";
   });
   for (const name of ["dragenter", "dragover", "dragleave", "drop"]) {
@@ -19,21 +20,21 @@ export function connectDocuments(languages, shown) {
       event.preventDefault();
       drop.classList.toggle("over", name === "dragenter" || name === "dragover");
       if (name === "dragenter") shown();
-      if (name === "drop") for (const one of event.dataTransfer.files) void start(one, languages());
+      if (name === "drop") for (const one of event.dataTransfer.files) void start(one, fields());
     });
   }
 }
 
-async function start(file, pair) {
+async function start(file, fields) {
   const state = make("span", { class: "quiet" }, "sending");
   const progress = make("progress", { max: 1, "aria-label": `Progress of ${file.name}` });
-  const title = make("span", { class: "job-title" }, make("bdi", {}, file.name), make("span", { class: "quiet figure" }, ` ${pair.source} → ${pair.target}`));
+  const title = make("span", { class: "job-title" }, make("bdi", {}, file.name), make("span", { class: "quiet figure" }, ` ${fields.source} → ${fields.target}`));
   const job = make("li", { class: "job" }, title, progress, state);
   byId("jobs").prepend(job);
   try {
-    const sent = await sendDocument(file, pair);
+    const sent = await sendDocument(file, fields);
     await follow(sent, state, progress);
-    const name = translatedName(file.name, pair.target);
+    const name = translatedName(file.name, fields.target);
     progress.remove();
     state.replaceWith(make("a", { class: "plain strong", href: documentFile(sent), download: name }, `Download ${name}`));
     say(`${file.name} is translated.`);
