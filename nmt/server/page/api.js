@@ -31,7 +31,9 @@ async function call(path, { method = "GET", body, signal } = {}) {
     }
     if (attempt > 1) tell(0);
     if (!response.ok) throw await problemOf(response);
-    return response.status === 204 ? null : response.json();
+    return response.status === 204 ? null : response.json().catch(() => {
+      throw new ApiError("The server answered with something else than JSON. Is there a proxy in between?", "no_json");
+    });
   }
 }
 

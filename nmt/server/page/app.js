@@ -20,6 +20,8 @@ import { connectTabs } from "./tabs.js";
 import { showVersions } from "./versions.js";
 
 const TYPING_PAUSE = 300; // milliseconds
+const SAYING_PAUSE = 1000; // milliseconds after which a screen reader speaks the translation
+const MOST_SAID = 300; // characters
 const SETTLED = 2000; // milliseconds after which a text goes into the history
 
 class Page {
@@ -39,6 +41,7 @@ class Page {
     this.corrections = new Corrections(byId("corrections"));
     this.history = new History(byId("history"), (entry) => this.show(entry));
     this.remember = debounce(() => this.history.add({ ...this.languages.pair, text: this.source.value, translation: this.lines.text }), SETTLED);
+    this.sayLater = debounce(() => this.sayTranslation(), SAYING_PAUSE);
     this.translateLater = debounce(() => this.translate(), TYPING_PAUSE);
     this.attentionLater = debounce(() => this.drawAttention(), 200);
     this.line = 0;
@@ -50,9 +53,13 @@ class Page {
     void this.turned();
   }
 
-  ask(texts, options, signal) {
+  async ask(texts, options, signal) {
     const glossary = this.glossary.name ? { glossary: this.glossary.name } : {};
-    return api.translate(texts, this.languages.pair, { ...glossary, ...options }, signal);
+    const { pair, model } = this.languages;
+    const found = await api.translate(texts, pair, { ...glossary, ...options }, signal);
+    model.loaded = true;
+    notice();
+    return found;
   }
 
   connect() {
@@ -109,12 +116,18 @@ class Page {
     this.drawLine();
   }
 
+  sayTranslation() {
+    const { text } = this.lines;
+    if (text !== this.said) say(text.length > MOST_SAID ? `Translated: ${text.slice(0, MOST_SAID)} and so on` : `Translated: ${text}`);
+    this.said = text;
+  }
+
   /** Other languages. */
   async turned() {
     const { source, target } = this.languages.pair;
     document.title = `nmt · ${languageName(source)} to ${languageName(target)}`;
-    this.source.lang = source;
-    this.target.lang = target;
+    this.panes.source.element.lang = source;
+    this.panes.target.element.lang = target;
     const { name, parameters } = this.languages.model;
     byId("model").textContent = [name, parameters && `${(parameters / 1e6).toFixed(1)} M parameters`].filter(Boolean).join(" · ");
     this.drawSource();
@@ -123,7 +136,7 @@ class Page {
   }
 
   swap() {
-    if (!this.languages.canSwap) return void say(this.languages.whyNot);
+    if (!this.languages.canSwap) return void notice(this.languages.whyNot);
     const text = this.lines.text;
     this.languages.swap();
     if (text.trim()) this.putText(text);
@@ -182,11 +195,14 @@ class Page {
     });
     this.panes.target.element.classList.toggle("stale", !isFresh);
     this.panes.target.element.classList.toggle("waiting", Boolean(this.editing?.waiting));
+    byId("busy").textContent = this.languages?.model.loaded ? "translating" : "loading the model";
     byId("busy").hidden = !this.lines.running || isFresh;
     this.drawStrip();
     this.drawLine();
     this.alignment?.show(this.alignment.shown);
-    if (isFresh && this.history && text) this.remember();
+    if (!isFresh || !text || !this.history) return;
+    this.remember();
+    if (document.activeElement === this.source) this.sayLater();
   }
 
   drawStrip() {

@@ -20,7 +20,7 @@ export class Editing {
     this.later = debounce(() => this.propose(), PAUSE);
     const { area } = pane;
     area.addEventListener("beforeinput", (event) => this.before(event));
-    area.addEventListener("input", (event) => !event.isComposing && this.input(event.inputType, event.data ?? ""));
+    area.addEventListener("input", (event) => this.input(event.isComposing ? "composing" : event.inputType, event.data ?? ""));
     area.addEventListener("compositionend", (event) => this.input("insertText", event.data));
     area.addEventListener("keydown", (event) => this.key(event));
     area.addEventListener("blur", () => this.accept());
@@ -48,8 +48,8 @@ export class Editing {
     this.remember();
     const { lines } = this.lines;
     const texts = this.fitted(this.pane.area.value.split("\n"), lines.length);
-    const caret = this.pane.caret ?? { line: 0, place: 0 };
-    const line = lines[caret.line];
+    const end = { line: lines.length - 1, place: texts.at(-1).length };
+    const caret = this.pane.caret?.line < lines.length ? this.pane.caret : end;
     const before = this.proposal;
     const isProposed = before?.line === caret.line && before.start === caret.place - typed.length;
     const kept = isProposed ? before.kept : texts[caret.line].slice(caret.place);
@@ -58,12 +58,11 @@ export class Editing {
     lines.forEach((one, i) => {
       if (one.view.text !== texts[i]) one.view = withText(one.view, texts[i]);
     });
-    const text = line?.view.text ?? "";
+    const { text } = lines[caret.line].view;
     const asks = kind.startsWith("insert") && (isOver || !isInsideWord(text, caret.place));
     this.proposal = asks && isOver ? { line: caret.line, start: caret.place, end: text.length, kept } : null;
     this.waiting = asks ? { ...caret, kept } : null;
     this.changed();
-    this.pane.caret = caret;
     if (asks) this.later();
     else this.later.cancel();
   }

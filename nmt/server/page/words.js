@@ -5,6 +5,8 @@ const WORD = /[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205
 const LETTER = /[\p{L}\p{N}\p{M}]/u;
 const LOOK_AHEAD = 100; // characters that may have no piece: items such as addresses, which are put back afterwards
 
+const MOST_COMPARED = 100_000; // pairs of words: longer texts are not compared, which would take too long
+
 /** The words of a text: [{text, start, end}], with places in UTF-16 units. */
 export function splitWords(text) {
   return Array.from(text.matchAll(WORD), (match) => ({
@@ -90,9 +92,11 @@ export function sameWords(before, after) {
   return now.map((_, i) => (i < head ? i : i >= now.length - tail ? i - now.length + old.length : -1));
 }
 
-/** The numbers of the words of `other` that `best` does not have in this order (longest common subsequence). */
+/** The numbers of the words of `other` that `best` does not have in this order (longest common subsequence); none for
+ * very long texts. */
 export function changedWords(best, other) {
   const [a, b] = [best, other].map((text) => splitWords(text).map((word) => word.text));
+  if (a.length * b.length > MOST_COMPARED) return new Set();
   const common = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
   for (let i = a.length - 1; i >= 0; i -= 1)
     for (let j = b.length - 1; j >= 0; j -= 1)

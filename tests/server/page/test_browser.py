@@ -116,6 +116,7 @@ def test_a_text_is_translated_while_it_is_typed(page: Any) -> None:
     assert page.locator("#versions .version").count() >= 1
     assert page.input_value("#target").split() == page.locator("#target-pane .word").all_inner_texts()
     assert page.locator("#confidence-text").inner_text().endswith("% sure")
+    until(lambda: page.locator("#said").inner_text().startswith("Translated: "))
 
 
 def test_only_the_line_that_changed_is_asked_for(page: Any) -> None:
@@ -181,6 +182,20 @@ def test_the_rest_is_decoded_anew_from_what_is_typed(page: Any) -> None:
     assert page.input_value("#target").endswith("sat.!")
     page.keyboard.press("Control+z")
     assert page.input_value("#target") == "A small black cat sat."
+
+
+def test_lines_that_are_pasted_or_joined_stay_lines_of_the_text(page: Any) -> None:
+    replace_answers(page, lambda body: answer(body["text"].upper()))
+    assert translated(page, "a b\nc d") == "A B\nC D"
+    page.focus("#target")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("X\nY\nZ")
+    assert page.input_value("#target") == "X\nY Z"
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    assert page.input_value("#target") == "\n"
+    page.keyboard.press("Enter")
+    assert page.input_value("#target") == "\n"
 
 
 def test_escape_brings_the_old_words_back(page: Any) -> None:
@@ -325,26 +340,31 @@ def test_problems_are_told_in_words(page: Any) -> None:
     page.problems.clear()  # the browser notes both failures
 
 
-def test_a_file_is_sent_followed_and_offered(page: Any) -> None:
-    states = iter([(1, 4, "translating"), (4, 4, "done")])
+def test_a_file_is_translated(page: Any) -> None:
+    page.click("#tab-documents")
+    page.set_input_files("#file", {"name": "brief.txt", "mimeType": "text/plain", "buffer": TEXT.encode()})
+    with page.expect_download() as waiting:
+        page.click("text=Download brief.en.txt")
+    assert waiting.value.suggested_filename == "brief.en.txt"
+    translation = waiting.value.path().read_text(encoding="utf8")
+    assert translation.strip() not in ("", TEXT)
+
+
+def test_the_progress_and_the_problem_of_a_file_are_shown(page: Any) -> None:
+    states = iter([(1, 4, "translating", ""), (1, 4, "error", "brief.txt is no text: save it as UTF-8")])
 
     def reply(route: Any) -> None:
         if route.request.method == "POST":
-            assert b"Hallo" in route.request.post_data_buffer
             route.fulfill(status=202, json={"id": "a", "token": "t"})
-        elif "/file" in route.request.url:
-            route.fulfill(body=b"Hello")
         else:
-            done, of, state = next(states)
-            route.fulfill(json={"state": state, "done": done, "of": of, "message": ""})
+            done, of, state, message = next(states)
+            route.fulfill(json={"state": state, "done": done, "of": of, "message": message})
 
     page.route(re.compile("/v1/documents"), reply)
     page.click("#tab-documents")
     page.set_input_files("#file", {"name": "brief.txt", "mimeType": "text/plain", "buffer": b"Hallo"})
     until(lambda: "1 of 4 texts" in page.locator("#jobs").inner_text())
-    with page.expect_download() as waiting:
-        page.click("text=Download brief.en.txt")
-    assert waiting.value.suggested_filename == "brief.en.txt"
+    until(lambda: "save it as UTF-8" in page.locator("#jobs").inner_text())
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}], indirect=True)
