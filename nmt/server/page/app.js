@@ -188,11 +188,12 @@ class Page {
       if (caret) this.panes.target.caret = caret;
     }
     const { proposal } = this.editing ?? {};
+    const keys = lines.map((line, number) => (proposal?.line === number ? proposal : line.view));
     this.panes.target.render(lines.map((line) => line.view.text), (number, i, word) => {
       const measured = lines[number].view.measured[i];
       const isProposal = proposal?.line === number && word.end > proposal.start && word.start < proposal.end;
       return { doubt: measured && !isProposal ? doubt(measured.probability) : 0, isProposal };
-    });
+    }, keys);
     this.panes.target.element.classList.toggle("stale", !isFresh);
     this.panes.target.element.classList.toggle("waiting", Boolean(this.editing?.waiting));
     byId("busy").textContent = this.languages?.model.loaded ? "translating" : "loading the model";

@@ -11,23 +11,36 @@ export class Pane {
     this.side = side;
     this.area = element.querySelector("textarea");
     this.mirror = element.querySelector(".mirror");
+    this.drawn = [];
   }
 
-  /** `lines`: texts; `look(line, word)` gives {doubt, isProposal} of a word, or null. */
-  render(lines, look = () => null) {
-    const rows = lines.map((text, line) => {
-      const row = make("div", { class: "line", dir: "auto" });
-      let place = 0;
-      splitWords(text).forEach((word, number) => {
-        row.append(text.slice(place, word.start), this.span(word, line, number, look(line, number, word)));
-        place = word.end;
-      });
-      row.append(text.slice(place));
-      if (!row.textContent) row.append(make("br"));
-      return row;
+  /**
+   * `look(line, number, word)` gives {doubt, isProposal} of a word, or null. A line is drawn again if its text or its
+   * key (what its look depends on) changed: a key stroke in a long text touches one line.
+   */
+  render(lines, look = () => null, keys = lines) {
+    lines.forEach((text, line) => {
+      const [row, old] = [this.mirror.children[line], this.drawn[line]];
+      if (row && old?.text === text && old.key === keys[line]) return;
+      const made = this.row(text, line, look);
+      if (row) row.replaceWith(made);
+      else this.mirror.append(made);
     });
-    this.mirror.replaceChildren(...rows);
+    while (this.mirror.children.length > lines.length) this.mirror.lastElementChild.remove();
+    this.drawn = lines.map((text, line) => ({ text, key: keys[line] }));
     this.element.dataset.length = this.area.value.length > 400 ? "long" : "short";
+  }
+
+  row(text, line, look) {
+    const row = make("div", { class: "line", dir: "auto" });
+    let place = 0;
+    splitWords(text).forEach((word, number) => {
+      row.append(text.slice(place, word.start), this.span(word, line, number, look(line, number, word)));
+      place = word.end;
+    });
+    row.append(text.slice(place));
+    if (!row.textContent) row.append(make("br"));
+    return row;
   }
 
   span(word, line, number, look) {

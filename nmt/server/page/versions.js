@@ -8,7 +8,7 @@ export function showVersions(panel, title, line, take) {
   const best = line?.machine;
   const all = best?.text ? [best, ...best.alternatives.filter(({ text }) => text !== best.text)] : [];
   if (!all.length) {
-    panel.replaceChildren(make("p", { class: "empty" }, "Other translations of the same line appear here, with their scores."));
+    panel.replaceChildren(make("p", { class: "empty" }, "Point at a word to see what it translates. Click a word of the translation for other words, or edit the translation: the model continues what you write. Other versions of the line appear here."));
     return;
   }
   const items = all.map((one, i) => {

@@ -328,6 +328,24 @@ def test_a_busy_server_is_asked_again(page: Any) -> None:
     page.problems.clear()  # the browser notes the status 429
 
 
+def test_a_key_is_asked_for_where_one_is_needed(page: Any) -> None:
+    def reply(route: Any) -> None:
+        if route.request.headers.get("authorization") == "Bearer secret":
+            route.continue_()
+        else:
+            error = {"error": {"code": "no_key", "message": "this service needs a key"}}
+            route.fulfill(status=401, json=error)
+
+    page.route("**/v1/models", reply)
+    page.reload()
+    until(lambda: "needs a key" in page.locator("#notice").inner_text())
+    page.fill("[aria-label=Key]", "secret")
+    page.click("text=Use this key")
+    page.wait_for_selector("#from option", state="attached")
+    assert page.locator("#notice").is_hidden()
+    page.problems.clear()  # the browser notes the status 401
+
+
 def test_problems_are_told_in_words(page: Any) -> None:
     translated(page, "eins")
     page.fill("#source", "viel Text " * 1500)
