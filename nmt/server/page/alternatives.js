@@ -45,16 +45,16 @@ export class Alternatives {
     const number = words.slice(0, place.word).filter((word) => word.start >= scope.target.start).length;
     this.running = new AbortController();
     const { signal } = this.running;
-    this.show(place, [make("p", { class: "quiet" }, "looking for other words")], focus);
+    this.show(place, [this.message("looking for other words")], focus);
     try {
       const source = line.source.slice(scope.source.start, scope.source.end);
       const found = await this.ask(source, text, number, signal);
       if (signal.aborted) return;
       const options = found.map((one) => this.option(one, text, () => this.choose(place, scope, one.text)));
-      const none = make("p", { class: "quiet" }, "The model has no other word here.");
+      const none = this.message("The model has no other word here.");
       this.show(place, options.length ? options : [none], focus);
     } catch (error) {
-      if (!signal.aborted) this.show(place, [make("p", { class: "quiet" }, error.message)], focus);
+      if (!signal.aborted) this.show(place, [this.message(error.message)], focus);
     }
   }
 
@@ -69,6 +69,10 @@ export class Alternatives {
       make("bdi", { class: "term" }, word), make("span", { class: "quiet figure" }, percent), bar,
       make("bdi", { class: "sentence" }, ...sentence),
     );
+  }
+
+  message(text) {
+    return make("p", { class: "quiet", role: "option", "aria-disabled": "true" }, text);
   }
 
   show(place, content, focus) {

@@ -90,9 +90,6 @@ class Page {
     if (isMain && event.key === "Enter") {
       event.preventDefault();
       void (inTarget ? this.editing.propose() : this.translate());
-    } else if (isMain && event.shiftKey && event.key.toLowerCase() === "s") {
-      event.preventDefault();
-      this.swap();
     } else if (event.altKey && event.key === "ArrowUp" && (inTarget || document.activeElement === this.source)) {
       event.preventDefault();
       say(byId("reading").textContent || "No word is linked here.");
@@ -118,7 +115,9 @@ class Page {
 
   sayTranslation() {
     const { text } = this.lines;
-    if (text !== this.said) say(text.length > MOST_SAID ? `Translated: ${text.slice(0, MOST_SAID)} and so on` : `Translated: ${text}`);
+    const shown = text.length > MOST_SAID ? `${text.slice(0, MOST_SAID)} and so on` : text;
+    const flags = this.lines.lines.flatMap((line) => line.view.flagTexts);
+    if (text !== this.said) say([`Translated: ${shown}`, ...new Set(flags)].join("\n"));
     this.said = text;
   }
 

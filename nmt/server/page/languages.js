@@ -50,7 +50,7 @@ export class Languages {
     this.fill(this.to, this.models.filter((one) => one.source === from).map((one) => one.target), to);
     const swap = byId("swap");
     swap.setAttribute("aria-disabled", String(!this.canSwap));
-    swap.title = this.canSwap ? "Swap the languages (Ctrl+Shift+S)" : this.whyNot;
+    swap.title = this.canSwap ? "Swap the languages" : this.whyNot;
     rememberLanguages(from, to);
     if (tell) this.changed();
   }

@@ -105,7 +105,10 @@ test("the newest text wins, and the older request is aborted", async () => {
   const lines = new Lines(ask, () => {}, assert.fail);
   const [first, second] = [lines.update("on"), lines.update("one")];
   assert.ok(waiting[0].signal.aborted);
-  waiting[1].resolve([answer("ONE")]);
+  const third = lines.update("one");
+  waiting[2].resolve([answer("ONE")]);
+  await third;
+  waiting[1].resolve([answer("OLD")]);
   waiting[0].resolve([answer("ON")]);
   await Promise.all([first, second]);
   assert.equal(lines.text, "ONE");
