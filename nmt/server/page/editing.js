@@ -60,7 +60,8 @@ export class Editing {
     });
     const { text } = lines[caret.line].view;
     const asks = kind.startsWith("insert") && (isOver || !isInsideWord(text, caret.place));
-    this.proposal = asks && isOver ? { line: caret.line, start: caret.place, end: text.length, kept } : null;
+    const until = scopeAt(lines[caret.line].source, text, caret.place).target.end;
+    this.proposal = asks && isOver ? { line: caret.line, start: caret.place, end: until, kept } : null;
     this.waiting = asks ? { ...caret, kept } : null;
     this.changed();
     if (asks) this.later();
