@@ -37,12 +37,20 @@ export class Alignment {
   /** A thread from below a word, through the gap between the panes, to below its partner. */
   thread(from, to) {
     const sheets = byId("pages").getBoundingClientRect();
-    const [left, right] = ["source", "target"].map((side) => this.panes[side].element.parentElement.getBoundingClientRect());
+    const [left, right] = ["source", "target"].map((side) =>
+      this.panes[side].element.parentElement.getBoundingClientRect(),
+    );
     if (!from || !to || right.left < left.right) return; // the panes stand one above the other
     const [a, b] = [from.getBoundingClientRect(), to.getBoundingClientRect()];
-    const [x1, x2, y1, y2] = [left.right - sheets.left, right.left - sheets.left, low(a) - sheets.top, low(b) - sheets.top];
+    const [x1, x2, y1, y2] = [
+      left.right - sheets.left,
+      right.left - sheets.left,
+      low(a) - sheets.top,
+      low(b) - sheets.top,
+    ];
     const middle = (x1 + x2) / 2;
-    const curve = `M${a.left - sheets.left} ${y1}H${x1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}H${b.right - sheets.left}`;
+    const [start, end] = [a.left - sheets.left, b.right - sheets.left];
+    const curve = `M${start} ${y1}H${x1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}H${end}`;
     byId("threads").append(draw("path", { d: curve }));
   }
 
@@ -56,9 +64,12 @@ export class Alignment {
     const parts = [make("bdi", { class: "term" }, own)];
     if (linked.length) parts.push(` ${arrow} `, make("bdi", { class: "term" }, linked.join(" ")));
     const measured = side === "target" ? line.view.measured[word] : null;
-    if (measured) parts.push(make("span", { class: "quiet" }, ` · the model gives it ${percent(measured.probability)}`));
+    if (measured)
+      parts.push(make("span", { class: "quiet" }, ` · the model gives it ${percent(measured.probability)}`));
     if (measured?.pieces.length > 1) {
-      const pieces = measured.pieces.map(({ piece, probability }) => `${piece.replaceAll("▁", "")} ${percent(probability)}`);
+      const pieces = measured.pieces.map(
+        ({ piece, probability }) => `${piece.replaceAll("▁", "")} ${percent(probability)}`,
+      );
       parts.push(make("span", { class: "quiet" }, ` · in pieces: ${pieces.join(", ")}`));
     }
     return parts;

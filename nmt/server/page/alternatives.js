@@ -1,5 +1,6 @@
-// Other words for a word of the translation. In: a click on a word, or Alt and arrow down at the cursor. Out: a list below
-// the word, with the probability of each word and the sentence that follows from it; choosing one changes the line.
+// Other words for a word of the translation. In: a click on a word, or Alt and arrow down at the cursor. Out: a list
+// below the word, with the probability of each word and the sentence that follows from it; choosing one changes the
+// line.
 
 import { make } from "./dom.js";
 import { changedWords, scopeAt, splitWords } from "./words.js";
@@ -62,11 +63,17 @@ export class Alternatives {
     const changed = changedWords(old, text);
     const bar = make("span", { class: "bar" });
     bar.style.setProperty("--share", probability);
-    const sentence = splitWords(text).flatMap((one, i) => [i ? " " : "", changed.has(i) ? make("b", {}, one.text) : one.text]);
+    const sentence = splitWords(text).flatMap((one, i) => [
+      i ? " " : "",
+      changed.has(i) ? make("b", {}, one.text) : one.text,
+    ]);
     const percent = probability < 0.01 ? "under 1%" : `${Math.round(100 * probability)}%`;
     return make(
-      "div", { role: "option", tabindex: "-1", class: "option", "aria-selected": String(text === old), click: choose },
-      make("bdi", { class: "term" }, word), make("span", { class: "quiet figure" }, percent), bar,
+      "div",
+      { role: "option", tabindex: "-1", class: "option", "aria-selected": String(text === old), click: choose },
+      make("bdi", { class: "term" }, word),
+      make("span", { class: "quiet figure" }, percent),
+      bar,
       make("bdi", { class: "sentence" }, ...sentence),
     );
   }

@@ -31,23 +31,37 @@ async function call(path, { method = "GET", body, signal } = {}) {
     }
     if (attempt > 1) tell(0);
     if (!response.ok) throw await problemOf(response);
-    return response.status === 204 ? null : response.json().catch(() => {
-      throw new ApiError("The server answered with something else than JSON. Is there a proxy in between?", "no_json");
-    });
+    return response.status === 204
+      ? null
+      : response.json().catch(() => {
+          throw new ApiError(
+            "The server answered with something else than JSON. Is there a proxy in between?",
+            "no_json",
+          );
+        });
   }
 }
 
 async function send(path, method, body, signal) {
   const key = load("key", "");
   const isForm = body instanceof FormData;
-  const headers = { ...(key && { Authorization: `Bearer ${key}` }), ...(body && !isForm && { "Content-Type": "application/json" }) };
+  const headers = {
+    ...(key && { Authorization: `Bearer ${key}` }),
+    ...(body && !isForm && { "Content-Type": "application/json" }),
+  };
   try {
     return await fetch(path, { method, headers, signal, body: body && !isForm ? JSON.stringify(body) : body });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw navigator.onLine
-      ? new ApiError("The server does not answer. Is it running? Your text stays here; press Ctrl+Enter to try again.", "network")
-      : new ApiError("You are offline. Your text stays here, and it is translated when the connection is back.", "offline");
+      ? new ApiError(
+          "The server does not answer. Is it running? Your text stays here; press Ctrl+Enter to try again.",
+          "network",
+        )
+      : new ApiError(
+          "You are offline. Your text stays here, and it is translated when the connection is back.",
+          "offline",
+        );
   }
 }
 
@@ -94,7 +108,8 @@ export const glossaries = async () => (await call("/v1/glossaries")).glossaries;
 const glossaryPath = (name) => `/v1/glossaries/${encodeURIComponent(name)}`;
 export const glossary = (name, pair) => call(`${glossaryPath(name)}?${new URLSearchParams(pair)}`);
 export const saveGlossary = (name, body) => call(glossaryPath(name), { method: "PUT", body });
-export const deleteGlossary = (name, pair) => call(`${glossaryPath(name)}?${new URLSearchParams(pair)}`, { method: "DELETE" });
+export const deleteGlossary = (name, pair) =>
+  call(`${glossaryPath(name)}?${new URLSearchParams(pair)}`, { method: "DELETE" });
 
 export function sendDocument(file, fields) {
   const body = new FormData();
@@ -102,6 +117,7 @@ export function sendDocument(file, fields) {
   for (const [name, value] of Object.entries(fields)) if (value) body.append(name, value);
   return call("/v1/documents", { method: "POST", body });
 }
-const documentPath = ({ id, token }, end) => `/v1/documents/${encodeURIComponent(id)}${end}?token=${encodeURIComponent(token)}`;
+const documentPath = ({ id, token }, end) =>
+  `/v1/documents/${encodeURIComponent(id)}${end}?token=${encodeURIComponent(token)}`;
 export const documentState = (job) => call(documentPath(job, ""));
 export const documentFile = (job) => documentPath(job, "/file");

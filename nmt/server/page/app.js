@@ -1,5 +1,6 @@
 // The page: connects the parts. Text flows from the source pane to the lines, from there to the server, and back into
-// the target pane, the alignment, the versions and the history. Each part is a module that says what it takes and gives.
+// the target pane, the alignment, the versions and the history. Each part is a module that says what it takes and
+// gives.
 
 import { Alignment } from "./alignment.js";
 import { Alternatives } from "./alternatives.js";
@@ -29,25 +30,40 @@ class Page {
     this.panes = { source: new Pane(byId("source-pane"), "source"), target: new Pane(byId("target-pane"), "target") };
     [this.source, this.target] = [this.panes.source.area, this.panes.target.area];
     const failed = (error) => this.failed(error);
-    this.lines = new Lines((texts, signal) => this.ask(texts, {}, signal), () => this.draw(), failed);
+    this.lines = new Lines(
+      (texts, signal) => this.ask(texts, {}, signal),
+      () => this.draw(),
+      failed,
+    );
     this.languages = new Languages(models, start, () => void this.turned());
     const askOne = async (text, options, signal) => (await this.ask([text], options, signal))[0];
     this.editing = new Editing(this.panes.target, this.lines, askOne, () => this.draw(), failed);
     this.alignment = new Alignment(this.panes, this.lines);
-    const askWords = (text, translation, word, signal) => api.wordAlternatives(text, this.languages.pair, translation, word, signal);
+    const askWords = (text, translation, word, signal) =>
+      api.wordAlternatives(text, this.languages.pair, translation, word, signal);
     const take = (line, scope, text) => this.editing.take(line, scope, text);
     this.alternatives = new Alternatives(byId("alternatives"), this.panes.target, this.lines, askWords, take);
-    this.glossary = new GlossaryEditor(byId("glossary"), () => this.languages.pair, () => this.again());
+    this.glossary = new GlossaryEditor(
+      byId("glossary"),
+      () => this.languages.pair,
+      () => this.again(),
+    );
     this.corrections = new Corrections(byId("corrections"));
     this.history = new History(byId("history"), (entry) => this.show(entry));
-    this.remember = debounce(() => this.history.add({ ...this.languages.pair, text: this.source.value, translation: this.lines.text }), SETTLED);
+    this.remember = debounce(
+      () => this.history.add({ ...this.languages.pair, text: this.source.value, translation: this.lines.text }),
+      SETTLED,
+    );
     this.sayLater = debounce(() => this.sayTranslation(), SAYING_PAUSE);
     this.translateLater = debounce(() => this.translate(), TYPING_PAUSE);
     this.attentionLater = debounce(() => this.drawAttention(), 200);
     this.line = 0;
     this.chooseView = connectTabs(document.querySelector(".views"));
     connectTabs(document.querySelector("#view-text > .tabs"));
-    connectDocuments(() => ({ ...this.languages.pair, glossary: this.glossary.name }), () => this.chooseView(byId("tab-documents"), false));
+    connectDocuments(
+      () => ({ ...this.languages.pair, glossary: this.glossary.name }),
+      () => this.chooseView(byId("tab-documents"), false),
+    );
     this.connect();
     this.source.value = start.text;
     void this.turned();
@@ -99,7 +115,8 @@ class Page {
   /** The pointer is over a word. */
   point(place) {
     const shown = this.alignment.shown;
-    if (place?.side !== shown?.side || place?.line !== shown?.line || place?.word !== shown?.word) this.alignment.show(place);
+    if (place?.side !== shown?.side || place?.line !== shown?.line || place?.word !== shown?.word)
+      this.alignment.show(place);
   }
 
   /** The cursor moved: its word is shown, and its line in the panels. */
@@ -128,7 +145,9 @@ class Page {
     this.panes.source.element.lang = source;
     this.panes.target.element.lang = target;
     const { name, parameters } = this.languages.model;
-    byId("model").textContent = [name, parameters && `${(parameters / 1e6).toFixed(1)} M parameters`].filter(Boolean).join(" · ");
+    byId("model").textContent = [name, parameters && `${(parameters / 1e6).toFixed(1)} M parameters`]
+      .filter(Boolean)
+      .join(" · ");
     this.drawSource();
     await this.glossary.renew();
     this.again();
@@ -188,11 +207,15 @@ class Page {
     }
     const { proposal } = this.editing ?? {};
     const keys = lines.map((line, number) => (proposal?.line === number ? proposal : line.view));
-    this.panes.target.render(lines.map((line) => line.view.text), (number, i, word) => {
-      const measured = lines[number].view.measured[i];
-      const isProposal = proposal?.line === number && word.end > proposal.start && word.start < proposal.end;
-      return { doubt: measured && !isProposal ? doubt(measured.probability) : 0, isProposal };
-    }, keys);
+    this.panes.target.render(
+      lines.map((line) => line.view.text),
+      (number, i, word) => {
+        const measured = lines[number].view.measured[i];
+        const isProposal = proposal?.line === number && word.end > proposal.start && word.start < proposal.end;
+        return { doubt: measured && !isProposal ? doubt(measured.probability) : 0, isProposal };
+      },
+      keys,
+    );
     this.panes.target.element.classList.toggle("stale", !isFresh);
     this.panes.target.element.classList.toggle("waiting", Boolean(this.editing?.waiting));
     byId("busy").textContent = this.languages?.model.loaded ? "translating" : "loading the model";
@@ -214,9 +237,13 @@ class Page {
       byId("confidence-text").textContent = `${Math.round(100 * least)}% sure`;
       byId("confidence").title = "The mean probability of a piece, for the line that the model doubts most";
     }
-    const flags = lines.flatMap((line) => line.view.flagTexts.map((text) => [this.lines.lines.indexOf(line) + 1, text]));
+    const flags = lines.flatMap((line) =>
+      line.view.flagTexts.map((text) => [this.lines.lines.indexOf(line) + 1, text]),
+    );
     const sentences = flags.map(([number, text]) => (this.lines.lines.length > 1 ? `Line ${number}: ${text}` : text));
-    byId("flags").replaceChildren(...sentences.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    byId("flags").replaceChildren(
+      ...sentences.map((text) => Object.assign(document.createElement("li"), { textContent: text })),
+    );
     const isEdited = this.lines.lines.some((line) => this.lines.isEdited(line));
     byId("keep").hidden = byId("undo-edits").hidden = !isEdited;
     byId("copy").hidden = !this.lines.text;
@@ -259,7 +286,14 @@ class Page {
   keep() {
     const edited = this.lines.lines.filter((line) => this.lines.isEdited(line) && line.view.text.trim());
     const pair = this.languages.pair;
-    this.corrections.keep(edited.map(({ source, view, machine }) => ({ ...pair, text: source, translation: view.text, machine: machine.text })));
+    this.corrections.keep(
+      edited.map(({ source, view, machine }) => ({
+        ...pair,
+        text: source,
+        translation: view.text,
+        machine: machine.text,
+      })),
+    );
     byId("keep").textContent = "Kept";
     setTimeout(() => (byId("keep").textContent = "Keep as corrected"), 1500);
   }

@@ -19,7 +19,11 @@ export class Corrections {
     const now = pairs.map((pair) => ({ ...pair, time: Date.now() }));
     const replaced = new Set(now.map(key));
     const isSaved = this.put([...now, ...this.pairs.filter((pair) => !replaced.has(key(pair)))]);
-    say(isSaved ? `Kept. There are ${this.pairs.length} corrected pairs.` : "This browser keeps nothing: export the pairs before you leave.");
+    say(
+      isSaved
+        ? `Kept. There are ${this.pairs.length} corrected pairs.`
+        : "This browser keeps nothing: export the pairs before you leave.",
+    );
   }
 
   put(pairs) {
@@ -32,23 +36,44 @@ export class Corrections {
   draw() {
     byId("corrections-number").textContent = this.pairs.length ? ` ${this.pairs.length}` : "";
     if (!this.pairs.length) {
-      this.panel.replaceChildren(make("p", { class: "empty" }, "Change a translation, then keep it as a corrected pair. The pairs stay on this device until you export them; a model learns from them by fine-tuning."));
+      this.panel.replaceChildren(
+        make(
+          "p",
+          { class: "empty" },
+          "Change a translation, then keep it as a corrected pair. The pairs stay on this device until you " +
+            "export them; a model learns from them by fine-tuning.",
+        ),
+      );
       return;
     }
     const items = this.pairs.map((pair, i) =>
       make(
-        "li", { class: "pair" },
+        "li",
+        { class: "pair" },
         make("span", { class: "quiet figure" }, `${pair.source} → ${pair.target}`),
-        make("bdi", { lang: pair.source }, pair.text), make("bdi", { lang: pair.target }, pair.translation),
+        make("bdi", { lang: pair.source }, pair.text),
+        make("bdi", { lang: pair.target }, pair.translation),
         make("button", { class: "plain", "aria-label": `Remove the pair ${i + 1}`, click: () => this.remove(i) }, "×"),
       ),
     );
     this.panel.replaceChildren(
       make(
-        "p", { class: "row" },
-        make("button", { class: "plain strong", click: () => download("corrections.tmx", "application/xml", toTmx(this.pairs)) }, "Export as TMX"),
+        "p",
+        { class: "row" },
+        make(
+          "button",
+          { class: "plain strong", click: () => download("corrections.tmx", "application/xml", toTmx(this.pairs)) },
+          "Export as TMX",
+        ),
         ...this.directions().map(([name, pairs]) =>
-          make("button", { class: "plain", click: () => download(`corrections.${name}.tsv`, "text/tab-separated-values", toTsv(pairs)) }, `Export ${name} as TSV`),
+          make(
+            "button",
+            {
+              class: "plain",
+              click: () => download(`corrections.${name}.tsv`, "text/tab-separated-values", toTsv(pairs)),
+            },
+            `Export ${name} as TSV`,
+          ),
         ),
         make("button", { class: "plain", click: () => this.put([]) }, "Remove all"),
       ),

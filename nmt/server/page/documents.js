@@ -28,7 +28,12 @@ export function connectDocuments(fields, shown) {
 async function start(file, fields) {
   const state = make("span", { class: "quiet" }, "sending");
   const progress = make("progress", { max: 1, "aria-label": `Progress of ${file.name}` });
-  const title = make("span", { class: "job-title" }, make("bdi", {}, file.name), make("span", { class: "quiet figure" }, ` ${fields.source} → ${fields.target}`));
+  const title = make(
+    "span",
+    { class: "job-title" },
+    make("bdi", {}, file.name),
+    make("span", { class: "quiet figure" }, ` ${fields.source} → ${fields.target}`),
+  );
   const job = make("li", { class: "job" }, title, progress, state);
   byId("jobs").prepend(job);
   try {
@@ -36,7 +41,9 @@ async function start(file, fields) {
     await follow(sent, state, progress);
     const name = translatedName(file.name, fields.target);
     progress.remove();
-    state.replaceWith(make("a", { class: "plain strong", href: documentFile(sent), download: name }, `Download ${name}`));
+    state.replaceWith(
+      make("a", { class: "plain strong", href: documentFile(sent), download: name }, `Download ${name}`),
+    );
     say(`${file.name} is translated.`);
   } catch (error) {
     progress.remove();

@@ -1,7 +1,7 @@
-// Edits of the translation. In: what the user types, deletes and accepts in the target pane. Out: new views of the lines,
-// and a proposal {line, start, end, kept}: the rest of a sentence, decoded anew from what stands before the cursor.
-// The proposal is part of the text: moving the cursor past a word accepts the word, Tab accepts all, Escape brings the
-// kept words back. Deleting words asks for nothing, since the model would write them again.
+// Edits of the translation. In: what the user types, deletes and accepts in the target pane. Out: new views of the
+// lines, and a proposal {line, start, end, kept}: the rest of a sentence, decoded anew from what stands before the
+// cursor. The proposal is part of the text: moving the cursor past a word accepts the word, Tab accepts all, Escape
+// brings the kept words back. Deleting words asks for nothing, since the model would write them again.
 
 import { debounce } from "./dom.js";
 import { say } from "./notices.js";
@@ -14,13 +14,17 @@ const MOST_STEPS = 200; // of undo
 const LETTERS = /^[\p{L}\p{N}\p{M}]+/u;
 
 export class Editing {
-  /** `ask(text, options, signal)` gives the server's answer for a sentence; `changed()` draws; `failed(error)` tells. */
+  /**
+   * `ask(text, options, signal)` gives the server's answer for a sentence; `changed()` draws; `failed(error)` tells.
+   */
   constructor(pane, lines, ask, changed, failed) {
     Object.assign(this, { pane, lines, ask, changed, failed, proposal: null, past: [], undone: [], running: null });
     this.later = debounce(() => this.propose(), PAUSE);
     const { area } = pane;
     area.addEventListener("beforeinput", (event) => this.before(event));
-    area.addEventListener("input", (event) => this.input(event.isComposing ? "composing" : event.inputType, event.data ?? ""));
+    area.addEventListener("input", (event) =>
+      this.input(event.isComposing ? "composing" : event.inputType, event.data ?? ""),
+    );
     area.addEventListener("compositionend", (event) => this.input("insertText", event.data));
     area.addEventListener("keydown", (event) => this.key(event));
     area.addEventListener("blur", () => this.accept());
@@ -68,7 +72,9 @@ export class Editing {
     else this.later.cancel();
   }
 
-  /** Where the user types a word before or over another one, the other one goes: the model brings it back if need be. */
+  /**
+   * Where the user types a word before or over another one, the other one goes: the model brings it back if need be.
+   */
   withoutNextWord(text, place, typed) {
     return LETTERS.test(typed) ? text.slice(0, place) + text.slice(place).replace(LETTERS, "") : text;
   }
@@ -93,7 +99,8 @@ export class Editing {
       const prefix = text.slice(scope.target.start, asked.place);
       const part = await continuation(prefix, (begun) => this.ask(source, { prefix: begun }, signal));
       if (signal.aborted || line.view.text !== text) return;
-      if (part) this.offer(line, asked, withPart(line.view, line.source, scope, part), scope.target.start + part.text.length);
+      if (part)
+        this.offer(line, asked, withPart(line.view, line.source, scope, part), scope.target.start + part.text.length);
     } catch (error) {
       if (!signal.aborted) this.failed(error);
     }
@@ -119,7 +126,8 @@ export class Editing {
   moved() {
     const caret = this.proposal && document.activeElement === this.pane.area ? this.pane.caret : null;
     if (!caret || caret.place === this.proposal.start) return;
-    const isInside = caret.line === this.proposal.line && caret.place > this.proposal.start && caret.place < this.proposal.end;
+    const isInside =
+      caret.line === this.proposal.line && caret.place > this.proposal.start && caret.place < this.proposal.end;
     this.proposal = isInside ? { ...this.proposal, start: caret.place } : null;
     this.changed();
   }

@@ -47,7 +47,9 @@ export class GlossaryEditor {
   async store() {
     const { source, target } = this.languages();
     const name = this.name || byId("glossary-name").value.trim() || this.pair;
-    const entries = Object.fromEntries(this.rows.map((row) => row.map((cell) => cell.trim())).filter((row) => row[0] && row[1]));
+    const entries = Object.fromEntries(
+      this.rows.map((row) => row.map((cell) => cell.trim())).filter((row) => row[0] && row[1]),
+    );
     await this.attempt(async () => {
       await saveGlossary(name, { source, target, entries });
       this.names = [...new Set([...this.names, name])];
@@ -76,42 +78,90 @@ export class GlossaryEditor {
   }
 
   draw() {
-    const choices = ["", ...this.names].map((name) => make("option", { value: name, selected: name === this.name }, name || "none"));
-    const choice = make("select", { id: "glossary-choice", change: (event) => this.choose(event.target.value) }, ...choices);
+    const choices = ["", ...this.names].map((name) =>
+      make("option", { value: name, selected: name === this.name }, name || "none"),
+    );
+    const choice = make(
+      "select",
+      { id: "glossary-choice", change: (event) => this.choose(event.target.value) },
+      ...choices,
+    );
     const name = make("input", { id: "glossary-name", class: "field", placeholder: this.pair, autocomplete: "off" });
     this.body = make("tbody", {}, ...[...this.rows, ["", ""]].map((row) => this.row(row)));
     const table = make(
-      "table", { class: "terms" },
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Term"), make("th", { scope: "col" }, "Translation"), make("th", {}, make("span", { class: "unseen" }, "Remove")))),
+      "table",
+      { class: "terms" },
+      make(
+        "thead",
+        {},
+        make(
+          "tr",
+          {},
+          make("th", { scope: "col" }, "Term"),
+          make("th", { scope: "col" }, "Translation"),
+          make("th", {}, make("span", { class: "unseen" }, "Remove")),
+        ),
+      ),
       this.body,
     );
     const buttons = [make("button", { class: "plain strong", click: () => this.store() }, "Save and use")];
     if (this.name) buttons.push(make("button", { class: "plain", click: () => this.remove() }, `Delete ${this.name}`));
     this.panel.replaceChildren(
-      make("p", { class: "row" }, make("label", {}, "Glossary in use ", choice), this.name ? null : make("label", {}, "Name of a new one ", name)),
+      make(
+        "p",
+        { class: "row" },
+        make("label", {}, "Glossary in use ", choice),
+        this.name ? null : make("label", {}, "Name of a new one ", name),
+      ),
       this.problem ? make("p", { class: "problem", role: "alert" }, this.problem) : "",
       table,
       make("p", { class: "row" }, ...buttons),
-      make("p", { class: "note" }, "A term in lower case matches any case, * stands for any ending, and | separates allowed translations: station|stop. Glossaries are stored on the server."),
+      make(
+        "p",
+        { class: "note" },
+        "A term in lower case matches any case, * stands for any ending, and | separates allowed " +
+          "translations: station|stop. Glossaries are stored on the server.",
+      ),
     );
   }
 
   row([term, translation]) {
     const cells = [term, translation];
     const input = (i, label) =>
-      make("input", { class: "field", value: cells[i], dir: "auto", autocomplete: "off", "aria-label": label, input: (event) => edit(i, event.target.value) });
+      make("input", {
+        class: "field",
+        value: cells[i],
+        dir: "auto",
+        autocomplete: "off",
+        "aria-label": label,
+        input: (event) => edit(i, event.target.value),
+      });
     const edit = (i, value) => {
       cells[i] = value;
       this.rows = [...this.body.rows].map((one) => [...one.querySelectorAll("input")].map((field) => field.value));
       if (line === this.body.lastElementChild && value) this.body.append(this.row(["", ""]));
     };
-    const drop = make("button", { class: "plain", "aria-label": `Remove ${term || "this term"}`, click: () => {
-      const next = line.nextElementSibling ?? line.previousElementSibling;
-      if (this.body.rows.length > 1) line.remove();
-      edit(0, "");
-      next?.querySelector("input").focus();
-    } }, "×");
-    const line = make("tr", {}, make("td", {}, input(0, "Term")), make("td", {}, input(1, "Translation")), make("td", {}, drop));
+    const drop = make(
+      "button",
+      {
+        class: "plain",
+        "aria-label": `Remove ${term || "this term"}`,
+        click: () => {
+          const next = line.nextElementSibling ?? line.previousElementSibling;
+          if (this.body.rows.length > 1) line.remove();
+          edit(0, "");
+          next?.querySelector("input").focus();
+        },
+      },
+      "×",
+    );
+    const line = make(
+      "tr",
+      {},
+      make("td", {}, input(0, "Term")),
+      make("td", {}, input(1, "Translation")),
+      make("td", {}, drop),
+    );
     return line;
   }
 }

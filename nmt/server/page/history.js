@@ -15,9 +15,17 @@ export class History {
   /** Adds a text; one that was only typed on replaces its beginning. */
   add(entry) {
     if (!this.isOn || !entry.text.trim()) return;
-    const isSame = (old) => old.source === entry.source && old.target === entry.target && (entry.text.startsWith(old.text) || old.text === entry.text);
+    const isSame = (old) =>
+      old.source === entry.source &&
+      old.target === entry.target &&
+      (entry.text.startsWith(old.text) || old.text === entry.text);
     const others = this.entries.length && isSame(this.entries[0]) ? this.entries.slice(1) : this.entries;
-    this.put([{ ...entry, time: Date.now() }, ...others.filter((old) => old.text !== entry.text || old.target !== entry.target)].slice(0, MOST));
+    this.put(
+      [
+        { ...entry, time: Date.now() },
+        ...others.filter((old) => old.text !== entry.text || old.target !== entry.target),
+      ].slice(0, MOST),
+    );
   }
 
   put(entries) {
@@ -33,18 +41,31 @@ export class History {
     };
     const items = this.entries.map((entry) =>
       make(
-        "li", {},
+        "li",
+        {},
         make(
-          "button", { class: "version", click: () => this.show(entry) },
-          make("bdi", { class: "sentence", lang: entry.source }, entry.text), make("bdi", { class: "sentence", lang: entry.target }, entry.translation),
-          make("span", { class: "quiet figure" }, `${entry.source} → ${entry.target}, ${new Date(entry.time).toLocaleString()}`),
+          "button",
+          { class: "version", click: () => this.show(entry) },
+          make("bdi", { class: "sentence", lang: entry.source }, entry.text),
+          make("bdi", { class: "sentence", lang: entry.target }, entry.translation),
+          make(
+            "span",
+            { class: "quiet figure" },
+            `${entry.source} → ${entry.target}, ${new Date(entry.time).toLocaleString()}`,
+          ),
         ),
       ),
     );
     this.panel.replaceChildren(
       make(
-        "p", { class: "row" },
-        make("label", {}, make("input", { type: "checkbox", checked: this.isOn, change: turn }), " Remember what I translate, on this device only"),
+        "p",
+        { class: "row" },
+        make(
+          "label",
+          {},
+          make("input", { type: "checkbox", checked: this.isOn, change: turn }),
+          " Remember what I translate, on this device only",
+        ),
         items.length ? make("button", { class: "plain", click: () => this.put([]) }, "Remove all") : null,
       ),
       items.length ? make("ul", { class: "versions" }, ...items) : make("p", { class: "empty" }, "Nothing yet."),

@@ -46,8 +46,16 @@ export class Languages {
   choose(source, target, tell = false) {
     const model = this.find(source, target) ?? this.models.find((one) => one.source === source) ?? this.models[0];
     const { source: from, target: to } = model;
-    this.fill(this.from, this.models.map((one) => one.source), from);
-    this.fill(this.to, this.models.filter((one) => one.source === from).map((one) => one.target), to);
+    this.fill(
+      this.from,
+      this.models.map((one) => one.source),
+      from,
+    );
+    this.fill(
+      this.to,
+      this.models.filter((one) => one.source === from).map((one) => one.target),
+      to,
+    );
     const swap = byId("swap");
     swap.setAttribute("aria-disabled", String(!this.canSwap));
     swap.title = this.canSwap ? "Swap the languages" : this.whyNot;
@@ -61,6 +69,8 @@ export class Languages {
 
   fill(list, codes, chosen) {
     const unique = [...new Set(codes)].sort((a, b) => languageName(a).localeCompare(languageName(b)));
-    list.replaceChildren(...unique.map((code) => make("option", { value: code, selected: code === chosen }, languageName(code))));
+    list.replaceChildren(
+      ...unique.map((code) => make("option", { value: code, selected: code === chosen }, languageName(code))),
+    );
   }
 }

@@ -1,6 +1,6 @@
-// The lines of the text and their translations. In: the text of the source pane, the languages, the glossary. Out: lines
-// {source, view, machine, fresh}: `machine` is the view before edits, and `fresh` is false while an older view is shown.
-// Only lines that changed are asked for, in groups; the newest text wins, and older requests are aborted.
+// The lines of the text and their translations. In: the text of the source pane, the languages, the glossary. Out:
+// lines {source, view, machine, fresh}: `machine` is the view before edits, and `fresh` is false while an older view is
+// shown. Only lines that changed are asked for, in groups; the newest text wins, and older requests are aborted.
 
 import { EMPTY, viewOf } from "./view.js";
 
@@ -12,7 +12,7 @@ export function renewLines(old, texts) {
   for (const line of old) known.set(line.source, [...(known.get(line.source) ?? []), line]);
   return texts.map((source, i) => {
     if (known.get(source)?.length) return known.get(source).shift();
-    const view = source.trim() ? old[i]?.view ?? EMPTY : EMPTY;
+    const view = source.trim() ? (old[i]?.view ?? EMPTY) : EMPTY;
     return { source, view, machine: view, fresh: !source.trim() };
   });
 }
@@ -58,7 +58,10 @@ export class Lines {
     try {
       for (let i = 0; i < waiting.length; i += GROUP) {
         const some = waiting.slice(i, i + GROUP);
-        const found = await this.ask(some.map((line) => line.source), running.signal);
+        const found = await this.ask(
+          some.map((line) => line.source),
+          running.signal,
+        );
         if (running.signal.aborted) return;
         some.forEach((line, n) => this.settle(line, viewOf(found[n])));
         this.changed();

@@ -5,7 +5,11 @@ const NOT_XML = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
 const escaped = (text) => text.replace(NOT_XML, "").replace(/[&<>"]/g, (sign) => SIGNS[sign]);
-const stamp = (time) => new Date(time).toISOString().replace(/\.\d+Z/, "Z").replace(/[-:]/g, "");
+const stamp = (time) =>
+  new Date(time)
+    .toISOString()
+    .replace(/\.\d+Z/, "Z")
+    .replace(/[-:]/g, "");
 
 export function toTmx(pairs) {
   const source = escaped(pairs[0]?.source ?? "*all*");

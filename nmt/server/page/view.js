@@ -1,11 +1,18 @@
-// What the page knows of the translation of a line, as values that are never changed in place. In: answers of the server
-// and edits of the user. Out: views {text, links, measured, score, confidence, flags, flagTexts, alternatives}:
+// What the page knows of the translation of a line, as values that are never changed in place. In: answers of the
+// server and edits of the user. Out: views {text, links, measured, score, confidence, flags, flagTexts, alternatives}:
 // `links` are pairs (word of the source, word of the text), `measured` has an entry for each word (see measureWords).
 
 import { measureWords, sameWords, splitWords } from "./words.js";
 
 export const EMPTY = Object.freeze({
-  text: "", links: [], measured: [], score: 0, confidence: 1, flags: [], flagTexts: [], alternatives: [],
+  text: "",
+  links: [],
+  measured: [],
+  score: 0,
+  confidence: 1,
+  flags: [],
+  flagTexts: [],
+  alternatives: [],
 });
 
 /** The view of a translation as the server tells it. */
@@ -27,7 +34,7 @@ export function withText(view, text) {
   const same = sameWords(view.text, text);
   const places = new Map(same.map((old, now) => [old, now]));
   const links = view.links.filter(([, word]) => places.has(word)).map(([from, word]) => [from, places.get(word)]);
-  return { ...view, text, links, measured: same.map((old) => (old < 0 ? null : view.measured[old] ?? null)) };
+  return { ...view, text, links, measured: same.map((old) => (old < 0 ? null : (view.measured[old] ?? null))) };
 }
 
 /**

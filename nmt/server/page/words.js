@@ -1,5 +1,5 @@
-// Words and sentences of a text, without a page. In: strings, and the pieces that the server tells. Out: places of words.
-// The server numbers words as Python's str.split() does, so the same blanks separate words here.
+// Words and sentences of a text, without a page. In: strings, and the pieces that the server tells. Out: places of
+// words. The server numbers words as Python's str.split() does, so the same blanks separate words here.
 
 const WORD = /[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/gu;
 const LETTER = /[\p{L}\p{N}\p{M}]/u;
@@ -37,7 +37,9 @@ export function isBeforeWord(text, place, typed) {
 /** Whether a text ends in the middle of a word, or at its end: more letters would continue the word. */
 export const endsInWord = (text) => LETTER.test([...text].at(-1) ?? "");
 
-/** For each word of a text its pieces and their joint probability: {probability, pieces}; null where no piece is known. */
+/**
+ * For each word of a text its pieces and their joint probability: {probability, pieces}; null where no piece is known.
+ */
 export function measureWords(text, tokens) {
   const words = splitWords(text);
   const measured = words.map(() => null);
@@ -102,7 +104,7 @@ export function changedWords(best, other) {
     for (let j = b.length - 1; j >= 0; j -= 1)
       common[i][j] = a[i] === b[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
   const changed = new Set(b.keys());
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
     if (a[i] === b[j]) {
       changed.delete(j);
       i += 1;

@@ -1,4 +1,5 @@
-// What the page computes without a browser: words, links, lines, proposals, files of corrected pairs, contrast of colours.
+// What the page computes without a browser: words, links, lines, proposals, files of corrected pairs, contrast of
+// colours.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,22 +12,46 @@ import { EMPTY, group, partners, viewOf, withPart, withText } from "../../../nmt
 import * as words from "../../../nmt/server/page/words.js";
 
 const token = (piece, probability, text = piece.replaceAll("▁", "")) => ({
-  piece, text, log_probability: Math.log(probability),
+  piece,
+  text,
+  log_probability: Math.log(probability),
 });
-const answer = (text, more = {}) => ({ text, score: -0.5, confidence: 0.7, flags: [], flag_texts: [], alternatives: [], ...more });
+const answer = (text, more = {}) => ({
+  text,
+  score: -0.5,
+  confidence: 0.7,
+  flags: [],
+  flag_texts: [],
+  alternatives: [],
+  ...more,
+});
 
 test("the pieces of a word multiply to its probability", () => {
   const measured = words.measureWords("A raincoat.", [
-    token("▁A", 0.5), token("▁rain", 0.8), token("coat", 0.5), token(".", 0.5), token("</s>", 0.1, ""),
+    token("▁A", 0.5),
+    token("▁rain", 0.8),
+    token("coat", 0.5),
+    token(".", 0.5),
+    token("</s>", 0.1, ""),
   ]);
   assert.equal(measured.length, 2);
   assert.ok(Math.abs(measured[1].probability - 0.2) < 1e-9);
-  assert.deepEqual(measured[1].pieces.map(({ piece }) => piece), ["▁rain", "coat", "."]);
+  assert.deepEqual(
+    measured[1].pieces.map(({ piece }) => piece),
+    ["▁rain", "coat", "."],
+  );
 });
 
 test("pieces that are not in the text are passed over", () => {
-  const measured = words.measureWords("See https://a.example now", [token("▁See", 0.9), token("▁⟦1⟧", 0.3), token("▁now", 0.6)]);
-  assert.deepEqual(measured.map((one) => one && Number(one.probability.toFixed(2))), [0.9, null, 0.6]);
+  const measured = words.measureWords("See https://a.example now", [
+    token("▁See", 0.9),
+    token("▁⟦1⟧", 0.3),
+    token("▁now", 0.6),
+  ]);
+  assert.deepEqual(
+    measured.map((one) => one && Number(one.probability.toFixed(2))),
+    [0.9, null, 0.6],
+  );
 });
 
 test("a character that is spelled as bytes belongs to the word before it", () => {
@@ -59,27 +84,71 @@ test("what differs from the best version is found", () => {
   assert.deepEqual([...words.changedWords("same", "same")], []);
 });
 
-const view = { ...EMPTY, text: "a small dog", links: [[0, 0], [1, 1], [3, 2]], measured: ["A", "B", "C"] };
+const view = {
+  ...EMPTY,
+  text: "a small dog",
+  links: [
+    [0, 0],
+    [1, 1],
+    [3, 2],
+  ],
+  measured: ["A", "B", "C"],
+};
 
 test("links follow words that an edit moved", () => {
   const edited = withText(view, "a very small dog");
-  assert.deepEqual(edited.links, [[0, 0], [1, 2], [3, 3]]);
+  assert.deepEqual(edited.links, [
+    [0, 0],
+    [1, 2],
+    [3, 3],
+  ]);
   assert.deepEqual(edited.measured, ["A", null, "B", "C"]);
 });
 
 test("a sentence that is decoded anew leaves the others as they were", () => {
   const line = "Er kommt. Sie geht. Ja.";
-  const old = { ...EMPTY, text: "He comes. She goes. Yes.", links: [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4]], measured: [1, 2, 3, 4, 5] };
+  const old = {
+    ...EMPTY,
+    text: "He comes. She goes. Yes.",
+    links: [
+      [0, 0],
+      [1, 1],
+      [2, 2],
+      [3, 3],
+      [4, 4],
+    ],
+    measured: [1, 2, 3, 4, 5],
+  };
   const scope = words.scopeAt(line, old.text, 12);
-  const part = { ...EMPTY, text: "She is leaving.", links: [[0, 0], [1, 1], [1, 2]], measured: [6, 7, 8] };
+  const part = {
+    ...EMPTY,
+    text: "She is leaving.",
+    links: [
+      [0, 0],
+      [1, 1],
+      [1, 2],
+    ],
+    measured: [6, 7, 8],
+  };
   const made = withPart(old, line, scope, part);
   assert.equal(made.text, "He comes. She is leaving. Yes.");
-  assert.deepEqual(made.links, [[0, 0], [1, 1], [2, 2], [3, 3], [3, 4], [4, 5]]);
+  assert.deepEqual(made.links, [
+    [0, 0],
+    [1, 1],
+    [2, 2],
+    [3, 3],
+    [3, 4],
+    [4, 5],
+  ]);
   assert.deepEqual(made.measured, [1, 2, 6, 7, 8, 5]);
 });
 
 test("a word lights up with its partners and theirs", () => {
-  const links = [[0, 0], [2, 1], [2, 2]];
+  const links = [
+    [0, 0],
+    [2, 1],
+    [2, 2],
+  ];
   assert.deepEqual(partners(links, "source", 2), [1, 2]);
   const { source, target } = group(links, "target", 1);
   assert.deepEqual([[...source], [...target]], [[2], [1, 2]]);
@@ -125,7 +194,10 @@ const asking = (replies) => async (prefix) => answer(...(replies[prefix] ?? asse
 test("a begun word is taken from an answer that has it", async () => {
   const best = await continuation("A sm", asking({ "A ": ["A small dog."] }));
   assert.equal(best.text, "A small dog.");
-  const replies = { "A ": ["A dog.", { alternatives: [{ text: "A small dog." }] }], "A small dog.": ["A small dog.", { score: -0.9 }] };
+  const replies = {
+    "A ": ["A dog.", { alternatives: [{ text: "A small dog." }] }],
+    "A small dog.": ["A small dog.", { score: -0.9 }],
+  };
   assert.equal((await continuation("A sm", asking(replies))).score, -0.9);
 });
 
@@ -144,7 +216,14 @@ test("an answer without details is still a view", () => {
   assert.deepEqual(viewOf({ text: "a b", score: 0, confidence: 1 }).links, []);
 });
 
-const pair = { source: "de", target: "en", text: "<b>Müll & \u0001", translation: 'a "b"\tc\nd', machine: "x", time: 0 };
+const pair = {
+  source: "de",
+  target: "en",
+  text: "<b>Müll & \u0001",
+  translation: 'a "b"\tc\nd',
+  machine: "x",
+  time: 0,
+};
 
 test("corrected pairs become TMX", () => {
   const made = toTmx([pair]);
@@ -183,7 +262,10 @@ for (const selector of [":root {", ':root[data-theme="dark"] {', ':root:not([dat
     const theme = colours(selector);
     for (const text of ["ink", "soft", "link", "wrong", "doubt-ink"])
       for (const ground of ["ground", "sheet"])
-        assert.ok(contrast(theme[text], theme[ground]) >= 4.5, `${text} on ${ground}: ${contrast(theme[text], theme[ground])}`);
+        assert.ok(
+          contrast(theme[text], theme[ground]) >= 4.5,
+          `${text} on ${ground}: ${contrast(theme[text], theme[ground])}`,
+        );
     assert.ok(contrast(theme.ink, theme["link-wash"]) >= 4.5);
     assert.ok(contrast(theme.ink, theme["wrong-wash"]) >= 4.5);
     for (const ground of ["ground", "sheet"]) assert.ok(contrast(theme.edge, theme[ground]) >= 3);
