@@ -80,6 +80,8 @@ def test_a_corpus_becomes_a_measured_translator(
     translator = Translator.load(run / "model", "cpu", precision="fp32")
     assert translator.translate(["das Haus ist rot .", ""])[1] == ""
     assert translator.shortlist is not None
+    assert translator.tokenizer.words is not None
+    assert translator.facts.least_spelling > 0
     search = replace(translator.search, guard=False)
     found = [best for best, *_ in translator.translate_n_best([source for source, _ in SENTENCES[20:22]], search)]
     lowest = min(found, key=lambda best: best.confidence)

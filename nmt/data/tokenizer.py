@@ -9,6 +9,7 @@ SentencePiece marks a space with U+2581 (▁), and would read a ▁ in the text 
 three byte pieces, as if it had no piece, and is decoded to ▁ again; without byte fallback it becomes unk.
 """
 
+import copy
 import io
 import random
 import re
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,12 +30,14 @@ from nmt.text.items import NO_OWN
 from nmt.text.normalise import tidy
 from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import prose
+from nmt.text.words import Words
 from nmt.vocabulary import BOS, EOS, PAD, PLACEHOLDERS, SPACE, UNK
 
 if TYPE_CHECKING:
     from nmt.data.batches import Pairs, Sequences
 
 Item = TypeVar("Item")
+WORDS = "words.txt"  # in a model folder
 MAX_SENTENCES = 5_000_000  # most sentences that a model is trained on: a fixed sample of a larger corpus
 SPECIAL_IDS: dict[str, Any] = {"unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "pad_id": PAD}
 STAND_IN = "\ufdd0"  # replaces ▁ while a text is encoded: a noncharacter, which never has a piece (see NO_PIECE)
@@ -47,6 +51,8 @@ class Tokenizer:
     """The SentencePiece models of both sides; a joint model is `source` and `target`, the same object."""
 
     mapped: Mapped | None = None
+    words: Words | None = None
+    """Those of the sources of training, if they are known."""
 
     def __init__(self, source: Any, target: Any, notes: Sequence[str] = (), mapped: Mapped | None = None) -> None:
         """`notes`: sentences for the user about how training went. `mapped`: has `source` and `target`, if they are
@@ -72,14 +78,20 @@ class Tokenizer:
         if joint.exists():
             require(not one_side, f"{folder} holds joint.model and a model of one side: remove what doesn't belong")
             model = load_model(joint)
-            return cls(model, model)
+            return cls(model, model).with_words(load_words(folder))
         require(one_side, f"{folder} holds no tokenizer: neither joint.model nor source.model and target.model")
-        return cls(*(load_model(path) for path in separate))
+        return cls(*(load_model(path) for path in separate)).with_words(load_words(folder))
 
     @classmethod
     def of(cls, mapped: Mapped) -> "Tokenizer":
         """A tokenizer with the models of another library."""
         return cls(mapped.source, mapped.target, mapped=mapped)
+
+    def with_words(self, words: Words | None) -> "Tokenizer":
+        """This tokenizer with the words that a model has learned."""
+        other = copy.copy(self)
+        other.words = words
+        return other
 
     @property
     def languages(self) -> Languages:
@@ -120,6 +132,8 @@ class Tokenizer:
         models = {"joint": self.source} if self.joint else {"source": self.source, "target": self.target}
         for name, model in models.items():
             (folder / f"{name}.model").write_bytes(model.serialized_model_proto())
+        if self.words:
+            (folder / WORDS).write_text(self.words.dump(), encoding="utf8", newline="")
 
     def side(self, name: str | None) -> Any:
         """The model of `source` or `target`; the name may be None if both sides have the same model."""
@@ -159,6 +173,16 @@ class Tokenizer:
         rest = prose(text, own)  # these models have rules for characters: what they make of it counts
         (ids,) = self.source.encode([rest])
         return any(map(str.isalpha, rest)) and any(i == UNK or self.source.is_byte(i) for i in ids)
+
+    def spelling(self, text: str, translation: str, own: OwnItems = NO_OWN) -> float:
+        """The fewest letters a piece of the words that training didn't have, outside of items, and that aren't in the
+        translation; infinite if there are none."""
+        unknown = self.words.unknown(prose(text, own)) if self.words else []
+        copied = translation.casefold() if unknown else ""
+        lost = [word for word in unknown if word.casefold() not in copied]
+        return min(
+            (len(w) / max(1, len(ids)) for w, ids in zip(lost, encode(self.source, lost), strict=True)), default=inf
+        )
 
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without bos and eos."""
@@ -271,6 +295,13 @@ def load_model(path: Path) -> Any:
     ids = {name: getattr(model, name)() for name in SPECIAL_IDS}
     require(ids == SPECIAL_IDS, f"{path} has the special ids {ids}, not {SPECIAL_IDS}: train it with nmt.prepare")
     return model
+
+
+def load_words(folder: Path) -> Words | None:
+    try:
+        return Words.parse((folder / WORDS).read_text(encoding="utf8")) if (folder / WORDS).exists() else None
+    except ValueError as error:
+        raise ValueError(f"{folder / WORDS} is damaged: {error}") from error
 
 
 def train_tokenizer(pairs: list[Pair], config: TokenizerConfig, folder: Path, *languages: str) -> Tokenizer:

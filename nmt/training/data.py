@@ -1,6 +1,7 @@
 """The data of training: sentence pairs as text in, ids of pieces out."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -10,11 +11,13 @@ from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.text.sentences import split_sentences
+from nmt.text.words import Words
 from nmt.training.objectives import Objective, make_objective, validation_objective
 from nmt.translation.model_folder import Facts
 
 # Number of sentences that is usual in a training source: a sample of at most so many; this fraction has it, or more.
 MEASURED_SOURCES, USUAL_SHARE = 20_000, 1 / 100
+WORDS_SOURCES = 500_000  # at most so many sources are read for their words
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class TrainingData:
     def encode(cls, tokenizer: Tokenizer, train: list[Pair], validation: list[Pair]) -> "TrainingData":
         encoded = encode_pairs(tokenizer, train)
         facts = source_facts(tokenizer, encoded.source)
+        tokenizer = tokenizer.with_words(learn_words(tokenizer, train))
         return cls(tokenizer, encoded, encode_pairs(tokenizer, validation), validation, facts)
 
     def as_read(self, config: Config) -> "TrainingData":
@@ -43,6 +47,13 @@ class TrainingData:
         learned, validated = (make(config, self.tokenizer) for make in (make_objective, validation_objective))
         train, validation = learned.pairs(self.train), validated.pairs(self.validation)
         return replace(self, train=train, validation=validation, objective=learned, validated=validated)
+
+
+def learn_words(tokenizer: Tokenizer, train: Sequence[Pair]) -> Words | None:
+    """The words of a sample of the sources; None without sources, or if they are read by another library's rules."""
+    step = math.ceil(len(train) / WORDS_SOURCES)
+    has_sources = bool(train and train[0][0]) and not tokenizer.mapped
+    return Words.learn(tokenizer.readable(source) for source, _ in train[::step]) if has_sources else None
 
 
 def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:

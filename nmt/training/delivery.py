@@ -21,14 +21,15 @@ from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, licence_sentence, read_info, require_model, save_model
 from nmt.translation.translator import Translator
 
-# Threshold of confidence: at most so many validation sentences are translated; this fraction of them is below it.
+# Thresholds of flags: at most so many validation sentences are translated; this fraction of them is below.
 CONFIDENCE_SENTENCES, UNSURE_SHARE = 1000, 1 / 200
+MOST_SPELLING = 100.0  # letters a piece: no word has so many, and all unknown words are flagged
 
 
 def write_model(
     folder: Path, weights: Mapping[str, Tensor], data: TrainingData, config: Config, corpus: str, device: torch.device
 ) -> None:
-    """Write the model folder. `corpus`: its name; `device`: for translating the sentences of `least_confidence`."""
+    """Write the model folder. `corpus`: its name; `device`: for translating validation sentences."""
     tokenizer, pairs, objective = data.tokenizer, data.train, config.training.objective
     model = build_model(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     if config.lora.rank:
@@ -56,7 +57,11 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     assert isinstance(model, GenerativeModel)
     translator = Translator(model, data.tokenizer, plain(config.search), facts=data.facts)
     sources = [source for source, _ in data.validation_text[:CONFIDENCE_SENTENCES]]
-    return replace(data.facts, least_confidence=least_confidence(translator, sources))
+    best = [translations[0] for translations in translator.translate_n_best(sources)]
+    confidence = lowest([translation.confidence for translation in best])
+    pairs = zip(sources, best, strict=True)
+    spelling = lowest([min(data.tokenizer.spelling(source, t.text), MOST_SPELLING) for source, t in pairs])
+    return replace(data.facts, least_confidence=confidence, least_spelling=spelling)
 
 
 def card(info: ModelInfo, parameters: int, pairs: int) -> str:
@@ -100,8 +105,7 @@ CARDS: dict[ObjectiveName, tuple[str, str]] = {  # title and use of a model, by 
 }
 
 
-def least_confidence(translator: Translator, sources: Sequence[str]) -> float:
-    """The confidence that a fraction UNSURE_SHARE of the translations is below, rounded down to 4 digits."""
-    confidences = sorted(best.confidence for best, *_ in translator.translate_n_best(sources))
-    lowest = confidences[int(len(confidences) * UNSURE_SHARE)]
-    return math.floor(lowest * 9999) / 10_000  # below 1 even if all are sure
+def lowest(values: Sequence[float]) -> float:
+    """What a fraction UNSURE_SHARE of the values is below, rounded down to 4 digits."""
+    value = sorted(values)[int(len(values) * UNSURE_SHARE)]
+    return math.floor(value * 9999) / 10_000  # a confidence is below 1 even if all are sure

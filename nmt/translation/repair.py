@@ -106,7 +106,8 @@ class Judge:
         """A translation of a text, with its flags; `read`: the text that the model read."""
         sure = translation.confidence >= self.least_confidence
         flags = suspicions(text, translation.text, finished=translation.finished, sure=sure, own=request.own)
-        if self.translator.tokenizer.lacks(read, request.own):
+        tokenizer, least = self.translator.tokenizer, self.translator.facts.least_spelling
+        if tokenizer.lacks(read, request.own) or tokenizer.spelling(read, translation.text, request.own) < least:
             flags.append("unknown")
         constraints = request.constraints
         if text and constraints and not self.translator.compiler.are_met(constraints, translation.text):

@@ -39,6 +39,7 @@ from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.exported import load_exported
 from nmt.translation.forced import ForcedScorer
+from nmt.translation.known_words import translate_known
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.line_edges import translate_inside
 from nmt.translation.mbr import expected_utilities
@@ -285,8 +286,11 @@ class Translator:
             marked = [mark_request(request, self.tokenizer) for request in requests]
             return translate_marked(requests, marked, search_all, whole_lists=bool(search.samples))
 
+        def translate_words(requests: Sequence[Request]) -> list[list[Translation]]:
+            return translate_known(requests, self.tokenizer.words, translate_items)
+
         def translate_text(requests: Sequence[Request]) -> list[list[Translation]]:
-            return translate_inside(requests, self.tokenizer, self.quotes, translate_items)
+            return translate_inside(requests, self.tokenizer, self.quotes, translate_words)
 
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
         return translate_lines(requests, self.aligner, translate_text)

@@ -12,6 +12,7 @@ from nmt.config import TokenizerConfig
 from nmt.data import tokenizer as module
 from nmt.data.tokenizer import LineCodec, Tokenizer, encode_pairs, train_tokenizer
 from nmt.text.normalise import tidy
+from nmt.text.words import Words
 from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
 
 PAIRS = [
@@ -355,3 +356,16 @@ def test_a_model_with_other_special_ids_is_refused(tmp_path: Path) -> None:
 def test_symbols_that_sentencepiece_cannot_keep_are_refused(symbols: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match=r"tokenizer\.user_defined_symbols"):
         TokenizerConfig(user_defined_symbols=symbols)
+
+
+def test_words_of_training_are_saved_with_the_tokenizer_and_a_damaged_file_is_named(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    words = Words.learn([source for source, _ in PAIRS])
+    tokenizer.with_words(words).save(tmp_path)
+    assert Tokenizer.load(tmp_path).words == words
+    tokenizer.save(tmp_path / "without")
+    assert Tokenizer.load(tmp_path / "without").words is None
+    (tmp_path / "words.txt").write_text("Hund\n")
+    with pytest.raises(ValueError, match=r"words\.txt is damaged"):
+        Tokenizer.load(tmp_path)

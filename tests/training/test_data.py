@@ -38,5 +38,12 @@ def test_as_many_sentences_are_usual_as_one_source_in_a_hundred_has(
     assert data.facts == Facts(longest_source=longest, usual_sentences=usual)
 
 
+def test_a_translator_knows_the_words_of_its_sources_and_a_language_model_none(tokenizer: Tokenizer) -> None:
+    words = TrainingData.encode(tokenizer, PAIRS, PAIRS).tokenizer.words
+    assert words is not None
+    assert {"Hund", "Männer", "Wo"} <= words.ranks.keys()
+    assert TrainingData.encode(tokenizer, [("", target) for _, target in PAIRS], []).tokenizer.words is None
+
+
 def test_sources_that_are_read_with_the_targets_tell_nothing(tokenizer: Tokenizer) -> None:
     assert source_facts(tokenizer, Sequences.of([[]] * 3)) == Facts()

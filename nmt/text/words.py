@@ -1,0 +1,185 @@
+"""Words that a model has learned: the sources of its training flow in; lines spelled with known words flow out.
+
+A word that the training text never had is a row of small pieces for a model, and mostly ruins the translation of its
+line. Often it is a known word in another form. `Words.respelled` reads these, where a word is unknown and its other
+form is known:
+
+- ae, oe, ue and ss for ä, ö, ü and ß;
+- errors of scanned pages: 1, 0 and 5 for l, i, o and s; a word that was divided at the end of a line: "gegan- gen";
+- UTF-8 that was read as Windows-1252: "fÃ¼r".
+
+`Words.recased` reads lines in CAPITALS, in Title Case and without capitals in the usual case of their words.
+
+A word in the middle of a sentence shows its usual case, at the beginning it doesn't: the two are counted apart.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from nmt.text.items import find_items
+from nmt.text.scripts import WORD
+from nmt.text.suspicions import prose
+
+MOST = 100_000  # words, the most frequent ones
+BEFORE_WORD = " \"'„“‚‘«»([–—-"  # between a word and the word or mark before it
+FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
+SPELLINGS = {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "Ö", "Ue": "Ü"}
+DIGITS = {"1": "li", "0": "oO", "5": "sS"}
+MISREAD = re.compile("[aouAOU]e|ss|[015]")
+MOST_PLACES = 6  # of a word that are changed: each doubles the number of forms
+SIMILAR = 20  # two cases of a word are both usual if the rank of one is at most so many times that of the other
+DIVIDED = re.compile(r"(?<![\w-])([^\W\d_]++)[-\u00ac\u2010] ([^\W\d_]++)(?![\w-])")
+TWICE_ENCODED = re.compile("[ÂÃÄÅ][^\x00-\x7f]")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words and signs of training sources."""
+
+    signs: frozenset[str]
+    """Signs at the start of a word or alone, such as an opening quote or a dash between blanks."""
+    usual: tuple[str, ...]
+    """Words in the middle of a sentence, the most frequent first."""
+    first: tuple[str, ...] = ()
+    """Words that were only at the beginning of sentences."""
+
+    @classmethod
+    def learn(cls, texts: Iterable[str]) -> "Words":
+        middle, first, signs = Counter[str](), Counter[str](), Counter[str]()
+        for text in texts:
+            found = [match for match in WORD.finditer(text) if any(map(str.isalnum, match[0]))]
+            for match in found:
+                before = text[max(0, match.start() - 8) : match.start()].rstrip(BEFORE_WORD)[-1:]
+                counter = middle if before and before not in ".!?…:" else first
+                counter[match[0]] += 1
+            signs.update(FREE_SIGN.findall(text))
+        kept = [word for word, _ in middle.most_common(MOST)]
+        others = [word for word, _ in first.most_common(MOST) if word not in middle]
+        return cls(frozenset(signs), tuple(kept), tuple(others[: MOST - len(kept)]))
+
+    @classmethod
+    def parse(cls, text: str) -> "Words":
+        """From the contents of a file, as `dump` makes them. ValueError if they are damaged."""
+        try:
+            signs, usual, first = text.removesuffix("\n").split("\n\n")
+        except ValueError as error:
+            raise ValueError("it doesn't have three parts: signs, words, and words at the beginning") from error
+        return cls(frozenset(signs.split()), tuple(usual.split()), tuple(first.split()))
+
+    def dump(self) -> str:
+        return "\n\n".join("\n".join(part) for part in (sorted(self.signs), self.usual, self.first)) + "\n"
+
+    @cached_property
+    def ranks(self) -> dict[str, int]:
+        return {word: n for n, word in enumerate((*self.usual, *self.first))}
+
+    @cached_property
+    def usual_set(self) -> frozenset[str]:
+        return frozenset(self.usual)
+
+    def knows(self, word: str) -> bool:
+        """Whether training had the word, in this case or in small letters, as it is inside a sentence."""
+        return word in self.ranks or word.lower() in self.ranks
+
+    def unknown(self, text: str) -> list[str]:
+        """The words of a text without items that training didn't have."""
+        return [word for word in WORD.findall(text) if any(map(str.isalnum, word)) and not self.knows(word)]
+
+    def respelled(self, line: str) -> str:
+        """The line, where unknown words that are known in another spelling have that."""
+        line = DIVIDED.sub(self.joined, self.decoded(line))
+        spelled = {word: self.best(spellings(word)) for word in set(self.unknown(line)) if any(map(str.isalpha, word))}
+        known = {word: other for word, other in spelled.items() if other}
+        if not known:
+            return line
+        return outside_items(line, lambda text: WORD.sub(lambda match: known.get(match[0], match[0]), text))
+
+    def decoded(self, line: str) -> str:
+        """The line decoded as UTF-8, if it was read as Windows-1252 and has more known words so."""
+        if not TWICE_ENCODED.search(line):
+            return line
+        try:
+            decoded = line.encode("cp1252").decode("utf-8")
+        except UnicodeError:
+            return line
+        return decoded if len(self.unknown(decoded)) < len(self.unknown(line)) else line
+
+    def joined(self, match: re.Match[str]) -> str:
+        """A divided word; "Ein- und Ausgang" stays."""
+        word = match[1] + match[2]
+        return word if word in self.ranks else match[0]
+
+    def best(self, forms: Iterable[str]) -> str | None:
+        """The most frequent of these words; None if none is known."""
+        known = [form for form in dict.fromkeys(forms) if form in self.ranks]
+        return min(known, key=self.ranks.__getitem__, default=None)
+
+    def recased(self, line: str, *, second: bool = False) -> str:
+        """The line in the usual case of its words, if it is in capitals, in Title Case or without capitals, and there
+        are words in it whose usual case is another. `second`: words with two usual cases ("Sie", "sie") get the less
+        usual one."""
+        casing, found = casing_of(line), cased_words(line)
+        if casing is None:
+            return line
+        cased = {word: self.usual_case(word, casing, second=second) for word in set(found)}
+        judged = found[casing is str.title :]  # any first word may have a capital
+        if all(word in self.usual_set or cased[word] == word for word in judged):
+            return line
+        recased = outside_items(line, lambda text: WORD.sub(lambda match: cased.get(match[0], match[0]), text))
+        start = WORD.search(recased)
+        assert start
+        return recased[: start.start()] + start[0][:1].upper() + recased[start.start() + 1 :]
+
+    def usual_case(self, word: str, casing: Callable[[str], str], *, second: bool = False) -> str:
+        """The most frequent case of a word; an unknown one in capitals is likely a name, or a noun in German."""
+        forms = dict.fromkeys((word, word.lower(), word.capitalize()))
+        usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
+        if usual:
+            first = word if casing is str.lower and word in usual else usual[0]
+            near = SIMILAR * (self.ranks[first] + 1)
+            others = [form for form in usual if form != first and self.ranks[form] <= near]
+            return others[0] if second and others else first
+        other = self.best(spelled for form in forms for spelled in spellings(form))
+        return other or (word.capitalize() if casing is str.upper else word)
+
+
+def cased_words(line: str) -> list[str]:
+    return [word for word in WORD.findall(prose(line)) if word.upper() != word.lower()]
+
+
+def casing_of(line: str) -> Callable[[str], str] | None:
+    """How words are written: all in capitals, all in small letters, or three or more with a capital; None if
+    otherwise."""
+    words = cased_words(line)
+    if len(words) < 2:
+        return None
+    if all(word.isupper() for word in words) and any(len(word) > 1 for word in words):
+        return str.upper
+    if all(word.islower() for word in words):
+        return str.lower
+    is_title = len(words) > 2 and all(word[0].isupper() for word in words)
+    return str.title if is_title else None
+
+
+def spellings(word: str) -> Iterator[str]:
+    """A word, where letters are read as what they may stand for, in all combinations."""
+    matches = list(MISREAD.finditer(word))[:MOST_PLACES]
+    ends = [0, *(match.end() for match in matches)]
+    kept = [word[end : match.start()] for end, match in zip(ends, matches, strict=False)]
+    options = [(match[0], *SPELLINGS.get(match[0], DIGITS.get(match[0], ""))) for match in matches]
+    for chosen in product(*options) if matches else ():
+        yield "".join(part for pair in zip(kept, chosen, strict=True) for part in pair) + word[ends[-1] :]
+
+
+def outside_items(text: str, change: Callable[[str], str]) -> str:
+    """The text with `change` applied to the parts between its items, other than numbers."""
+    result, position = list[str](), 0
+    for item in find_items(text):
+        if item.kind != "number":
+            result += [change(text[position : item.start]), item.text]
+            position = item.end
+    return "".join([*result, change(text[position:])])

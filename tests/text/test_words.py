@@ -1,0 +1,85 @@
+"""Words of training: lines are read in known words, known words stay, and reading takes linear time."""
+
+import time
+
+import pytest
+
+from nmt.text.words import Words
+
+TEXTS = [
+    "Der Großvater hat heute eine blaue Mütze gekauft, weil er müde war.",
+    "Während Clara liest, ist die Straße schön und die Frau wartet auf dem Hund.",
+    "Gestern hat Sie der Mann gesehen, und sie hat es nicht gehört – ja.",
+    "Er ist in den Park gegangen.",
+] * 2
+WORDS = Words.learn(TEXTS)
+
+
+def test_words_inside_sentences_come_first_and_those_at_their_beginning_are_apart() -> None:
+    assert WORDS.usual[0] == "hat"
+    assert "Großvater" in WORDS.usual
+    assert "Gestern" in WORDS.first
+    assert "Gestern" not in WORDS.usual
+    assert WORDS.signs == {"–"}
+
+
+def test_a_file_gives_the_same_words_again_and_a_damaged_one_an_error() -> None:
+    assert Words.parse(WORDS.dump()) == WORDS
+    assert Words.parse(Words.learn([]).dump()) == Words(frozenset(), ())
+    with pytest.raises(ValueError, match="three parts"):
+        Words.parse("eins\nzwei")
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("Waehrend der Grossvater liest, ist er muede.", "Während der Großvater liest, ist er müde."),
+        ("Die b1aue Mütze hat C1ara geh0rt.", "Die blaue Mütze hat Clara geh0rt."),
+        ("Er ist in den Park gegan- gen.", "Er ist in den Park gegangen."),
+        ("Das ist schÃ¶n und mÃ¼de.", "Das ist schön und müde."),
+        ("Ein- und Ausgang", "Ein- und Ausgang"),
+        ("Michael, Israel, das Steuer und 100 neue Poeten", "Michael, Israel, das Steuer und 100 neue Poeten"),
+        ("www.muede.de ist {muede}, er ist müde", "www.muede.de ist {muede}, er ist müde"),
+    ],
+)
+def test_unknown_words_are_read_as_known_ones_and_others_stay(line: str, read: str) -> None:
+    assert WORDS.respelled(line) == read
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("DER GROSSVATER WARTET AUF NGUYEN.", "Der Großvater wartet auf Nguyen."),
+        ("Der Mann Hat Die Mütze Gekauft", "Der Mann hat die Mütze gekauft"),
+        ("der großvater hat {NAME} die mütze gekauft", "Der Großvater hat {NAME} die Mütze gekauft"),
+        ("Der Mann Clara", "Der Mann Clara"),
+        ("Der Großvater wartet.", "Der Großvater wartet."),
+        ("er hat die straße gehört", "Er hat die Straße gehört"),
+        ("ja, er hat es gehört", "ja, er hat es gehört"),
+        ("HUND", "HUND"),
+        ("漢字 かな", "漢字 かな"),
+    ],
+)
+def test_lines_in_an_unusual_case_are_read_in_the_usual_one(line: str, read: str) -> None:
+    assert WORDS.recased(line) == read
+
+
+def test_a_word_with_two_usual_cases_has_two_readings() -> None:
+    words = Words.learn(["Heute hat sie Sie gesehen, und Sie haben sie gesehen."])
+    assert {words.recased("HEUTE HAT SIE GESEHEN", second=second) for second in (False, True)} == {
+        "Heute hat sie gesehen",
+        "Heute hat Sie gesehen",
+    }
+
+
+def test_unknown_words_are_found_without_regard_to_capitals_at_the_beginning() -> None:
+    assert WORDS.unknown("Hat Nguyễn 8 Hunde? – Der Hund") == ["Nguyễn", "8", "Hunde"]
+
+
+@pytest.mark.parametrize("text", ["ae" * 20_000, "a- " * 10_000, "Ä Ae 1O " * 3000, "Ã¤" * 20_000, "aa- bb" * 9000])
+def test_long_lines_take_linear_time(text: str) -> None:
+    started = time.process_time()
+    WORDS.respelled(WORDS.recased(text.upper()))
+    WORDS.respelled(text)
+    Words.learn([text])
+    assert time.process_time() - started < 3
