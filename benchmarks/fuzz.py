@@ -26,7 +26,8 @@ from benchmarks.report import report
 from benchmarks.rows import RESULTS, add_rows, describe_run, rounded, run_script
 from nmt.config import SearchConfig
 from nmt.text.normalise import tidy
-from tests.tiny import TINY, make_model, make_tokenizer, save_tiny
+from nmt.text.words import Words
+from tests.tiny import PAIRS, TINY, make_model, make_tokenizer, save_tiny
 
 AT_ONCE, LONG = 5_000, 1_000_000  # lines of a process; characters of a long line
 FAST = SearchConfig(beam_size=1, max_length=3, batch_size=256, guard=False)
@@ -154,6 +155,8 @@ def main() -> int:
 def make_folders(folder: Path) -> None:
     """The folders that stand in commands."""
     tokenizer = make_tokenizer(folder / "TOKENIZER")
+    sources, targets = zip(*PAIRS, strict=True)
+    tokenizer = tokenizer.with_words(Words.learn(sources, targets))
     small = replace(TINY, decoder_layers=1)
     save_tiny(folder / "MODEL", make_model(tokenizer, config=small), tokenizer, FAST)
     lm = make_model(tokenizer, config=replace(small, family="decoder-only"))

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import product, zip_longest
 
 from nmt.text.items import find_items
 from nmt.text.scripts import WORD
@@ -31,6 +31,8 @@ SPELLINGS = {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "
 DIGITS = {"1": "li", "0": "oO", "5": "sS"}
 MISREAD = re.compile("[aouAOU]e|ss|[015]")
 MOST_PLACES = 6  # of a word that are changed: each doubles the number of forms
+# Names: at most so many of the most frequent words; how many pairs must have one; the share of its sentences that do.
+NAMES, NAMES_TRIED, LEAST_NAMES, SAME = 8, 1000, 20, 0.95
 SIMILAR = 20  # two cases of a word are both usual if the rank of one is at most so many times that of the other
 DIVIDED = re.compile(r"(?<![\w-])([^\W\d_]++)[-\u00ac\u2010] ([^\W\d_]++)(?![\w-])")
 TWICE_ENCODED = re.compile("[ÂÃÄÅ][^\x00-\x7f]")
@@ -46,11 +48,18 @@ class Words:
     """Words in the middle of a sentence, the most frequent first."""
     first: tuple[str, ...] = ()
     """Words that were only at the beginning of sentences."""
+    names: tuple[str, ...] = ()
+    """Capitalised words that translations have too, nearly always: they can stand for placeholders."""
 
     @classmethod
-    def learn(cls, texts: Iterable[str]) -> "Words":
+    def learn(cls, texts: Iterable[str], translations: Iterable[str] = ()) -> "Words":
+        """`translations`: of the first texts."""
         middle, first, signs = Counter[str](), Counter[str](), Counter[str]()
-        for text in texts:
+        kept_words, targets = Counter[str](), Counter[str]()
+        for text, translation in zip_longest(texts, translations, fillvalue=""):
+            capitalised = {word for word in WORD.findall(translation) if word.istitle()}
+            targets.update(capitalised)
+            kept_words.update(capitalised.intersection(WORD.findall(text)))
             found = [match for match in WORD.finditer(text) if any(map(str.isalnum, match[0]))]
             for match in found:
                 before = text[max(0, match.start() - 8) : match.start()].rstrip(BEFORE_WORD)[-1:]
@@ -59,19 +68,24 @@ class Words:
             signs.update(FREE_SIGN.findall(text))
         kept = [word for word, _ in middle.most_common(MOST)]
         others = [word for word, _ in first.most_common(MOST) if word not in middle]
-        return cls(frozenset(signs), tuple(kept), tuple(others[: MOST - len(kept)]))
+        names = [
+            word
+            for word, n in kept_words.most_common(NAMES_TRIED)
+            if n >= LEAST_NAMES and n >= SAME * max(middle[word], targets[word])
+        ]
+        return cls(frozenset(signs), tuple(kept), tuple(others[: MOST - len(kept)]), tuple(names[:NAMES]))
 
     @classmethod
     def parse(cls, text: str) -> "Words":
         """From the contents of a file, as `dump` makes them. ValueError if they are damaged."""
         try:
-            signs, usual, first = text.removesuffix("\n").split("\n\n")
+            signs, usual, first, names = text.removesuffix("\n").split("\n\n")
         except ValueError as error:
-            raise ValueError("it doesn't have three parts: signs, words, and words at the beginning") from error
-        return cls(frozenset(signs.split()), tuple(usual.split()), tuple(first.split()))
+            raise ValueError("it doesn't have four parts: signs, words, words at the beginning, and names") from error
+        return cls(frozenset(signs.split()), tuple(usual.split()), tuple(first.split()), tuple(names.split()))
 
     def dump(self) -> str:
-        return "\n\n".join("\n".join(part) for part in (sorted(self.signs), self.usual, self.first)) + "\n"
+        return "\n\n".join("\n".join(part) for part in (sorted(self.signs), self.usual, self.first, self.names)) + "\n"
 
     @cached_property
     def ranks(self) -> dict[str, int]:

@@ -53,7 +53,9 @@ def learn_words(tokenizer: Tokenizer, train: Sequence[Pair]) -> Words | None:
     """The words of a sample of the sources; None without sources, or if they are read by another library's rules."""
     step = math.ceil(len(train) / WORDS_SOURCES)
     has_sources = bool(train and train[0][0]) and not tokenizer.mapped
-    return Words.learn(tokenizer.readable(source) for source, _ in train[::step]) if has_sources else None
+    chosen = train[::step] if has_sources else []
+    texts = (tokenizer.readable(source) for source, _ in chosen), (target for _, target in chosen)
+    return Words.learn(*texts) if has_sources else None
 
 
 def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from functools import partial
 
 from nmt.data.variants import initials
 from nmt.text.items import recase
 from nmt.text.normalise import tidy
-from nmt.text.suspicions import Flag
 from nmt.text.words import Words, casing_of
-from nmt.translation.request import Moved, Request, Translate, Translation
+from nmt.translation.request import Moved, Request, Translate, Translation, with_flag
 
 CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: str.upper, str.title: initials}
 
@@ -34,20 +33,16 @@ def translate_known(requests: Sequence[Request], words: Words | None, translate:
         return translate(requests)
     read = [read_line(request, words) for request in requests]
     pairs = list(zip(requests, read, strict=True))
-    n_best = translate([replace(request, text=one.text) if one else request for request, one in pairs])
+    inner = [r.inside(one.text, partial(put_back, read=one, request=r)) if one else r for r, one in pairs]
+    n_best = translate(inner)
     two = {n: one.other for n, one in enumerate(read) if one and one.other}
-    others = translate([replace(requests[n], text=other) for n, other in two.items()]) if two else []
+    others = translate([replace(inner[n], text=other) for n, other in two.items()]) if two else []
     for n, other in zip(two, others, strict=True):
-        n_best[n] = [unsure(t) if t.text.casefold() != other[0].text.casefold() else t for t in n_best[n]]
+        n_best[n] = [with_flag(t, "unsure") if t.text.casefold() != other[0].text.casefold() else t for t in n_best[n]]
     return [
         [put_back(t, one, request) for t in row] if one else row
         for row, (request, one) in zip(n_best, pairs, strict=True)
     ]
-
-
-def unsure(translation: Translation) -> Translation:
-    flags = {*translation.flags, "unsure"}
-    return replace(translation, flags=tuple(flag for flag in get_args(Flag) if flag in flags))
 
 
 def read_line(request: Request, words: Words) -> Read | None:

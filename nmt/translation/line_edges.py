@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.text.edges import Edges, take_off
@@ -15,7 +16,8 @@ def translate_inside(
     """As `translate`, which gets the lines without their edges; `quotes`: of the target language."""
     edges = [find_edges(request, tokenizer, quotes) for request in requests]
     pairs = zip(requests, edges, strict=True)
-    n_best = translate([replace(request, text=one.text) if one else request for request, one in pairs])
+    inner = (request.inside(one.text, partial(put_back, edges=one)) if one else request for request, one in pairs)
+    n_best = translate(list(inner))
     return [[put_back(t, one) for t in row] if one else row for row, one in zip(n_best, edges, strict=True)]
 
 

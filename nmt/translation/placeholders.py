@@ -1,29 +1,57 @@
-"""Items pass through models that have learned to copy placeholders: lines flow in, their translations flow out.
+"""Items pass through a model as something that it copies: lines flow in, their translations flow out.
 
 A line with items (addresses, tags, placeholders of programs …) is translated with a placeholder in place of each (see
-`nmt.text.marking`). If one is missing in the translation, or occurs twice, the line is translated as it is.
+`nmt.text.marking`), if the model has learned to copy these. For other models, names that are the same in both languages
+(`Words.names`) stand for the placeholders of programs: `{name} schläft` is read as `Anna schläft`. If one is missing in
+the translation, or occurs twice, the line is translated as it is.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.text.items import find_items
-from nmt.text.marking import PLACEHOLDER, Marked, mark
+from nmt.text.marking import PLACEHOLDER, Mark, Marked, mark
 from nmt.text.normalise import tidy
-from nmt.text.restore import flatten
-from nmt.translation.request import Moved, Request, Translate, Translation
+from nmt.text.restore import SINGLE, flatten
+from nmt.translation.request import Moved, Request, Translate, Translation, with_flag
 from nmt.translation.spans import tidy_cells
 
 
+@dataclass(frozen=True)
+class Named:
+    """A line with names in place of the placeholders of `marked`."""
+
+    marked: Marked
+    names: dict[str, str]
+    """By their placeholders."""
+
+    @property
+    def text(self) -> str:
+        return PLACEHOLDER.sub(lambda match: self.names[match[0]], self.marked.text)
+
+    def placed(self, translation: str) -> str:
+        """The translation with placeholders in place of the names; as it is if a name isn't there once."""
+        found = {name: re.findall(rf"(?<!\w){name}(?!\w)", translation) for name in self.names.values()}
+        if any(len(places) != 1 for places in found.values()):
+            return translation
+        for placeholder, name in self.names.items():
+            translation = re.sub(rf"(?<!\w){name}(?!\w)", placeholder, translation)
+        return translation
+
+
 def translate_marked(
-    requests: Sequence[Request], marked: Sequence[Marked | None], translate: Translate, *, whole_lists: bool
+    requests: Sequence[Request], marked: Sequence[Marked | Named | None], translate: Translate, *, whole_lists: bool
 ) -> list[list[Translation]]:
-    """As `translate`, with placeholders for items where `marked` has them. `whole_lists`: translations that have lost
-    placeholders aren't left out of a list; then the line is translated as it is."""
+    """As `translate`, with placeholders or names for items where `marked` has them. `whole_lists`: translations that
+    have lost one aren't left out of a list; then the line is translated as it is.
+
+    If a name is lost, the item's place in a sentence that lacks a word is a guess: the flag "items" says so."""
     pairs = list(zip(requests, marked, strict=True))
-    n_best = translate([replace(request, text=line.text) if line else request for request, line in pairs])
+    inner = [r.inside(line.text, partial(put_back_if_whole, line=line)) if line else r for r, line in pairs]
+    n_best = translate(inner)
     again: list[int] = []
     for n, line in enumerate(marked):
         if line:
@@ -32,7 +60,8 @@ def translate_marked(
             n_best[n] = found
     if again:
         for n, translations in zip(again, translate([requests[n] for n in again]), strict=True):
-            n_best[n] = translations
+            lost = isinstance(marked[n], Named)
+            n_best[n] = [with_flag(t, "items") for t in translations] if lost else translations
     return n_best
 
 
@@ -46,14 +75,39 @@ def mark_request(request: Request, tokenizer: Tokenizer) -> Marked | None:
     return mark(flatten(line, request.own), request.own)
 
 
-def put_back(translation: Translation, line: Marked) -> Translation | None:
+def name_request(request: Request, tokenizer: Tokenizer) -> Named | None:
+    """The line with names in place of the placeholders of programs; None if it has none, too many, or other items."""
+    if not tokenizer.words or not tokenizer.words.names:
+        return None
+    marked = mark_request(request, tokenizer)
+    if marked is None or not all(stands_alone(one) for one in marked.marks.values()):
+        return None
+    names = [name for name in tokenizer.words.names if name not in marked.text]
+    return Named(marked, dict(zip(marked.marks, names, strict=False))) if len(names) >= len(marked.marks) else None
+
+
+def stands_alone(mark: Mark) -> bool:
+    """Whether this is a placeholder of a program, perhaps in quotes, that touches no word."""
+    text = mark.text.strip("\"'„“”«»")
+    kinds = [(item.kind, item.text) for item in find_items(text)]
+    return mark.sign == SINGLE and kinds == [("placeholder", text)] and not any(mark.touches)
+
+
+def put_back(translation: Translation, line: Marked | Named) -> Translation | None:
     """The translation with the items; None if they can't be put back."""
-    unmarked = line.restore(translation.text)
+    text = translation.text
+    if isinstance(line, Named):
+        text, line = line.placed(text), line.marked
+    unmarked = line.restore(text)
     if unmarked is None:
         return None
-    texts = line.line, line.text, line.places, unmarked.text, translation.text, unmarked.places
+    texts = line.line, line.text, line.places, unmarked.text, text, unmarked.places
     moved = Moved(*texts, skipped=translation.words_around[0])
     return replace(translation, text=unmarked.text, moved=moved, words_around=(0, 0))
+
+
+def put_back_if_whole(translation: Translation, line: Marked | Named) -> Translation:
+    return put_back(translation, line) or translation
 
 
 def without_others(text: str, line: str) -> str:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from nmt.decode.hypothesis import Hypothesis
@@ -49,6 +49,17 @@ class Request:
     constraints: Constraints = NO_CONSTRAINTS
     own: OwnItems = NO_OWN
     """Items that the user describes."""
+    line: str = ""
+    """The line that the user sees, if `text` is only a part or another form of it."""
+    whole: "Callable[[Translation], Translation] | None" = field(default=None, compare=False)
+    """Makes a translation of that line from one of `text`."""
+
+    def inside(self, text: str, put_back: "Callable[[Translation], Translation]") -> "Request":
+        """A request for a part, or another form, of this one's text; `put_back`: makes a translation of this text from
+        one of that."""
+        outer = self.whole
+        whole = (lambda translation: outer(put_back(translation))) if outer else put_back
+        return replace(self, text=text, line=self.line or self.text, whole=whole)
 
 
 @dataclass(frozen=True)
@@ -140,6 +151,11 @@ class Translation:
     def finished(self) -> bool:
         """False if a part reached the length limit: it is probably incomplete or a loop."""
         return all(part.hypothesis.finished for part in self.parts)
+
+
+def with_flag(translation: Translation, flag: Flag) -> Translation:
+    flags = {*translation.flags, flag}
+    return replace(translation, flags=tuple(one for one in get_args(Flag) if one in flags))
 
 
 def ranks(n_best: Sequence[Sequence[Translation]]) -> list[list[Translation]]:

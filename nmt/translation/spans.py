@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from nmt.data.tokenizer import Tokenizer
 from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
-from nmt.text.sentences import possible_ends, split_clauses, split_sentences
+from nmt.text.sentences import DASH, possible_ends, split_clauses, split_sentences
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term
 from nmt.vocabulary import EOS, PAD, SPACE
 
@@ -78,9 +78,11 @@ def cut_lines(
     ids_of = tokenizer.encode_source(texts)
     parts_of = [[(text, "")] for text in texts]
     for n, request in enumerate(requests):
-        split = split_clauses if cut == "sentences" else split_sentences
+        odd = has_odd_dash(texts[n], tokenizer)
+        split = split_clauses if cut == "sentences" or odd else split_sentences
         sentences = split(tidy_cells(request.text) if "\t" in request.text else texts[n])
-        if len(sentences) > (limits.sentences if cut == "usual" and len(ids_of[n]) <= limits.split_above else 1):
+        is_usual = cut == "usual" and not odd and len(ids_of[n]) <= limits.split_above
+        if len(sentences) > (limits.sentences if is_usual else 1):
             parts_of[n] = sentences
     several = [n for n, parts in enumerate(parts_of) if len(parts) > 1]
     encoded = iter(tokenizer.encode_source([part for n in several for part, _ in parts_of[n]]))
@@ -91,6 +93,12 @@ def cut_lines(
         constrain(cut_sentences(line, tokenizer, limits, cut), request.constraints, tokenizer)
         for line, request in zip(lines, requests, strict=True)
     ]
+
+
+def has_odd_dash(text: str, tokenizer: Tokenizer) -> bool:
+    """Whether a dash stands between words, which it never did in training."""
+    found = DASH.search(text) if tokenizer.words else None
+    return bool(found and tokenizer.words and tokenizer.words.signs.isdisjoint(tokenizer.readable(found[0])))
 
 
 def tidy_cells(text: str) -> str:

@@ -2,7 +2,7 @@
 those of the text flow out, with its line breaks. A line never shares a search with another line of its text."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nmt.text.normalise import tidy
 from nmt.translation.alignment import Aligner
@@ -14,21 +14,21 @@ BREAK = re.compile("(\r\n|[\n\x0b\x0c\r\x85\u2028\u2029])")
 
 def translate_lines(requests: Sequence[Request], aligner: Aligner, translate: Translate) -> list[list[Translation]]:
     """As `translate`, which gets each line of a text as a request of its own."""
-    lines_of = [split_lines(request) for request in requests]
+    lines_of = [split_lines(request, aligner.tokenizer.readable) for request in requests]
     found = iter(translate([line for lines in lines_of for line in lines]))
     lists = [[next(found) for _ in lines] for lines in lines_of]
     pairs = zip(requests, lists, strict=True)
     return [some[0] if len(some) == 1 else join_lines(aligner, request, some) for request, some in pairs]
 
 
-def split_lines(request: Request) -> list[Request]:
+def split_lines(request: Request, readable: Callable[[str], str]) -> list[Request]:
     """A request for each line of a text; only the request itself if it has one line. Blanks at the ends of the text,
-    which a translation doesn't have, may be line breaks too."""
+    which a translation doesn't have, may be line breaks too. `readable`: a text as the model reads it."""
     text = request.text.strip() if isinstance(request.text, str) and BREAK.search(request.text) else ""
     lines = BREAK.split(text)[::2]
     if len(lines) == 1:
         return [request]
-    shared = share(request.constraints, [tidy(line)[0] for line in lines])
+    shared = share(request.constraints, [readable(tidy(line)[0]) for line in lines])
     return [Request(line, constraints, request.own) for line, constraints in zip(lines, shared, strict=True)]
 
 

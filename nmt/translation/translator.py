@@ -52,7 +52,8 @@ from nmt.translation.model_folder import (
     read_info,
     require_model,
 )
-from nmt.translation.placeholders import mark_request, translate_marked, without_others
+from nmt.translation.placeholders import mark_request, name_request, translate_marked, without_others
+from nmt.translation.quotes import translate_quoted
 from nmt.translation.repair import repair
 from nmt.translation.request import Part, Request, Translation
 from nmt.translation.span_search import SpanSearch
@@ -281,16 +282,18 @@ class Translator:
             return repair(self, search, requests, n_best) if search.guard else n_best
 
         def translate_items(requests: Sequence[Request]) -> list[list[Translation]]:
-            if not self.has_placeholders:
-                return search_all(requests)
-            marked = [mark_request(request, self.tokenizer) for request in requests]
+            to_mark = mark_request if self.has_placeholders else name_request
+            marked = [to_mark(request, self.tokenizer) for request in requests]
             return translate_marked(requests, marked, search_all, whole_lists=bool(search.samples))
 
         def translate_words(requests: Sequence[Request]) -> list[list[Translation]]:
             return translate_known(requests, self.tokenizer.words, translate_items)
 
+        def translate_quotes(requests: Sequence[Request]) -> list[list[Translation]]:
+            return translate_quoted(requests, self.aligner, self.quotes, translate_words)
+
         def translate_text(requests: Sequence[Request]) -> list[list[Translation]]:
-            return translate_inside(requests, self.tokenizer, self.quotes, translate_words)
+            return translate_inside(requests, self.tokenizer, self.quotes, translate_quotes)
 
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
         return translate_lines(requests, self.aligner, translate_text)
@@ -306,13 +309,13 @@ class Translator:
         wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
         hypotheses = self.spans.find((span for spans in spans_of for span in spans), wide)
         candidates = [self.candidates(spans, [hypotheses[span] for span in spans], wide) for spans in spans_of]
+        candidates = [self.finish(request, some) for request, some in zip(requests, candidates, strict=True)]
         if rerank:
-            pairs = zip(requests, candidates, strict=True)
-            candidates = [best_first(c, rerank(r.text, c)) if c[0].parts else c for r, c in pairs]
+            candidates = [rerank_seen(rerank, r, some) for r, some in zip(requests, candidates, strict=True)]
         elif lm:
             candidates = rerank_with(lm, search.lm_weight, candidates)
         lines = list(zip(requests, candidates, strict=True))
-        return [self.finish(request, translations)[: search.n_best] for request, translations in lines]
+        return [self.checked(request, translations)[: search.n_best] for request, translations in lines]
 
     def limits(self, search: SearchConfig) -> Limits:
         """When lines are cut: `search.split_above` replaces what was usual in training."""
@@ -333,14 +336,17 @@ class Translator:
         return translations
 
     def finish(self, request: Request, translations: list[Translation]) -> list[Translation]:
-        """The translations of a line with the accents of its names, without placeholders that the line doesn't have,
-        and with a flag if the first one doesn't meet the constraints."""
-        blank = not translations[0].parts
+        """The translations of a line with the accents of its names, without placeholders that the line doesn't have."""
         line = tidy(request.text)[0]
         if self.has_placeholders:
             translations = [replace(t, text=without_others(t.text, line)) for t in translations]
         if not line.isascii() and (readable := self.tokenizer.readable(line)) != line:
             translations = [replace(t, text=respelled(t.text, line, readable)) for t in translations]
+        return translations
+
+    def checked(self, request: Request, translations: list[Translation]) -> list[Translation]:
+        """The translations of a line, with a flag if the first one doesn't meet the constraints."""
+        blank = not translations[0].parts
         if not blank and request.constraints and not self.compiler.are_met(request.constraints, translations[0].text):
             return [replace(translation, flags=("constraints",)) for translation in translations]
         return translations
@@ -421,6 +427,14 @@ def best_joins(lists: SpanLists, n_best: int) -> list[list[Hypothesis]]:
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:
     """The translations in falling order of their values; equal ones stay as they were."""
     return [translations[i] for i in sorted(range(len(values)), key=lambda i: -values[i])]
+
+
+def rerank_seen(rerank: Reranker, request: Request, translations: list[Translation]) -> list[Translation]:
+    """A list in the order of a reranker, which sees line and translations as the user does."""
+    if not translations[0].parts:
+        return translations
+    seen = [request.whole(one) for one in translations] if request.whole else translations
+    return best_first(translations, rerank(request.line or request.text, seen))
 
 
 def rerank_with(lm: LanguageModel, weight: float, n_best: list[list[Translation]]) -> list[list[Translation]]:

@@ -26,7 +26,7 @@ def test_words_inside_sentences_come_first_and_those_at_their_beginning_are_apar
 def test_a_file_gives_the_same_words_again_and_a_damaged_one_an_error() -> None:
     assert Words.parse(WORDS.dump()) == WORDS
     assert Words.parse(Words.learn([]).dump()) == Words(frozenset(), ())
-    with pytest.raises(ValueError, match="three parts"):
+    with pytest.raises(ValueError, match="four parts"):
         Words.parse("eins\nzwei")
 
 
@@ -74,6 +74,12 @@ def test_a_word_with_two_usual_cases_has_two_readings() -> None:
 
 def test_unknown_words_are_found_without_regard_to_capitals_at_the_beginning() -> None:
     assert WORDS.unknown("Hat Nguyễn 8 Hunde? – Der Hund") == ["Nguyễn", "8", "Hunde"]
+
+
+def test_capitalised_words_that_translations_keep_are_names() -> None:
+    pairs = [("Heute ist Anna in Wien, und Peter auch.", "Today Anna is in Vienna.")] * 25
+    assert Words.learn(*zip(*pairs, strict=True)).names == ("Anna",)
+    assert Words.learn(*zip(*pairs[:10], strict=True)).names == ()
 
 
 @pytest.mark.parametrize("text", ["ae" * 20_000, "a- " * 10_000, "Ä Ae 1O " * 3000, "Ã¤" * 20_000, "aa- bb" * 9000])

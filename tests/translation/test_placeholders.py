@@ -9,8 +9,9 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.text.marking import mark
 from nmt.text.normalise import tidy
 from nmt.text.restore import flatten
+from nmt.text.words import Words
 from nmt.translation.markup import translate_markup
-from nmt.translation.placeholders import mark_request, put_back, translate_marked
+from nmt.translation.placeholders import mark_request, name_request, put_back, translate_marked
 from nmt.translation.request import Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 from nmt.vocabulary import PLACEHOLDERS
@@ -104,3 +105,44 @@ def test_placeholders_that_a_model_invents_are_removed(translator: Translator, m
     monkeypatch.setattr(translator, "has_placeholders", True)
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: [f"A {FIRST} dog {SECOND}."] * len(ids))
     assert translator.translate(["Ein Hund.", f"Ein {SECOND} Hund."], SHORT) == ["A dog.", f"A dog {SECOND}."]
+
+
+def named(tokenizer: Tokenizer) -> Tokenizer:
+    return tokenizer.with_words(Words(frozenset(), (), (), ("Anna", "Karl")))
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("{name} schläft", "Anna schläft"),
+        ('Anna und "%s" schlafen', "Anna und Karl schlafen"),
+        ("${x}, wo ist %(place)s?", "Anna, wo ist Karl?"),
+        ("Das Haus ({name}) schläft", None),
+        ("<b>{name}</b> schläft", None),
+        ("{name}s Hund", None),
+        ("{a}, {b} und {c}", None),
+        ("Siehe https://example.org", None),
+        ("Der Hund", None),
+    ],
+)
+def test_names_stand_for_placeholders_in_the_place_of_words(tokenizer: Tokenizer, line: str, read: str | None) -> None:
+    found = name_request(Request(line), named(tokenizer))
+    assert (found and found.text) == read
+    assert name_request(Request(line), tokenizer) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "flags"),
+    [
+        (lambda text: text.replace("und", "and"), 'Karl and "%s" x', ()),
+        (lambda text: text.replace("Anna", "Annas"), 'Karl und "%s" x', ("items",)),
+        (lambda text: f"{text} Anna", 'Karl und "%s" x Anna', ("items",)),
+    ],
+)
+def test_a_name_that_is_lost_or_repeated_is_flagged(
+    tokenizer: Tokenizer, answer: Callable[[str], str], text: str, flags: tuple[str, ...]
+) -> None:
+    request = Request('Karl und "%s" x')
+    marked = [name_request(request, named(tokenizer))]
+    ((best,),) = translate_marked([request], marked, Pretended(answer), whole_lists=False)
+    assert (best.text, best.flags) == (text, flags)

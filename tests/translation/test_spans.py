@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.text.words import Words
 from nmt.translation.request import Request
 from nmt.translation.spans import Cut, Limits, Span, cut_lines, cut_points, make_batches
 from nmt.translation.translator import Translator
@@ -89,3 +90,10 @@ def test_batches_hold_every_span_once_and_are_bounded_in_sentences_and_pieces(
     for batch in batches:
         assert len(batch) == 1 or len(batch) * len(batch[0].ids) <= batch_size * 64
         assert len(batch) <= batch_size
+
+
+def test_a_line_is_cut_at_a_dash_between_words_if_training_had_none(tokenizer: Tokenizer) -> None:
+    line, limits = "Der kleine Hund läuft – Zwei Männer sitzen am Tisch.", Limits(100, 100, 9)
+    words = Words.learn(["Der kleine Hund läuft."]), Words.learn(["Hier – ein Hund."])
+    known = [tokenizer.with_words(one) for one in words] + [tokenizer]
+    assert [len(cut_lines([Request(line)], one, limits)[0]) for one in known] == [2, 1, 1]

@@ -64,8 +64,16 @@ def test_the_words_of_copied_lines_and_of_lines_with_invisible_words_are_counted
 
 def test_constraints_go_to_the_line_that_they_are_for() -> None:
     term, other = Term(("dog",), "Hund"), Term(("x",))
-    requests = split_lines(Request("\n Eine Katze.\n\nEin Hund.", Constraints("A", (term, other), ("bad",))))
+    requests = split_lines(Request("\n Eine Katze.\n\nEin Hund.", Constraints("A", (term, other), ("bad",))), str)
     assert [request.text.strip() for request in requests] == ["Eine Katze.", "", "Ein Hund."]
     assert [request.constraints.prefix for request in requests] == ["A", "", ""]
     assert [request.constraints.must for request in requests] == [(other,), (), (term,)]
     assert {request.constraints.must_not for request in requests} == {("bad",)}
+
+
+@pytest.mark.parametrize("invisible", ["\xad", "\u200e", "\u202d\n\xa0", "\ufe0f"])
+def test_a_prefix_is_for_the_first_line_that_the_model_can_see(translator: Translator, invisible: str) -> None:
+    request = Request(f"{invisible}\nDer Hund.\nKaffee.", Constraints("The"))
+    *unseen, first, second = split_lines(request, translator.tokenizer.readable)
+    assert first.constraints.prefix == "The"
+    assert not any(line.constraints for line in (*unseen, second))

@@ -19,8 +19,9 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
+from nmt.text.words import Words
 from nmt.translation.model_folder import Facts
-from nmt.translation.request import Constraints, Request
+from nmt.translation.request import Constraints, Request, Translation
 from nmt.translation.translator import Translator, best_joins, find_model
 from tests.tiny import PAIRS, SHORT, save_tiny
 
@@ -313,6 +314,20 @@ def test_any_reranker_can_order_the_hypotheses(translator: Translator) -> None:
         rerank=lambda source, translations: [-abs(t.score - found[2].score) for t in translations],
     )
     assert best.text == found[2].text
+
+
+@pytest.mark.parametrize("line", ["- Der Hund!!!", "„Der Hund“", "DER HUND LAEUFT", "Der «Hund» läuft", "Der Hund"])
+def test_a_reranker_sees_line_and_translations_as_the_user_does(translator: Translator, line: str) -> None:
+    known = Translator(translator.model, translator.tokenizer.with_words(Words.learn([PAIRS[0][0]])), SHORT)
+    seen = dict[str, list[str]]()
+
+    def rerank(source: str, translations: Sequence[Translation]) -> list[float]:
+        seen[source] = [translation.text for translation in translations]
+        return [0.0] * len(translations)
+
+    search = SearchConfig(beam_size=3, n_best=3, guard=False)
+    (found,) = known.translate_n_best([line], search, rerank=rerank)
+    assert seen == {line: [translation.text for translation in found]}
 
 
 @pytest.mark.parametrize(
