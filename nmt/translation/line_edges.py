@@ -16,9 +16,19 @@ def translate_inside(
     """As `translate`, which gets the lines without their edges; `quotes`: of the target language."""
     edges = [find_edges(request, tokenizer, quotes) for request in requests]
     pairs = zip(requests, edges, strict=True)
-    inner = (request.inside(one.text, partial(put_back, edges=one)) if one else request for request, one in pairs)
-    n_best = translate(list(inner))
+    inner = [request.inside(one.text, partial(put_back, edges=one)) if one else request for request, one in pairs]
+    n_best = translate(inner)
+    # Corpora of plain text have "!" in few sentences, and a model may know this one with a full stop only.
+    calm = {n: f"{one.text[:-1]}." for n, one in enumerate(edges) if one and one.stop and one.text.endswith("!")}
+    others = translate([replace(inner[n], text=text) for n, text in calm.items()]) if calm else []
+    for n, other in zip(calm, others, strict=True):
+        n_best[n] = min(n_best[n], other, key=doubt)
     return [[put_back(t, one) for t in row] if one else row for row, one in zip(n_best, edges, strict=True)]
+
+
+def doubt(translations: Sequence[Translation]) -> tuple[int, float]:
+    """Of a list: lower is better."""
+    return len(translations[0].flags), -translations[0].confidence
 
 
 def find_edges(request: Request, tokenizer: Tokenizer, quotes: tuple[str, str] | None) -> Edges | None:

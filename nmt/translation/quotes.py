@@ -9,6 +9,7 @@ from functools import partial
 from nmt.data.tokenizer import Tokenizer
 from nmt.text.normalise import tidy
 from nmt.text.restore import CLOSES, OPENS, Flat, Lifted, lift, restore
+from nmt.text.suspicions import prose
 from nmt.text.tokens import tokenize, word_links
 from nmt.translation.alignment import Aligner
 from nmt.translation.request import Request, Translate, Translation, with_flag
@@ -34,7 +35,8 @@ def lift_quotes(request: Request, tokenizer: Tokenizer, quotes: tuple[str, str] 
     line = tidy(request.text)[0]
     if tokenizer.words is None or request.constraints or "\t" in request.text:
         return None
-    found = [match for match in QUOTED.finditer(line) if any(map(str.isalpha, match[0]))]
+    # Quotes right around an item belong to it.
+    found = [match for match in QUOTED.finditer(line) if any(map(str.isalpha, prose(match[0], request.own)))]
     signs = {sign for match in found for sign in match[0][0] + tokenizer.readable(match[0][0])}
     if not found or not tokenizer.words.signs.isdisjoint(signs):
         return None

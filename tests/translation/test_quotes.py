@@ -27,6 +27,7 @@ def text_inside(line: str, translator: Translator, words: Words, constraints: Co
         ("Der («kleine») Hund, der “liest”.", "Der (kleine) Hund, der liest."),
         ('Das Brett ist 5" lang und 3" breit.', ""),
         ('Ein Brett von 5" und "6".', ""),
+        ('Der "%s" und „{name}“ laufen.', ""),
         ("Der „kleine Hund läuft.", ""),
         ("Der kleine Hund läuft.", ""),
         ("Der „kleine“\tHund", ""),

@@ -319,15 +319,16 @@ def test_any_reranker_can_order_the_hypotheses(translator: Translator) -> None:
 @pytest.mark.parametrize("line", ["- Der Hund!!!", "„Der Hund“", "DER HUND LAEUFT", "Der «Hund» läuft", "Der Hund"])
 def test_a_reranker_sees_line_and_translations_as_the_user_does(translator: Translator, line: str) -> None:
     known = Translator(translator.model, translator.tokenizer.with_words(Words.learn([PAIRS[0][0]])), SHORT)
-    seen = dict[str, list[str]]()
+    seen = list[tuple[str, list[str]]]()
 
     def rerank(source: str, translations: Sequence[Translation]) -> list[float]:
-        seen[source] = [translation.text for translation in translations]
+        seen.append((source, [translation.text for translation in translations]))
         return [0.0] * len(translations)
 
     search = SearchConfig(beam_size=3, n_best=3, guard=False)
     (found,) = known.translate_n_best([line], search, rerank=rerank)
-    assert seen == {line: [translation.text for translation in found]}
+    assert (line, [translation.text for translation in found]) in seen
+    assert {source for source, _ in seen} == {line}
 
 
 @pytest.mark.parametrize(
