@@ -1,7 +1,8 @@
 """A model for use, not training, in fewer bits: bfloat16, or 8-bit weights where the CPU has no bf16 instructions."""
 
 import copy
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Generic, TypeVar
 
 import torch
 from torch import nn
@@ -10,14 +11,17 @@ from nmt.config import DecodingPrecision
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import choose_precision
-from nmt.model.linear import Int8Linear
+from nmt.model.linear import Int8Linear, Watched
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
 
-def with_precision(model: AnyModel, name: DecodingPrecision) -> tuple[AnyModel, DecodingPrecision]:
+def with_precision(
+    model: AnyModel, name: DecodingPrecision, input_ranges: Mapping[str, float] | None = None
+) -> tuple[AnyModel, DecodingPrecision]:
     """The model to use, and its precision: fp32, bf16 or int8 (ValueError if the device can't compute in
-    it); auto: the fastest on the model's device. In int8, only linear layers change."""
+    it); auto: the fastest on the model's device. In int8, only linear layers change; `input_ranges`: as those of
+    `InputRanges`."""
     int8 = model.device.type == "cpu" and has_int8()
     if name == "auto":
         name = "bf16" if choose_precision("auto", model.device) == "bf16" else "int8" if int8 else "fp32"
@@ -27,11 +31,27 @@ def with_precision(model: AnyModel, name: DecodingPrecision) -> tuple[AnyModel, 
     smaller = copy.deepcopy(model)
     if name == "bf16":
         return smaller.bfloat16(), name
-    for module in list(smaller.modules()):
+    for path, module in list(smaller.named_modules()):
         for child_name, child in list(module.named_children()):
             if isinstance(child, nn.Linear):
-                setattr(module, child_name, Int8Linear(child))
+                known = (input_ranges or {}).get(f"{path}.{child_name}".lstrip("."), 0.0)
+                setattr(module, child_name, Int8Linear(child, known))
     return smaller, name
+
+
+class InputRanges(Generic[AnyModel]):
+    """A copy of a model that remembers the largest inputs of its linear layers, for int8."""
+
+    def __init__(self, model: AnyModel) -> None:
+        self.model = copy.deepcopy(model)
+        for module in list(self.model.modules()):
+            if type(module) is nn.Linear:
+                module.__class__ = Watched
+
+    def largest(self) -> dict[str, float]:
+        """For each linear layer that was used, by its name."""
+        found = {name: module.largest for name, module in self.model.named_modules() if isinstance(module, Watched)}
+        return {name: round(float(value), 4) for name, value in found.items() if value is not None}
 
 
 def has_int8() -> bool:

@@ -14,6 +14,7 @@ from nmt.decode.shortlist import learn_shortlist
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.lora import add_adapters, merge_adapters
+from nmt.model.precision import InputRanges
 from nmt.model.weights import set_weights
 from nmt.training.data import TrainingData
 from nmt.training.validation import plain
@@ -55,13 +56,15 @@ def write_model(
 def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     """The facts of a translator."""
     assert isinstance(model, GenerativeModel)
-    translator = Translator(model, data.tokenizer, plain(config.search), facts=data.facts)
+    ranges = InputRanges(model)
+    translator = Translator(ranges.model, data.tokenizer, plain(config.search), facts=data.facts)
     sources = [source for source, _ in data.validation_text[:CONFIDENCE_SENTENCES]]
     best = [translations[0] for translations in translator.translate_n_best(sources)]
     confidence = lowest([translation.confidence for translation in best])
     pairs = zip(sources, best, strict=True)
     spelling = lowest([min(data.tokenizer.spelling(source, t.text), MOST_SPELLING) for source, t in pairs])
-    return replace(data.facts, least_confidence=confidence, least_spelling=spelling)
+    largest = ranges.largest()
+    return replace(data.facts, least_confidence=confidence, least_spelling=spelling, input_ranges=largest)
 
 
 def card(info: ModelInfo, parameters: int, pairs: int) -> str:

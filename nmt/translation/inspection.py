@@ -131,6 +131,7 @@ def inspect(path: Path, pieces: int, *, measure: bool = False) -> Report:
 def inspect_folder(folder: Path, pieces: int, measure: bool) -> Report:
     model, tokenizer, info = load_model(folder)
     sizes = {"source": tokenizer.src_vocab_size, "target": tokenizer.tgt_vocab_size}
+    facts = {name: value for name, value in asdict(info.facts).items() if name != "input_ranges"}
     settings = {f"model.{name}": value for name, value in asdict(info.model).items()}
     settings |= {f"search.{name}": value for name, value in asdict(info.search).items()}
     file = folder / "config.json"
@@ -144,7 +145,7 @@ def inspect_folder(folder: Path, pieces: int, measure: bool) -> Report:
         **describe_settings(settings),
         vocabulary=sizes,
         one_tokenizer=tokenizer.joint,
-        facts=asdict(info.facts) if info.objective == "translation" else None,
+        facts=facts if info.objective == "translation" else None,
         format=take_format(json.loads(file.read_text(encoding="utf8")), file),
         version=info.version,
     )

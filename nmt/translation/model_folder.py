@@ -7,7 +7,7 @@ SentencePiece model(s), words.txt (optional: `nmt.text.words`), README.md (the m
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,9 @@ class Facts:
     least_spelling: NotNegative = 0.0
     """A word that training didn't have, that isn't in the translation, and that has fewer letters a piece, is flagged
     "unknown": in 1 of 200 validation sentences."""
+
+    input_ranges: dict[str, float] = field(default_factory=dict)
+    """The largest inputs of each linear layer on validation sentences: the range of 8-bit inputs."""
 
     def __post_init__(self) -> None:
         check_bounds("facts", self)

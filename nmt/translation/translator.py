@@ -121,7 +121,8 @@ class Translator:
             self.models, self.precision = [model], model.precision
         else:
             given = [model] if isinstance(model, GenerativeModel) else model
-            converted = [with_precision(model.eval(), precision) for model in given]
+            ranges = facts.input_ranges if facts and len(given) == 1 else None  # facts are of the first model
+            converted = [with_precision(model.eval(), precision, ranges) for model in given]
             self.models, self.precision = [model for model, _ in converted], str(converted[0][1])
         self.shortlist, self.search, self.facts = shortlist, search or SearchConfig(), facts or Facts()
         self.quotes: tuple[str, str] | None = None  # of the target language, if it is known

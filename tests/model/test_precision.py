@@ -12,7 +12,7 @@ from nmt.model import precision as module
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.model.linear import Int8Linear
-from nmt.model.precision import with_precision
+from nmt.model.precision import InputRanges, with_precision
 from tests.tiny import needs_int8
 
 WIDE = ModelConfig(d_model=64, n_heads=4, encoder_layers=2, decoder_layers=2, d_ff=128)
@@ -54,6 +54,23 @@ def test_int8_multiplies_integers_unless_that_takes_longer(monkeypatch: pytest.M
         monkeypatch.setattr("nmt.model.linear.SMALL", 0)
         error = (int8(x) - layer(x)).abs().mean() / layer(x).abs().mean()
     assert 0 < float(error) < 0.05
+
+
+@needs_int8()
+def test_with_the_ranges_of_its_inputs_int8_gives_a_row_the_same_logits_in_any_batch() -> None:
+    plain, ids = model(), torch.randint(4, 600, (6, 9))
+    watched = InputRanges(plain)
+    with torch.inference_mode():
+        expected_BTV = plain(ids, ids > 0, ids)
+        assert torch.equal(watched.model(ids, ids > 0, ids), expected_BTV)
+        ranges = watched.largest()
+        chosen, _ = with_precision(plain, "int8", ranges)
+        logits_BTV, alone_BTV = (chosen(some, some > 0, some) for some in (ids, ids[2:3]))
+    layers = [layer for layer in chosen.modules() if isinstance(layer, Int8Linear)]
+    assert len(layers) == len(ranges)
+    assert {layer.input_range for layer in layers} == set(ranges.values())
+    assert torch.equal(alone_BTV[0], logits_BTV[2])
+    assert 0 < float((logits_BTV - expected_BTV).abs().mean() / expected_BTV.abs().mean()) < 0.1
 
 
 @needs_int8()
