@@ -19,6 +19,8 @@ from nmt.text.restore import SINGLE, flatten
 from nmt.translation.request import Moved, Request, Translate, Translation, with_flag
 from nmt.translation.spans import tidy_cells
 
+QUOTES = "\"'„“”‚‘’«»‹›"
+
 
 @dataclass(frozen=True)
 class Named:
@@ -72,7 +74,16 @@ def mark_request(request: Request, tokenizer: Tokenizer) -> Marked | None:
     texts = [wanted.prefix, *(target for term in wanted.must for target in term.targets)]
     if any(item.kind != "number" for text in texts if text for item in find_items(text, request.own)):
         return None
-    return mark(flatten(line, request.own), request.own)
+    marked = mark(flatten(line, request.own), request.own)
+    written = tidy(request.text)[0]
+    return marked and replace(marked, marks={key: as_written(one, written) for key, one in marked.marks.items()})
+
+
+def as_written(mark: Mark, line: str) -> Mark:
+    """A mark with the quotes around its item as they are in the line: the model may read others."""
+    item = mark.text.strip(QUOTES)
+    found = re.search(rf"[{QUOTES}]{re.escape(item)}[{QUOTES}]", line) if item and item != mark.text else None
+    return replace(mark, text=found[0]) if found and len(found[0]) == len(mark.text) else mark
 
 
 def name_request(request: Request, tokenizer: Tokenizer) -> Named | None:
@@ -88,7 +99,7 @@ def name_request(request: Request, tokenizer: Tokenizer) -> Named | None:
 
 def stands_alone(mark: Mark) -> bool:
     """Whether this is a placeholder of a program, perhaps in quotes, that touches no word."""
-    text = mark.text.strip("\"'„“”«»")
+    text = mark.text.strip(QUOTES)
     kinds = [(item.kind, item.text) for item in find_items(text)]
     return mark.sign == SINGLE and kinds == [("placeholder", text)] and not any(mark.touches)
 

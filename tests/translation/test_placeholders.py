@@ -6,12 +6,12 @@ import pytest
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.text.marking import mark
+from nmt.text.marking import Mark, mark
 from nmt.text.normalise import tidy
-from nmt.text.restore import flatten
+from nmt.text.restore import SINGLE, flatten
 from nmt.text.words import Words
 from nmt.translation.markup import translate_markup
-from nmt.translation.placeholders import mark_request, name_request, put_back, translate_marked
+from nmt.translation.placeholders import as_written, mark_request, name_request, put_back, translate_marked
 from nmt.translation.request import Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 from nmt.vocabulary import PLACEHOLDERS
@@ -146,3 +146,17 @@ def test_a_name_that_is_lost_or_repeated_is_flagged(
     marked = [name_request(request, named(tokenizer))]
     ((best,),) = translate_marked([request], marked, Pretended(answer), whole_lists=False)
     assert (best.text, best.flags) == (text, flags)
+
+
+@pytest.mark.parametrize(
+    ("read", "line", "written"),
+    [
+        ("'%s'", 'Der "%s" läuft', '"%s"'),
+        ("'%s'", "Der „%s“ läuft", "„%s“"),
+        ("%s", 'Der "%s" läuft', "%s"),
+        ("'%s'", "Der %s läuft", "'%s'"),
+        ("(%s)", "Der (%s) läuft", "(%s)"),
+    ],
+)
+def test_quotes_around_an_item_come_back_as_they_were_written(read: str, line: str, written: str) -> None:
+    assert as_written(Mark(read, SINGLE, (False, False)), line).text == written
