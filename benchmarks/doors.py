@@ -1,14 +1,15 @@
 """Models from and for other libraries: each crossing, and how far the results on both sides differ.
 
-    python -m benchmarks.doors --model runs/de-en-multi30k
+    python -m benchmarks.doors --model runs/de-en-multi30k --corpus multi30k
 
 In: each kind is written by transformers, converted, and compared with what it was. These models have a width of 32 and
 learn a toy language for some steps, so that their translations end, and beams differ from greedy translations. Out: a
-trained model is exported to each format that can express it, which checks it; what becomes a model of Marian is
-converted back and compared once more.
+trained model is exported to each format that can express it, which checks it; what becomes a model that can be
+converted is converted back, compared once more, trained for some steps on a corpus, and exported again.
 """
 
 import argparse
+import contextlib
 import json
 import sys
 import tempfile
@@ -22,8 +23,9 @@ import torch
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
 from nmt.interop.convert import KINDS as CONVERTIBLE
-from nmt.interop.convert import convert
+from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
+from nmt.train import main as train_command
 from nmt.translation.model_folder import load_model, read_info, require_model
 from nmt.translation.translator import Translator
 from tests.interop import foreign
@@ -42,35 +44,61 @@ LINES = 100
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, help="run or model folder of an encoder–decoder to export; default: none")
+    parser.add_argument("--corpus", help="to train the model on that was exported and converted; default: none")
     parser.add_argument("--steps", type=int, default=200, help="of training each model that is converted; 0: none")
     parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "doors.jsonl", help="gets the rows")
     args = parser.parse_args()
     torch.set_num_threads(1)
     rows = [row for kind in KINDS if args.steps for row in come_in(kind, args.steps)]
-    rows += go_out(require_model(args.model)) if args.model else []
+    rows += go_out(require_model(args.model), args.corpus) if args.model else []
     rows = [{"benchmark": "doors", **row} | describe_run() for row in rows]
     print(report(rows))
     add_rows(args.json, rows)
     return 0
 
 
-def go_out(model: Path) -> list[Row]:
+def go_out(model: Path, corpus: str | None) -> list[Row]:
     """The rows of a trained model."""
-    _, tokenizer, info = load_model(model)
-    rows: list[Row] = []
+    info, _ = read_info(model / "config.json")
     with tempfile.TemporaryDirectory() as folder:
-        for name in FORMATS:
-            form = load_format(name)
-            for quantization in () if form.obstacles(info, tokenizer) else form.QUANTIZATIONS[:1]:
-                parity = export(model, Path(folder) / name, name, quantization)
-                found = f"{parity.compared}, largest difference", f"{parity.largest:.1e}"
-                rows.append(row(f"to {name}, {quantization}", "encoder–decoder", *found, parity.sentences))
+        rows = exports(model, Path(folder), "")
         config = Path(folder) / "hf" / "config.json"
         if config.is_file() and json.loads(config.read_text(encoding="utf8"))["model_type"] in CONVERTIBLE:
             back = Path(folder) / "back"
             convert(Path(folder) / "hf", back, "there and back", info.source, info.target)
             rows.append(there_and_back(model, back))
+            trained = Path(folder) / "trained"
+            trained.mkdir()
+            rows += exports(train_further(back, trained, corpus), trained, FURTHER) if corpus else []
     return rows
+
+
+def exports(model: Path, folder: Path, before: str) -> list[Row]:
+    """The rows of a model that is exported to each format, as folders in `folder`. `before`: what was done before."""
+    _, tokenizer, info = load_model(model)
+    rows: list[Row] = []
+    for name in FORMATS:
+        form = load_format(name)
+        for quantization in () if form.obstacles(info, tokenizer) else form.QUANTIZATIONS[:1]:
+            parity = export(model, folder / name, name, quantization)
+            found = f"{parity.compared}, largest difference", f"{parity.largest:.1e}"
+            rows.append(row(f"{before}to {name}, {quantization}", info.model.family, *found, parity.sentences))
+    return rows
+
+
+FURTHER, STEPS = "from hf, trained further, ", 50
+
+
+def train_further(model: Path, folder: Path, corpus: str) -> Path:
+    """Train a converted model for STEPS steps: the new model folder."""
+    options = (
+        f"--name further --training.max_steps {STEPS} --training.validate_every {STEPS} --training.warmup_steps 10"
+    )
+    corpus = str(Path(corpus).absolute()) if Path(corpus).is_dir() else corpus
+    with contextlib.chdir(folder):
+        status = train_command(["--config", str(model / RECIPE), "--data.corpus", corpus, *options.split()])
+    assert status == 0, "nmt.train has printed why"
+    return folder / "runs" / "further" / "model"
 
 
 def there_and_back(model: Path, back: Path) -> Row:
@@ -80,7 +108,8 @@ def there_and_back(model: Path, back: Path) -> Row:
     search = replace(before.search, beam_size=1, guard=False)
     equal = [a == b for a, b in zip(before.translate(lines, search), after.translate(lines, search), strict=True)]
     share = f"{sum(equal) / len(equal):.1%}"
-    return row("to hf and back", "encoder–decoder", "greedy translations, equal", share, len(lines))
+    family = read_info(model / "config.json")[0].model.family
+    return row("to hf and back", family, "greedy translations, equal", share, len(lines))
 
 
 def row(door: str, model: str, compared: str, result: str, sentences: int) -> Row:

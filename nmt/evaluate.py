@@ -103,15 +103,11 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     files = {name: Path(options.save) / f"{name}.out" for name in tests} if "save" in options else {}
     existing = next((file for file in files.values() if file.exists()), None)
     require(existing is None, f"{existing} exists already: name another folder for --save, or delete the file")
-    lm = find_model(options.lm) if "lm" in options else None
     translator = Translator.load(
-        folder,
-        options.device,
-        precision=options.precision,
-        lm=lm,
-        backend=options.backend,
-        adapter=options.get("adapter"),
+        folder, options.device, precision=options.precision, backend=options.backend, adapter=options.get("adapter")
     )
+    if "lm" in options:
+        translator.load_language_model(find_model(options.lm), options.precision)
     languages = [options.get(f"{side}_language", "") for side in LANGUAGES]
     translator = translator.between(*languages) if any(languages) else translator
     search = override_search(replace(translator.search, n_best=1), options)

@@ -183,15 +183,11 @@ def load_translator(options: Any) -> "tuple[Translator | None, tuple[str, str] |
     if options.force_decode and "scorer" in options and not options.model:
         return None, None
     folders = [find_model(folder) for folder in options.model or [None]]
-    lm = find_model(options.lm) if "lm" in options else None
     translator = Translator.load(
-        folders,
-        options.device,
-        precision=options.precision,
-        lm=lm,
-        backend=options.backend,
-        adapter=options.get("adapter"),
+        folders, options.device, precision=options.precision, backend=options.backend, adapter=options.get("adapter")
     )
+    if "lm" in options:
+        translator.load_language_model(find_model(options.lm), options.precision)
     source, target = options.get("source", ""), options.get("target", "")
     translator = translator.between(source, target) if source or target else translator
     if options.verbose:

@@ -162,7 +162,8 @@ def test_scores_with_a_language_model_say_so(
     options = ["--model", str(run), "--json", "-", "--device", "cpu"]
     assert main([*options, "--lm", str(tmp_path / "lm"), "--lm-weight", "0.8"]) == 0
     found, _ = json.loads(capsys.readouterr().out)
-    translator = Translator.load(run / "model", "cpu", lm=tmp_path / "lm")
+    translator = Translator.load(run / "model", "cpu")
+    translator.load_language_model(tmp_path / "lm")
     translations = translator.translate(SOURCES, replace(SHORT, lm_weight=0.8))
     assert found["scores"][1]["value"] == score(translations, REFERENCES)[1].value
     assert translations != translator.translate(SOURCES, SHORT)

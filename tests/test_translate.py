@@ -320,7 +320,8 @@ def test_a_language_model_helps_to_choose(
     assert main([str(tmp_path / "in"), "--model", str(model_folder), "--precision", "fp32", *lm]) == 0
     lines = ["Hund", "", "Kaffee und Hund"]
     search = replace(SHORT, beam_size=4, lm_weight=4.0, lm_mode="fusion" if name == "lm" else "rerank")
-    translator = Translator.load(model_folder, "cpu", search, "fp32", language_models / name)
+    translator = Translator.load(model_folder, "cpu", search, "fp32")
+    translator.load_language_model(language_models / name, "fp32")
     found = translator.translate(lines)
     assert capfd.readouterr().out.split("\n") == [*found, ""]
     assert found != translator.translate(lines, replace(search, lm_weight=0.0))

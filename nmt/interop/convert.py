@@ -22,6 +22,7 @@ from nmt.translation.model_folder import ModelInfo, licence_sentence, save_model
 
 KINDS = {  # by model_type in config.json
     "marian": "nmt.interop.marian",
+    "pegasus": "nmt.interop.marian",
     "m2m_100": "nmt.interop.many_languages",
     "mbart": "nmt.interop.many_languages",
 }

@@ -1,4 +1,5 @@
-"""Marian's models in the form of transformers (OPUS-MT, model_type marian): a folder in, a model of ours out."""
+"""Marian's models in the form of transformers (OPUS-MT, model_type marian), and models of Pegasus with the files of
+Marian's tokenizer, which nmt.export writes for pre-norm models: a folder in, a model of ours out."""
 
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,20 @@ TABLES = tuple(f"model.{side}.embed_positions.weight" for side in ("encoder", "d
 
 def convert(foreign: Foreign) -> Converted:
     """Raises ValueError, with all settings that can't be expressed, if the model doesn't fit."""
+    is_pegasus = foreign.config["model_type"] == "pegasus"
+    problem = (
+        f"{foreign.origin} has no vocab.json: of Pegasus, only models with the tokenizer of Marian can be converted"
+    )
+    require(not is_pegasus or (foreign.folder / "vocab.json").is_file(), problem)
     names = [names_in(foreign.file("vocab.json"))]
     separate = not foreign.config.get("share_encoder_decoder_embeddings", True)
     if separate:
         names.append(names_in(foreign.file("target_vocab.json")))
-    settings = model_settings(foreign, norm_position="post", positions="sinusoidal")
+    settings = model_settings(foreign, norm_position="pre" if is_pegasus else "post", positions="sinusoidal")
     weights = Weights(read_weights(foreign.folder))
     start: Any = foreign.config.get("decoder_start_token_id", foreign.config.get("pad_token_id"))
-    vocabularies = [vocabulary(listed, start if listed is names[-1] else -1) for listed in names]
+    # Both vocabularies of Pegasus have one size, so the piece that starts the decoder stays in that of sources too.
+    vocabularies = [vocabulary(listed, start if is_pegasus or listed is names[-1] else -1) for listed in names]
     config, ours = embeddings(weights, settings, vocabularies[0], vocabularies[-1])
     ours |= layers(weights, config)
     weights.find(*TABLES)  # the sinusoids are computed

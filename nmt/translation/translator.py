@@ -125,7 +125,8 @@ class Translator:
             converted = [with_precision(model.eval(), precision, ranges) for model in given]
             self.models, self.precision = [model for model, _ in converted], str(converted[0][1])
         self.shortlist, self.search, self.facts = shortlist, search or SearchConfig(), facts or Facts()
-        self.quotes: tuple[str, str] | None = None  # of the target language, if it is known
+        self.language = ""  # that of the translations, if it is known
+        self.quotes: tuple[str, str] | None = None  # of this language
         self.lm: LanguageModel | None = None
         self.use_tokenizer(tokenizer)
 
@@ -159,14 +160,12 @@ class Translator:
         device: str | torch.device = "auto",
         search: SearchConfig | None = None,
         precision: DecodingPrecision = "auto",
-        lm: Path | str | None = None,
         backend: Backend = "pytorch",
         adapter: Path | str | None = None,
     ) -> "Translator":
         """Load a model folder (or a run folder), or several as an ensemble; by default with the first one's settings.
 
-        `lm`: the model folder of a language model, which calls use as `search.lm_weight` and `search.lm_mode` say;
-        `backend`: ctranslate2 takes a folder that nmt.export wrote for CTranslate2, which then runs the model.
+        `backend`: ctranslate2 takes a folder that nmt.export wrote for CTranslate2, which then runs the model;
         `adapter`: the adapter folder (or run folder) of an adapter that is added to the weights.
         ValueError if a folder is not a whole model folder, the device or precision is missing, or tokenizers differ.
         """
@@ -178,13 +177,7 @@ class Translator:
             translator = cls(model, tokenizer, search or info.search, facts=info.facts)
         else:
             translator, info = cls.load_own(folders, device, search, precision, adapter)
-        translator.quotes = quotes_of(info.target)
-        if lm is not None:
-            lm_info, _ = read_info(require_model(Path(lm)) / "config.json")
-            known = lm_info.source, lm_info.target
-            problem = f"the language model in {lm} has learned {' and '.join(dict.fromkeys(known))}"
-            require(info.target in known, f"{problem}, but the translations are in {info.target}")
-            translator.use_language_model(LanguageModel.load(lm, translator.device, precision=precision))
+        translator.quotes, translator.language = quotes_of(info.target), info.target
         return translator
 
     @classmethod
@@ -213,6 +206,15 @@ class Translator:
         models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
         shortlist = load_shortlist(folders[0], tokenizer)
         return cls(models, tokenizer, search or info.search, precision, info.facts, shortlist), info
+
+    def load_language_model(self, folder: Path | str, precision: DecodingPrecision = "auto") -> None:
+        """Load the language model in a model folder, which calls use as `search.lm_weight` and `search.lm_mode` say.
+        ValueError if it has not learned the language of the translations."""
+        info, _ = read_info(require_model(Path(folder)) / "config.json")
+        known = info.source, info.target
+        problem = f"the language model in {folder} has learned {' and '.join(dict.fromkeys(known))}"
+        require(self.language in known, f"{problem}, but the translations are in {self.language}")
+        self.use_language_model(LanguageModel.load(folder, self.device, precision=precision))
 
     def use_language_model(self, lm: LanguageModel) -> None:
         """Use a language model, on the same device, in all calls whose `search.lm_weight` is above 0."""

@@ -340,7 +340,8 @@ def test_settings_that_exclude_each_other_are_refused(settings: dict[str, object
 
 def test_a_translator_loads_its_language_model(tokenizer: Tokenizer, model_folder: Path, tmp_path: Path) -> None:
     folder = save_tiny(tmp_path / "lm", decoder_only(tokenizer), tokenizer, objective="lm")
-    loaded = Translator.load(model_folder, "cpu", FUSED, "fp32", folder)
+    loaded = Translator.load(model_folder, "cpu", FUSED, "fp32")
+    loaded.load_language_model(folder, "fp32")
     assert loaded.lm is not None
     assert loaded.lm.precision == "fp32"
     assert loaded.translate(LINES) != loaded.translate(LINES, replace(FUSED, lm_weight=0.0))
