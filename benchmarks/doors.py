@@ -25,9 +25,13 @@ from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
 from nmt.interop.convert import KINDS as CONVERTIBLE
 from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
+from nmt.interop.huggingface_check import Foreign
+from nmt.interop.huggingface_layouts import choose_layout
 from nmt.train import main as train_command
-from nmt.translation.model_folder import load_model, read_info, require_model
+from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model
+from nmt.translation.request import Request
 from nmt.translation.translator import Translator
+from nmt.vocabulary import BOS, EOS
 from tests.interop import foreign
 from tests.interop.parity import Twins, load_translator, train
 
@@ -39,6 +43,7 @@ KINDS: dict[str, tuple[Callable[..., Any], str, dict[str, Any], tuple[str, str]]
     "mBART-50": (foreign.mbart, "MBart50Tokenizer", {"spread": 0.15}, ("de_DE", "en_XX")),
 }
 LINES = 100
+BEAMS, LONGEST = 300, 100  # sentences, and the most pieces of a translation, in the comparison of beam search
 
 
 def main() -> int:
@@ -62,6 +67,7 @@ def go_out(model: Path, corpus: str | None) -> list[Row]:
     info, _ = read_info(model / "config.json")
     with tempfile.TemporaryDirectory() as folder:
         rows = exports(model, Path(folder), "")
+        rows += [equal_beams(model, Path(folder) / "hf", info)] if (Path(folder) / "hf").is_dir() else []
         config = Path(folder) / "hf" / "config.json"
         if config.is_file() and json.loads(config.read_text(encoding="utf8"))["model_type"] in CONVERTIBLE:
             back = Path(folder) / "back"
@@ -110,6 +116,22 @@ def there_and_back(model: Path, back: Path) -> Row:
     share = f"{sum(equal) / len(equal):.1%}"
     family = read_info(model / "config.json")[0].model.family
     return row("to hf and back", family, "greedy translations, equal", share, len(lines))
+
+
+def equal_beams(model: Path, exported: Path, info: ModelInfo) -> Row:
+    """The row of beam search here and in transformers, on the first sentences of a test set."""
+    ours = Translator.load(model, "cpu", precision="fp32")
+    theirs = Foreign.load(exported, choose_layout(info.model, info.objective)[0], ours.model)
+    search = replace(ours.search, guard=False, max_length=LONGEST, max_length_ratio=100.0)
+    file = next((model.parent / "data").glob("test*.src"))
+    found = ours.attempt([*map(Request, file.read_text(encoding="utf8").splitlines()[:BEAMS])], search)
+    parts = [part for best, *_ in found for part in best.parts]
+    before = [BOS] if info.model.family == "decoder-only" else []
+    after = [EOS, BOS] if before else [EOS]
+    others = theirs.write([[*before, *part.source, *after] for part in parts], LONGEST, search.beam_size)
+    equal = sum(part.hypothesis.ids == ids for part, ids in zip(parts, others, strict=True))
+    compared = f"beam {search.beam_size}, equal"
+    return row("to hf", info.model.family, compared, f"{equal / len(parts):.1%}", len(parts))
 
 
 def row(door: str, model: str, compared: str, result: str, sentences: int) -> Row:

@@ -61,6 +61,12 @@ class Languages:
         return (target + source, []) if self.target_in_source else (source, target)
 
 
+def unique_names(pieces: Sequence[str]) -> list[str]:
+    """The pieces, each with a name of its own. A converted model may have a second <s> or <pad>, which no text has."""
+    first = {piece: i for i, piece in reversed(list(enumerate(pieces)))}
+    return [piece if first[piece] == i else f"<unused{i}>" for i, piece in enumerate(pieces)]
+
+
 def require_known(option: str, code: str, known: list[str]) -> None:
     near = difflib.get_close_matches(code, known, n=5, cutoff=0.4) or [k for k in known if k[:2] == code[:2]]
     hint = f"near ones are {', '.join(near)}" if near else f"it knows {some_of(known)}"

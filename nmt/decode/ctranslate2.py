@@ -7,6 +7,7 @@ computed, not after it. The log-probabilities of hypotheses are then computed ag
 Shapes: T target pieces, S source pieces, both without EOS.
 """
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -53,11 +54,27 @@ class CTranslate2Model:
         """`translator`: a `ctranslate2.Translator`; `positions`: the longest sequence that it can read."""
         self.translator, self.source, self.target = translator, source, target
         self.number = {piece: i for i, piece in enumerate(target)}
-        self.longest_source = None if positions is None else positions - 1
+        self.positions = positions
+        self.before: tuple[Ids, Ids] = (), ()  # pieces before each source, and each target: see `begun`
         self.device, self.precision = torch.device(translator.device), str(translator.compute_type)
 
+    def begun(self, source: Ids, target: Ids) -> "CTranslate2Model":
+        """This model, with pieces before each source and each target, such as codes of languages, which callers don't
+        see."""
+        other = copy.copy(self)
+        other.before = source, target
+        return other
+
+    @property
+    def longest_source(self) -> int | None:
+        return None if self.positions is None else self.positions - 1 - len(self.before[0])
+
     def longest_target(self, n_source: int) -> int | None:
-        return self.longest_source
+        return None if self.positions is None else self.positions - 1 - len(self.before[1])
+
+    def names(self, side: int, ids: Ids) -> list[str]:
+        """The names of a source's (side 0) or target's pieces, with those before them."""
+        return [(self.source, self.target)[side][i] for i in (*self.before[side], *ids)]
 
     def check(self, search: SearchConfig) -> None:
         """Raise ValueError for the first setting that CTranslate2 can't follow."""
@@ -90,29 +107,30 @@ class CTranslate2Model:
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints, limit: int
     ) -> list[list[list[int]]]:
         """The ids of the best hypotheses of each sentence, with at most `limit` pieces."""
+        first = len(self.before[1])
         results = self.translator.translate_batch(
-            [[self.source[i] for i in ids] for ids in sources],
-            target_prefix=[[self.target[i] for i in c.prefix] for c in constraints],
+            [self.names(0, ids) for ids in sources],
+            target_prefix=[self.names(1, c.prefix) for c in constraints],
             beam_size=options.beam_size,
             num_hypotheses=options.n_best,
             length_penalty=options.length_penalty,
             no_repeat_ngram_size=options.no_repeat_ngram,
-            min_decoding_length=options.min_length,
-            max_decoding_length=limit,
+            min_decoding_length=options.min_length + first if options.min_length else 0,
+            max_decoding_length=limit + first,
             max_input_length=0,
             suppress_sequences=[[self.target[i]] for i in forbidden_ids(options)],
         )
-        return [[[self.number[piece] for piece in one] for one in result.hypotheses] for result in results]
+        return [[[self.number[piece] for piece in one[first:]] for one in result.hypotheses] for result in results]
 
     def force_score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[list[float]]:
         """The log-probability of each piece of given translations, and of EOS."""
         results = self.translator.score_batch(
-            [[self.source[i] for i in source] for source, _ in pairs],
-            [[self.target[i] for i in target] for _, target in pairs],
+            [self.names(0, source) for source, _ in pairs],
+            [self.names(1, target) for _, target in pairs],
             max_input_length=0,
             max_batch_size=SCORED,
         )
-        log_probs = [list(result.log_probs) for result in results]
+        log_probs = [list(result.log_probs)[len(self.before[1]) :] for result in results]
         require(all(map(math.isfinite, (x for row in log_probs for x in row))), BAD_LOGITS)
         return log_probs
 
@@ -122,14 +140,14 @@ class CTranslate2Model:
         if not target:
             return torch.zeros(0, len(source))
         [result] = self.translator.translate_batch(
-            [[self.source[i] for i in source]],
-            target_prefix=[[self.target[i] for i in target]],
+            [self.names(0, source)],
+            target_prefix=[self.names(1, target)],
             beam_size=1,
-            max_decoding_length=len(target),
+            max_decoding_length=len(self.before[1]) + len(target),
             max_input_length=0,
             return_attention=True,
         )
-        return torch.tensor(result.attention[0])
+        return torch.tensor(result.attention[0])[len(self.before[1]) :, len(self.before[0]) :]
 
 
 def make_hypothesis(ids: list[int], log_probs: list[float], limit: int, options: SearchConfig) -> Hypothesis:

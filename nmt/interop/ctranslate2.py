@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.config import ModelConfig
-from nmt.data.mapped import SOURCE, TARGET, Languages
+from nmt.data.mapped import SOURCE, TARGET
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Model, longest_sequence
 from nmt.decode.hypothesis import NO_CONSTRAINTS
@@ -22,7 +22,7 @@ from nmt.interop.parity import GREEDY, Ids, compare
 from nmt.model.bias import FARTHEST
 from nmt.model.feed_forward import GATED
 from nmt.model.positions import SINUSOIDAL, sinusoids
-from nmt.translation.exported import run_exported
+from nmt.translation.exported import names_of_pieces, run_exported
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
 
@@ -45,18 +45,16 @@ Array = NDArray[np.float32]
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     values = {name: getattr(info.model, name) for name in EXPRESSIBLE}
-    known = tokenizer.languages if tokenizer else Languages()
-    found = [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
-    return [*found, "languages that the model must be told"] if known.before_source or known.before_target else found
+    return [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
 
 
 def write(export: Export, folder: Path) -> None:
     specs = package("ctranslate2.specs", "ctranslate2")
     writer = Writer(specs, export.info.model, export.model)
     spec = specs.TransformerSpec(writer.stack("encoder"), writer.stack("decoder"))
-    tokenizer, settings = export.tokenizer, spec.config
-    spec.register_source_vocabulary(tokenizer.source_pieces(range(tokenizer.src_vocab_size)))
-    spec.register_target_vocabulary(tokenizer.target_pieces(range(tokenizer.tgt_vocab_size)))
+    (source, target), settings = names_of_pieces(export.tokenizer), spec.config
+    spec.register_source_vocabulary(source)
+    spec.register_target_vocabulary(target)
     settings.unk_token, settings.bos_token, settings.eos_token = (SPECIAL_PIECES[i] for i in (UNK, BOS, EOS))
     settings.decoder_start_token, settings.add_source_eos = settings.bos_token, True
     settings.layer_norm_epsilon = 1e-6 if export.info.model.norm == "rms" else 1e-5
@@ -66,7 +64,7 @@ def write(export: Export, folder: Path) -> None:
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
-    model = run_exported(folder, export.tokenizer, export.info)
+    model = run_exported(folder, export.tokenizer, export.info).begun(*export.tokenizer.starts())
     return compare(export, Runner(model), lines, model.precision)
 
 
@@ -85,7 +83,9 @@ def about(export: Export) -> About:
     positions = longest_sequence(config)
     notes = f"A source, or a translation, has at most {positions - 1:,} pieces." if positions else ""
     files = ("joint.model", "joint.model") if export.tokenizer.joint else ("source.model", "target.model")
-    usage = USAGE.format(*((SOURCE, TARGET) if export.tokenizer.mapped else files))
+    before, after = export.tokenizer.languages.starts()
+    first = f"{before} + " if before else "", f", target_prefix=[{after}]" if after else "", "[1:]" if after else ""
+    usage = USAGE.format(*((SOURCE, TARGET) if export.tokenizer.mapped else files), *first)
     return About(f"CTranslate2 {version}", usage, (notes,) if notes else ())
 
 
@@ -96,9 +96,9 @@ from sentencepiece import SentencePieceProcessor
 source = SentencePieceProcessor(model_file="{}")
 target = SentencePieceProcessor(model_file="{}")
 translator = ctranslate2.Translator(".")
-pieces = source.encode(input(), out_type=str)
-[result] = translator.translate_batch([pieces], min_decoding_length=0, disable_unk=True)
-print(target.decode(result.hypotheses[0]))
+pieces = {}source.encode(input(), out_type=str)
+[result] = translator.translate_batch([pieces]{}, min_decoding_length=0, disable_unk=True)
+print(target.decode(result.hypotheses[0]{}))
 """
 
 

@@ -113,6 +113,10 @@ def export(folder: Path, target: Path, name: str, quantization: str | None = Non
     model, tokenizer, info = load_model(folder)
     obstacles = form.obstacles(info, tokenizer)
     require(not obstacles, f"{name} can't express this model: {'; '.join(obstacles)}")
+    try:
+        tokenizer.languages.require_chosen()
+    except ValueError as error:
+        raise ValueError(f"{error} when you convert it: nmt.convert takes these options") from error
     lines = real_lines(folder, info, check)
     task = Export(model, tokenizer, info, quantization, folder)
     with whole_folder(target) as draft:

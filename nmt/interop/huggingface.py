@@ -13,10 +13,12 @@ import torch
 import yaml
 from safetensors.torch import save_file
 
+from nmt.data.mapped import unique_names
 from nmt.data.tokenizer import Tokenizer
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT, read_pieces, write_fast_tokenizer
 from nmt.interop.huggingface_check import compare
+from nmt.interop.huggingface_languages import generation_settings, write_languages
 from nmt.interop.huggingface_layouts import CAUSAL, MASKED, SEQ2SEQ, SHARED, Layout, choose_layout, config_json
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
@@ -42,6 +44,8 @@ def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     ):
         sizes = f"{tokenizer.src_vocab_size} and {tokenizer.tgt_vocab_size} pieces"
         found.append(f"vocabularies of {sizes} ({layout.name}: of equal size)")
+    if tokenizer is not None and layout.languages and not tokenizer.languages.before_target:
+        found.append(f"a tokenizer without languages ({layout.name}: with languages)")
     return found
 
 
@@ -55,7 +59,9 @@ def write(export: Export, folder: Path) -> None:
     (folder / "model.safetensors").chmod(folder.stat().st_mode & 0o666)
     write_json(folder / "config.json", config_json(layout, export.model, export.quantization))
     if layout.auto != MASKED:
-        write_json(folder / "generation_config.json", generation_json(layout, export.info))
+        generation = generation_json(layout, export.info)
+        generation |= generation_settings(export.model, export.tokenizer, generation) if layout.languages else {}
+        write_json(folder / "generation_config.json", generation)
     write_tokenizer(export, layout, folder)
 
 
@@ -84,6 +90,9 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
     tokenizer, objective = export.tokenizer, export.info.objective
     names = {f"{name}_token": SPECIAL_PIECES[i] for name, i in (("unk", UNK), ("eos", EOS), ("pad", PAD))}
     common = {**names, "clean_up_tokenization_spaces": False, "model_max_length": model_length(layout, export)}
+    if layout.languages:
+        write_json(folder / "tokenizer_config.json", common | write_languages(tokenizer, folder))
+        return
     if tokenizer.joint and not tokenizer.mapped:
         write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.auto, objective])
         common |= {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": SPECIAL_PIECES[BOS]}
@@ -109,16 +118,8 @@ def write_marian_tokenizer(tokenizer: Tokenizer, folder: Path, *, shared: bool) 
     for name, model in models.items():
         (folder / f"{name}.spm").write_bytes(model.proto if tokenizer.mapped else model.serialized_model_proto())
     for name, model in {"vocab": tokenizer.source, **({} if shared else {"target_vocab": tokenizer.target})}.items():
-        write_json(folder / f"{name}.json", ids_of_pieces(model))
-
-
-def ids_of_pieces(model: Any) -> dict[str, int]:
-    """The id of each piece. A converted model may have a second <s> or <pad>, which no text has: it needs a name."""
-    ids: dict[str, int] = {}
-    for i in range(model.vocab_size()):
-        piece = model.id_to_piece(i)
-        ids[f"<unused{i}>" if piece in ids else piece] = i
-    return ids
+        names = unique_names([model.id_to_piece(i) for i in range(model.vocab_size())])
+        write_json(folder / f"{name}.json", {piece: i for i, piece in enumerate(names)})
 
 
 def model_length(layout: Layout, export: Export) -> int:

@@ -5,6 +5,7 @@ Shapes: T length of a sequence, V vocabulary.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,16 @@ from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import ObjectiveName, SearchConfig
 from nmt.decode.beam import search
+from nmt.decode.begun import BegunModel
 from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.export import Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT
+from nmt.interop.huggingface_languages import their_order
 from nmt.interop.huggingface_layouts import Layout
-from nmt.model.contract import GenerativeModel, PromptedModel
+from nmt.model.contract import GenerativeModel, Model, PromptedModel
 from nmt.text.normalise import tidy
 from nmt.translation.spans import pad
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
@@ -29,6 +32,7 @@ from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 MOST_DIFFERENCE = 1e-4  # of logits, with float32 weights
 MOST_PIECES = 60  # that greedy search writes
 BATCH = 16
+REFUSED = "it would misread texts, so nothing was exported"
 MASK_EVERY = 5  # pieces of a text, for a masked language model
 
 Ids = list[int]
@@ -40,10 +44,13 @@ class Foreign:
 
     model: Any
     tokenizer: Any
+    order: list[int]
+    """Our id of each piece, in the order of theirs."""
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout) -> "Foreign":
-        """Raises ValueError if transformers finds weights missing, or more than it knows."""
+    def load(cls, folder: Path, layout: Layout, own: Model) -> "Foreign":
+        """`own`: the model that was exported. Raises ValueError if transformers finds weights missing, or more than it
+        knows."""
         transformers = package("transformers", "transformers")
         logging, kind = transformers.utils.logging, getattr(transformers, layout.auto)
         bars = logging.is_progress_bar_enabled()
@@ -56,31 +63,49 @@ class Foreign:
         wrong = {name: sorted(keys) for name, keys in found.items() if keys}
         require(not wrong, f"transformers doesn't load the exported weights as they are: {wrong}")
         require(type(model).__name__ == layout.name, f"transformers took {type(model).__name__}, not {layout.name}")
-        return cls(model.eval(), transformers.AutoTokenizer.from_pretrained(folder))
+        order = their_order(own) if layout.languages else [*range(own.vocab_size)]
+        return cls(model.eval(), transformers.AutoTokenizer.from_pretrained(folder), order)
+
+    @cached_property
+    def number(self) -> dict[int, int]:
+        """Their id of each piece of ours."""
+        number = {own: i for i, own in enumerate(self.order)}
+        return number if BOS in number else {**number, BOS: self.model.config.decoder_start_token_id}
+
+    def theirs(self, ids: Ids) -> Ids:
+        """Their ids of our pieces. A vocabulary of sources may have more pieces, whose ids are the same."""
+        return [self.number.get(i, i) for i in ids]
 
     @torch.inference_mode()
-    def greedy(self, inputs: Sequence[Ids], most: int) -> list[Ids]:
-        """What `generate` writes, at most so many pieces, without EOS."""
-        written = []
+    def write(self, inputs: Sequence[Ids], most: int, beams: int = 1) -> list[Ids]:
+        """What `generate` writes, at most so many pieces, without EOS, and without the piece of a language."""
+        written, language = list[Ids](), self.model.generation_config.forced_bos_token_id is not None
         for start in range(0, len(inputs), BATCH):
             batch = self.padded(inputs[start : start + BATCH])
-            options = {"num_beams": 1, "do_sample": False, "max_new_tokens": most, "no_repeat_ngram_size": 0}
+            options = {
+                "num_beams": beams,
+                "do_sample": False,
+                "max_new_tokens": most + language,
+                "no_repeat_ngram_size": 0,
+            }
             output = self.model.generate(**batch, **options)
-            new = output[:, 1 if self.model.config.is_encoder_decoder else batch["input_ids"].size(1) :]
-            written += [row[: row.index(EOS)] if EOS in row else row for row in new.tolist()]
+            first = 1 + language if self.model.config.is_encoder_decoder else batch["input_ids"].size(1)
+            rows = [row[: row.index(EOS)] if EOS in row else row for row in output[:, first:].tolist()]
+            written += [[self.order[i] for i in row] for row in rows]
         return written
 
     def padded(self, inputs: Sequence[Ids]) -> dict[str, Tensor]:
         """Ids and the mask of real positions, with padding on the side that the tokenizer names."""
-        side, rows = self.tokenizer.padding_side, [torch.tensor(ids) for ids in inputs]
-        ids = pad_sequence(rows, batch_first=True, padding_value=PAD, padding_side=side)
+        side, rows = self.tokenizer.padding_side, [torch.tensor(self.theirs(ids)) for ids in inputs]
+        ids = pad_sequence(rows, batch_first=True, padding_value=self.number[PAD], padding_side=side)
         masks = [torch.ones_like(row) for row in rows]
         return {"input_ids": ids, "attention_mask": pad_sequence(masks, batch_first=True, padding_side=side)}
 
     @torch.inference_mode()
     def logits(self, ids: Ids, target: Ids) -> Tensor:
         """The logits (T, V) of the pieces after each piece of `target`, which `ids` come before: as a source, or in the
-        same sequence."""
+        same sequence. V: the pieces of `order`."""
+        ids, target = self.theirs(ids), self.theirs(target)
         if self.model.config.is_encoder_decoder:
             logits = self.model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([target])).logits
         else:
@@ -91,17 +116,23 @@ class Foreign:
 def compare(export: Export, folder: Path, layout: Layout, template: Sequence[str], lines: Sequence[str]) -> Parity:
     """The largest difference of logits, and whether greedy search writes the same. ValueError if float32 weights give
     anything else than the model does. `template`: the pieces around a text, which is $A."""
-    foreign = Foreign.load(folder, layout)
+    foreign = Foreign.load(folder, layout, export.model)
     place = template.index(CONTENT)
     before, after = (
         [SPECIAL_PIECES.index(name) for name in names] for names in (template[:place], template[place + 1 :])
     )
+    before = [*before, *export.tokenizer.starts()[0]]
     texts = export.tokenizer.encode_source([tidy(line)[0] for line in lines])
     longest = foreign.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
     kept = [n for n, ids in enumerate(texts) if 0 < len(ids) <= longest]
     require(bool(kept), f"none of the {len(lines)} lines fits into the {longest} pieces that can be compared")
     inputs = [[*before, *texts[n], *after] for n in kept]
-    alike = sum(foreign.tokenizer(lines[n])["input_ids"] == ids for n, ids in zip(kept, inputs, strict=True))
+    # Marian's tokenizer takes the piece of a language from the text.
+    tags = [] if layout.languages else export.tokenizer.languages.starts()[0]
+    found = [foreign.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
+    alike = sum(ids == foreign.theirs(own) for ids, own in zip(found, inputs, strict=True))
+    problem = f"the tokenizer of transformers divides {alike:,} of {len(kept):,} sentences as ours does: {REFUSED}"
+    require(not layout.languages or alike > len(kept) // 2, problem)
     comparison, same = COMPARISONS[export.info.objective]
     largest, equal = comparison(export, foreign, [texts[n] for n in kept], inputs)
     same = f"{same} for {equal:,} of {len(kept):,} sentences"
@@ -123,8 +154,9 @@ are texts as ids, and these with the special pieces around them."""
 def compare_translations(
     export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
 ) -> tuple[float, int]:
-    model = export.model
-    assert isinstance(model, GenerativeModel)
+    assert isinstance(export.model, GenerativeModel)
+    language = export.tokenizer.starts()[1]
+    model = BegunModel(export.model, export.tokenizer.starts()[0], language)
     allow_unk = export.info.search.allow_unk
     options = SearchConfig(beam_size=1, max_length=MOST_PIECES, max_length_ratio=100, allow_unk=allow_unk)
     batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
@@ -135,8 +167,9 @@ def compare_translations(
         own_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
         # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
         shared = ids if foreign.model.config.is_encoder_decoder else ids[:-1]
-        largest = max(largest, float((own_TV - foreign.logits(shared, [BOS, *target])).abs().max()))
-    theirs = foreign.greedy(inputs, MOST_PIECES)
+        their_TV = foreign.logits(shared, [BOS, *language, *target])[len(language) :]
+        largest = max(largest, float((own_TV[:, foreign.order] - their_TV).abs().max()))
+    theirs = foreign.write(inputs, MOST_PIECES)
     return largest, sum(own == other for own, other in zip(written, theirs, strict=True))
 
 
@@ -155,7 +188,7 @@ def compare_continuations(
     for ids in inputs:
         own_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
         largest = max(largest, float((own_TV - foreign.logits([], ids)).abs().max()))
-    theirs = foreign.greedy(inputs, MOST_PIECES)
+    theirs = foreign.write(inputs, MOST_PIECES)
     return largest, sum(own == other for own, other in zip(written, theirs, strict=True))
 
 

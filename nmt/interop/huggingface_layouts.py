@@ -7,6 +7,7 @@ from typing import Any
 from nmt.cli import show_value
 from nmt.config import ModelConfig, ObjectiveName
 from nmt.fields import Range
+from nmt.interop.huggingface_languages import m2m_100, mbart, settings_of_ids
 from nmt.interop.huggingface_weights import MOST_POSITIONS, Weights, bart, eurobert, is_tied, llama, pegasus
 from nmt.model.contract import Model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
@@ -36,6 +37,8 @@ class Layout:
     """What config.json has besides `SHARED`, without sizes of vocabularies."""
     shared_heads: bool = True
     """Whether heads may share keys and values."""
+    languages: bool = False
+    """Whether its ids are those of M2M-100 and mBART, whose models are told languages."""
 
     def obstacles(self, config: ModelConfig, objective: ObjectiveName) -> list[str]:
         """The settings that this class can't express, with the values that it takes."""
@@ -144,6 +147,7 @@ def deepseek_settings(config: ModelConfig) -> dict[str, Any]:
 BOTH: tuple[ObjectiveName, ...] = ("translation", "denoise")
 WRITES: tuple[ObjectiveName, ...] = ("translation", "lm")
 SEQ2SEQ, CAUSAL, MASKED = "AutoModelForSeq2SeqLM", "AutoModelForCausalLM", "AutoModelForMaskedLM"
+SHARED_PRE: dict[str, Values] = {"norm_position": ("pre",), "tied_embeddings": ("three-way",), "bias": (True,)}
 NO_BIAS: dict[str, Values] = {"bias": (False,)}
 LATENT_WIDTHS: dict[str, Values] = dict.fromkeys(("latent_width", "rotary_width", "query_latent_width"), ())
 LAYOUTS = (
@@ -166,6 +170,28 @@ LAYOUTS = (
         pegasus,
         lambda config: bart_settings(config) | {"tie_word_embeddings": config.tied_embeddings == "three-way"},
         shared_heads=False,
+    ),
+    Layout(
+        "M2M100ForConditionalGeneration",
+        "m2m_100",
+        SEQ2SEQ,
+        ("translation",),
+        CLASSIC | SHARED_PRE | {"positions": ("fairseq",)},
+        m2m_100,
+        bart_settings,
+        shared_heads=False,
+        languages=True,
+    ),
+    Layout(
+        "MBartForConditionalGeneration",
+        "mbart",
+        SEQ2SEQ,
+        ("translation",),
+        CLASSIC | SHARED_PRE | {"positions": ("learned",), "embedding_norm": (True,)},
+        mbart,
+        lambda config: bart_settings(config) | {"max_position_embeddings": config.max_positions},
+        shared_heads=False,
+        languages=True,
     ),
     Layout(
         "DeepseekV3ForCausalLM",
@@ -217,7 +243,8 @@ def config_json(layout: Layout, model: Model, dtype: str) -> dict[str, Any]:
     if layout.model_type == "marian":
         sizes["decoder_vocab_size"] = model.vocab_size
     head = {"architectures": [layout.name], "model_type": layout.model_type, "dtype": dtype}
-    return head | sizes | SHARED | layout.settings(model.config)
+    own = settings_of_ids(model) if layout.languages else {}
+    return head | sizes | SHARED | layout.settings(model.config) | own
 
 
 def vocabulary_sizes(model: Model) -> dict[str, int]:

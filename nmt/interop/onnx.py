@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from nmt.data.mapped import Languages
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import POSITIONS
 from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output
@@ -49,7 +50,9 @@ class Past(NamedTuple):
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     values = {name: getattr(info.model, name) for name in EXPRESSIBLE}
-    return [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
+    found = [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
+    known = tokenizer.languages if tokenizer else Languages()
+    return [*found, "languages that the model must be told"] if known.before_source or known.before_target else found
 
 
 class EncoderGraph(nn.Module):

@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 
 from nmt.config import DecodingPrecision
+from nmt.data.mapped import unique_names
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import CTranslate2Model, longest_sequence
 from nmt.decode.parallel import MOST_WORKERS
@@ -52,5 +53,10 @@ def run_exported(
     except (RuntimeError, ValueError) as error:
         raise ValueError(f"CTranslate2 can't run {folder} on {device} in precision {precision}: {error}") from error
     positions = longest_sequence(info.model)
+    return CTranslate2Model(translator, *names_of_pieces(tokenizer), positions)
+
+
+def names_of_pieces(tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
+    """The names of the pieces of both sides, in the order of their ids; no name is there twice."""
     source = tokenizer.source_pieces(range(tokenizer.src_vocab_size))
-    return CTranslate2Model(translator, source, tokenizer.target_pieces(range(tokenizer.tgt_vocab_size)), positions)
+    return unique_names(source), unique_names(tokenizer.target_pieces(range(tokenizer.tgt_vocab_size)))

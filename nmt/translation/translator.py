@@ -135,9 +135,10 @@ class Translator:
         self.tokenizer, self.has_placeholders = tokenizer, tokenizer.has_placeholders
         self.readers: list[GenerativeModel | BegunModel | CTranslate2Model] = [*self.models]
         if any(starts := tokenizer.starts()):
-            is_possible = not any(isinstance(model, CTranslate2Model) for model in self.models)
-            require(is_possible, "the model must be told languages, which CTranslate2 can't do here: take pytorch")
-            self.readers = [BegunModel(model, *starts) for model in self.models if isinstance(model, GenerativeModel)]
+            self.readers = [
+                model.begun(*starts) if isinstance(model, CTranslate2Model) else BegunModel(model, *starts)
+                for model in self.models
+            ]
         own = [reader for reader in self.readers if not isinstance(reader, CTranslate2Model)]
         self.decoder: Decoder | CTranslate2Model = self.readers[0] if len(self.readers) == 1 else Ensemble(own)
         self.compiler = ConstraintCompiler(tokenizer, self.longest_target, phrases=bool(own))

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 import torch
 
+from nmt.interop import huggingface_check
 from nmt.interop.convert import convert
-from nmt.translation.model_folder import read_info
+from nmt.interop.export import export
+from nmt.translation.model_folder import load_model, read_info, save_model
 from nmt.translation.request import Constraints, Request, Term
 from tests.interop.foreign import m2m, mbart, nllb, sides
 from tests.interop.parity import Twins, load_translator, train
@@ -95,3 +97,50 @@ def test_mbart_25_is_refused_because_its_languages_stand_elsewhere(tmp_path: Pat
     (tmp_path / "mbart" / "tokenizer_config.json").write_text('{"tokenizer_class": "MBartTokenizer"}')
     with pytest.raises(ValueError, match="the tokenizer is MBartTokenizer, and only that of mBART-50"):
         convert(tmp_path / "mbart", tmp_path / "ours", "mBART")
+
+
+@pytest.mark.parametrize(
+    ("write", "languages"), [(m2m, ("de", "zu")), (mbart, ("de_DE", "fr_XX"))], ids=["M2M-100", "mBART-50"]
+)
+def test_models_go_out_as_the_class_that_they_were(
+    tmp_path: Path, write: Any, languages: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+    theirs = write(tmp_path / "theirs")
+    convert(tmp_path / "theirs", tmp_path / "ours", "a test", *languages)
+    (tmp_path / "lines").write_text("\n".join(LINES[:10]), encoding="utf8")
+    # The export compares logits and greedy translations.
+    parity = export(tmp_path / "ours", tmp_path / "out", "hf", check=tmp_path / "lines")
+    assert "The tokenizer divides 10 of 10 sentences in the same way." in parity.figures
+    back = type(theirs).from_pretrained(tmp_path / "out")
+    unused = (0, 1) if write is mbart else ()  # rows of positions
+    for name, weight in theirs.state_dict().items():
+        new = back.state_dict()[name]
+        rows = [i for i in range(len(weight)) if "embed_positions" not in name or i not in unused]
+        torch.testing.assert_close(new[rows], weight[rows])
+
+
+def test_what_training_changed_goes_out_where_there_is_room_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+    (tmp_path / "lines").write_text("\n".join(LINES[:10]), encoding="utf8")
+    for write, source, target in ((mbart, "de_DE", "fr_XX"), (m2m, "de", "fr")):
+        folder = tmp_path / write.__name__
+        write(folder / "theirs")
+        convert(folder / "theirs", folder / "ours", "a test", source, target)
+        model, tokenizer, info = load_model(folder / "ours")
+        weights = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+        weights["tgt_embedding.weight"][1] += 0.5  # the vector that starts the decoder
+        save_model(folder / "trained", weights, tokenizer, info, "# A test")
+    export(tmp_path / "mbart" / "trained", tmp_path / "out", "hf", check=tmp_path / "lines")
+    with pytest.raises(ValueError, match="training has changed the vector that starts the decoder, and M2M100"):
+        export(tmp_path / "m2m" / "trained", tmp_path / "none", "hf", check=tmp_path / "lines")
+
+
+def test_nllb_stays_here_since_transformers_would_give_its_pieces_other_ids(tmp_path: Path) -> None:
+    nllb(tmp_path / "nllb")
+    convert(tmp_path / "nllb", tmp_path / "ours", "a test", "deu_Latn", "eng_Latn")
+    (tmp_path / "lines").write_text(LINES[0], encoding="utf8")
+    with pytest.raises(ValueError, match="divides 0 of 1 sentences as ours does"):
+        export(tmp_path / "ours", tmp_path / "out", "hf", check=tmp_path / "lines")

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from nmt import evaluate, translate
-from nmt.config import SearchConfig
+from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.translation.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
+from tests.interop.foreign import m2m, sides
 from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
 pytest.importorskip("ctranslate2")
@@ -155,3 +157,28 @@ def test_a_damaged_folder_is_refused(exported: Path, tmp_path: Path) -> None:
     (copy / "model.bin").write_bytes(b"other")
     with pytest.raises(ValueError, match=r"model\.bin is damaged or was altered"):
         Translator.load(copy, "cpu", backend="ctranslate2")
+
+
+def test_a_model_that_is_told_languages_writes_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    m2m(tmp_path / "m2m")
+    lines = sides()[0][:6]
+    (tmp_path / "lines").write_text("\n".join(lines), encoding="utf8")
+    convert(tmp_path / "m2m", tmp_path / "any", "M2M-100")
+    with pytest.raises(ValueError, match=r"100 languages: choose one with --source .* when you convert it"):
+        export(tmp_path / "any", tmp_path / "out", "ctranslate2", check=tmp_path / "lines")
+    convert(tmp_path / "m2m", tmp_path / "ours", "M2M-100", "de", "en")
+    assert export(tmp_path / "ours", tmp_path / "out", "ctranslate2", check=tmp_path / "lines").largest < 1e-4
+    greedy = SearchConfig(beam_size=1, max_length=12, guard=False, split_above=1000)
+    doors: list[tuple[str, Backend]] = [("ours", "pytorch"), ("out", "ctranslate2")]
+    both = [Translator.load(tmp_path / name, "cpu", greedy, "fp32", backend) for name, backend in doors]
+    english, french = ([t.between(target=code).translate(lines) for t in both] for code in ("en", "fr"))
+    assert english[0] == english[1] != french[0] == french[1]
+    wanted = Request(lines[0], Constraints(prefix="here"))
+    results = [t.between(target="fr").translate_n_best([wanted], greedy)[0][0] for t in both]
+    assert results[0].text == results[1].text
+    assert results[0].text.startswith("here")
+    assert results[0].log_prob == pytest.approx(results[1].log_prob, abs=1e-4)
+    assert both[0].between(target="fr").align(lines[0], results[0]) == both[1].between(target="fr").align(
+        lines[0], results[1]
+    )
