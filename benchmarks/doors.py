@@ -48,14 +48,15 @@ BEAMS, LONGEST = 300, 100  # sentences, and the most pieces of a translation, in
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, help="run or model folder of an encoder–decoder to export; default: none")
+    text = "run or model folder of a model to export; may be repeated; default: none"
+    parser.add_argument("--model", type=Path, action="append", default=[], help=text)
     parser.add_argument("--corpus", help="to train the model on that was exported and converted; default: none")
     parser.add_argument("--steps", type=int, default=200, help="of training each model that is converted; 0: none")
     parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "doors.jsonl", help="gets the rows")
     args = parser.parse_args()
     torch.set_num_threads(1)
     rows = [row for kind in KINDS if args.steps for row in come_in(kind, args.steps)]
-    rows += go_out(require_model(args.model), args.corpus) if args.model else []
+    rows += [row for model in args.model for row in go_out(require_model(model), args.corpus)]
     rows = [{"benchmark": "doors", **row} | describe_run() for row in rows]
     print(report(rows))
     add_rows(args.json, rows)

@@ -1,4 +1,4 @@
-"""The format of CTranslate2: the weights of an encoder–decoder flow in; its model folder flows out.
+"""The format of CTranslate2: the weights of a translator flow in; its model folder flows out.
 
 The weights keep their values. Layers that share a block get copies of it (the file has them once). The factor of
 DeepNorm's residual moves into the weights: norm(α x + f(x)) is norm(x + f(x) / α), apart from the epsilon of the norm.
@@ -17,6 +17,8 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Model, longest_sequence
 from nmt.decode.hypothesis import NO_CONSTRAINTS
 from nmt.extras import package
+from nmt.interop.ctranslate2_generator import USAGE as GENERATE
+from nmt.interop.ctranslate2_generator import GeneratorRunner
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.parity import GREEDY, Ids, compare
 from nmt.model.bias import FARTHEST
@@ -29,7 +31,7 @@ from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
 QUANTIZATIONS = ["float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16"]
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH", "geglu": "GELU"}
 EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
-    "family": ["encoder-decoder"],
+    "family": ["encoder-decoder", "decoder-only"],
     "attention": ["heads"],
     "experts": [0],
     "qk_norm": [False],  # CTranslate2 has such norms, but gives other results (differences of 0.1 to 0.6 nats)
@@ -45,18 +47,28 @@ Array = NDArray[np.float32]
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     values = {name: getattr(info.model, name) for name in EXPRESSIBLE}
-    return [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
+    found = [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
+    if info.model.family == "decoder-only":
+        causal, translates = info.model.source_attention == "causal", info.objective == "translation"
+        found += [] if causal else [f"model.source_attention {info.model.source_attention}"]
+        found += [] if translates else [f"training.objective {info.objective}"]
+    return found
 
 
 def write(export: Export, folder: Path) -> None:
     specs = package("ctranslate2.specs", "ctranslate2")
     writer = Writer(specs, export.info.model, export.model)
-    spec = specs.TransformerSpec(writer.stack("encoder"), writer.stack("decoder"))
-    (source, target), settings = names_of_pieces(export.tokenizer), spec.config
-    spec.register_source_vocabulary(source)
-    spec.register_target_vocabulary(target)
+    source, target = names_of_pieces(export.tokenizer)
+    if export.info.model.family == "decoder-only":
+        spec = specs.TransformerDecoderModelSpec(writer.stack("decoder"))
+        spec.register_vocabulary(target)
+    else:
+        spec = specs.TransformerSpec(writer.stack("encoder"), writer.stack("decoder"))
+        spec.register_source_vocabulary(source)
+        spec.register_target_vocabulary(target)
+        spec.config.decoder_start_token, spec.config.add_source_eos = SPECIAL_PIECES[BOS], True
+    settings = spec.config
     settings.unk_token, settings.bos_token, settings.eos_token = (SPECIAL_PIECES[i] for i in (UNK, BOS, EOS))
-    settings.decoder_start_token, settings.add_source_eos = settings.bos_token, True
     settings.layer_norm_epsilon = 1e-6 if export.info.model.norm == "rms" else 1e-5
     spec.validate()
     spec.optimize(export.quantization)
@@ -64,6 +76,9 @@ def write(export: Export, folder: Path) -> None:
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
+    if export.info.model.family == "decoder-only":
+        runner = GeneratorRunner(folder, export.tokenizer)
+        return compare(export, runner, lines, runner.precision)
     model = run_exported(folder, export.tokenizer, export.info).begun(*export.tokenizer.starts())
     return compare(export, Runner(model), lines, model.precision)
 
@@ -81,10 +96,13 @@ class Runner:
 def about(export: Export) -> About:
     config, version = export.info.model, package("ctranslate2", "ctranslate2").__version__
     positions = longest_sequence(config)
+    of_both = f"A source and its translation have at most {(positions or 0) - 4:,} pieces together."
     notes = f"A source, or a translation, has at most {positions - 1:,} pieces." if positions else ""
     files = ("joint.model", "joint.model") if export.tokenizer.joint else ("source.model", "target.model")
     before, after = export.tokenizer.languages.starts()
     first = f"{before} + " if before else "", f", target_prefix=[{after}]" if after else "", "[1:]" if after else ""
+    if config.family == "decoder-only":
+        return About(f"CTranslate2 {version}", GENERATE, (of_both,) if positions else ())
     usage = USAGE.format(*((SOURCE, TARGET) if export.tokenizer.mapped else files), *first)
     return About(f"CTranslate2 {version}", usage, (notes,) if notes else ())
 
@@ -131,7 +149,8 @@ class Writer:
             relative_attention_bias=config.positions == "relative",
             qk_norm=config.qk_norm,
             layernorm_embedding=config.embedding_norm,
-            **({"alignment_heads": 0} if decodes else {}),  # the mean of all heads of the last layer
+            # Of the attention to the source: the mean of all heads of the last layer.
+            **({"alignment_heads": 0, "with_encoder_attention": config.family == "encoder-decoder"} if decodes else {}),
         )
         spec.scale_embeddings = config.scale_embeddings
         if decodes:

@@ -27,6 +27,9 @@ def load_exported(
     require((folder / "model.bin").is_file(), f"{folder} has no model.bin of CTranslate2: {advice}")
     check_sums(folder, EXPORTED, "config.json", "model.bin")
     tokenizer, (info, _) = Tokenizer.load(folder), read_info(folder / EXPORTED)
+    family = info.model.family
+    problem = f"{folder} has a model of the family {family}: --backend ctranslate2 runs encoder-decoder models"
+    require(family == "encoder-decoder", f"{problem}; its README.md has a program that runs it")
     return run_exported(folder, tokenizer, info, device, precision), tokenizer, info
 
 
