@@ -18,7 +18,7 @@ PAGES = [
     Path(__file__).with_name("README.md"),
     *(
         DOCS / f"{page}.md"
-        for page in ("attention", "documents", "documents-office", "exporting", "families", "markup", "pretraining")
+        for page in ("attention", "documents", "documents-office", "crossings", "families", "markup", "pretraining")
     ),
 ]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}

@@ -13,7 +13,7 @@ python -m nmt.export runs/de-en-phrasebook exported-int8 --to ctranslate2 --quan
 python -m nmt.export runs/de-en-phrasebook exported-hf --to hf
 """
 OPTIONS = {
-    "--to": ("FORMAT", "Format to write: ctranslate2, hf or onnx."),
+    "--to": ("FORMAT", "Format to write: ctranslate2, hf, onnx or transformers.js."),
     "--quantization": (
         "TYPE",
         "Number format of the weights. Without it, float32. ctranslate2 takes float32, float16, bfloat16, int8, "

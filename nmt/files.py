@@ -179,7 +179,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
         with naming(target):
             yield draft
         write_sums(draft)
-        for path in (*draft.iterdir(), draft):
+        for path in (*draft.rglob("*"), draft):
             flush_to_disk(path)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)  # frees space if the disk is full
@@ -192,8 +192,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def write_sums(folder: Path) -> None:
-    """Write SHA256SUMS with the hashes of the files in a folder."""
-    names = sorted(path.name for path in folder.iterdir())
+    """Write SHA256SUMS with the hashes of the files in a folder, and in folders inside it."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     with naming(folder / SUMS):
         (folder / SUMS).write_text("".join(f"{sha256(folder / name)}  {name}\n" for name in names), encoding="utf8")
 

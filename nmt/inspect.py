@@ -2,13 +2,17 @@
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt.cli import add_options, make_parser, parse, run_command, say
 from nmt.fields import require
 
+if TYPE_CHECKING:
+    from nmt.translation.backend_speed import BackendSpeed
+
+MOST_LINES = 100  # that both ways of running a model translate
 EXAMPLES = """
 python -m nmt.inspect runs/de-en-phrasebook
 python -m nmt.inspect recipes/modern.yaml --compare recipes/paper-base.yaml
@@ -17,6 +21,10 @@ python -m nmt.inspect runs/de-en-phrasebook --sentence "Wo ist der Bahnhof?" --p
 OUTPUT = {
     "--compare": ("OTHER", "Model folder or recipe to show beside the first, with ratios; ≠ marks what differs."),
     "--json": ("", "Print JSON instead of tables."),
+    "--exported": (
+        "DIR",
+        "Folder that nmt.export made of the model for CTranslate2: measure which of the two translates faster here.",
+    ),
     "--measure": ("", "Measure the speed of training and decoding on this machine with a batch of random pieces."),
 }
 ATTENTION = {
@@ -56,6 +64,8 @@ def command(options: Any) -> int:
     if "sentence" in options:
         draw(paths[0], options)
     reports = [inspect(path, options.pieces, measure=options.measure) for path in paths]
+    if "exported" in options:
+        reports[0] = replace(reports[0], backends=compare(paths[0], Path(options.exported)))
     if options.json:
         value: Any = asdict(reports[0])
         if len(reports) == 2:
@@ -66,6 +76,16 @@ def command(options: Any) -> int:
     else:
         print_report(reports[0])
     return 0
+
+
+def compare(folder: Path, exported: Path) -> "BackendSpeed":
+    """Measure both ways to run a model on the sentences that exports are checked with."""
+    from nmt.interop.export import real_lines
+    from nmt.translation.backend_speed import compare_backends
+    from nmt.translation.model_folder import read_info, require_model
+
+    model = require_model(folder)
+    return compare_backends(model, exported, real_lines(model, read_info(model / "config.json")[0])[:MOST_LINES])
 
 
 def draw(folder: Path, options: Any) -> None:

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from nmt import inspect
 from nmt.data.tokenizer import Tokenizer
 from nmt.inspect import main
+from nmt.interop.export import export
 from nmt.model.build import build_model
+from nmt.translation import backend_speed
+from nmt.translation.backend_speed import BackendSpeed
 from nmt.translation.model_folder import ModelInfo, save_model
 from tests.tiny import SHORT, TINY
 
@@ -144,3 +148,20 @@ def test_a_mistake_is_one_line(
     assert captured.out == ""
     assert message in captured.err
     assert len(captured.err.strip().splitlines()) == 1
+
+
+def test_the_faster_way_to_run_a_model_is_named(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ctranslate2")
+    monkeypatch.setattr(inspect, "MOST_LINES", 4)
+    monkeypatch.setattr(backend_speed, "ROUNDS", 1)
+    (tmp_path / "lines").write_text(SENTENCE, encoding="utf8")
+    export(model_folder, tmp_path / "out", "ctranslate2", check=tmp_path / "lines")
+    assert main([str(model_folder), "--exported", str(tmp_path / "out"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["backends"]
+    assert (found["sentences"], found["beam_size"]) == (4, SHORT.beam_size)
+    speed = BackendSpeed(**found)
+    assert speed.faster == ("CTranslate2" if found["ctranslate2"] > found["pytorch"] else "PyTorch")
+    assert main([str(model_folder), "--exported", str(model_folder)]) == 2
+    assert "was not exported by nmt" in capsys.readouterr().err

@@ -21,7 +21,12 @@ from nmt.model.contract import Model
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import EXPORTED, ModelInfo, load_model, require_model
 
-FORMATS = {"ctranslate2": "nmt.interop.ctranslate2", "hf": "nmt.interop.huggingface", "onnx": "nmt.interop.onnx"}
+FORMATS = {
+    "ctranslate2": "nmt.interop.ctranslate2",
+    "hf": "nmt.interop.huggingface",
+    "onnx": "nmt.interop.onnx",
+    "transformers.js": "nmt.interop.transformers_js",
+}
 MOST_LINES = 200  # of a file or a test set, that an export is checked with
 PHRASEBOOK = {"de": 0, "en": 1}  # the languages of the phrasebook, and their side of its pairs
 

@@ -32,6 +32,7 @@ from nmt.model.cost import (
 )
 from nmt.model.device import Numerics, choose_numerics
 from nmt.model.precision import with_precision
+from nmt.translation.backend_speed import BackendSpeed
 from nmt.translation.model_folder import load_model
 from nmt.upgrade import take_format
 from nmt.vocabulary import SPECIAL_PIECES
@@ -119,6 +120,7 @@ class Report:
     format: int | None
     version: str | None
     speed: Speed | None
+    backends: BackendSpeed | None = None
 
 
 def inspect(path: Path, pieces: int, *, measure: bool = False) -> Report:

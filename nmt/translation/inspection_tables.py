@@ -143,6 +143,7 @@ def facts(report: Report) -> dict[str, Any]:
         rows["decoding measured in"] = (
             speed.decoding_numerics and f"{speed.decoding_numerics}; {PAIRS} sentences; greedy"
         )
+    rows |= report.backends.rows() if report.backends else {}
     return {name: value for name, value in rows.items() if value is not None}
 
 

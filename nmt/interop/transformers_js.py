@@ -1,0 +1,76 @@
+"""The format of transformers.js: the graphs of `nmt.interop.onnx`, with the settings and the tokenizer that browsers
+and Node need. An encoder–decoder flows in; a folder flows out.
+
+Its class for Marian runs graphs of any layers: what it reads of config.json are ids, and the sizes of keys and values.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.interop import onnx
+from nmt.interop.export import About, Export, Parity
+from nmt.interop.fast_tokenizer import CONTENT, write_fast_tokenizer
+from nmt.translation.model_folder import ModelInfo
+from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
+
+QUANTIZATIONS = ["float32"]
+GRAPHS = "onnx"  # the folder that transformers.js looks for graphs in
+IDS = {"bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD, "decoder_start_token_id": BOS}
+
+
+def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
+    found = onnx.obstacles(info, tokenizer)
+    if tokenizer is not None and (tokenizer.mapped or not tokenizer.joint):
+        found.append("a tokenizer of another library" if tokenizer.mapped else "tokenizer.joint false")
+    return found
+
+
+def write(export: Export, folder: Path) -> None:
+    (folder / GRAPHS).mkdir()
+    onnx.write(export, folder / GRAPHS)
+    write_fast_tokenizer(folder, export.tokenizer, f"{CONTENT} </s>")
+    names = {f"{name}_token": SPECIAL_PIECES[i] for name, i in (("unk", UNK), ("bos", BOS), ("eos", EOS), ("pad", PAD))}
+    never = [BOS, PAD] if export.info.search.allow_unk else [UNK, BOS, PAD]
+    files: dict[str, dict[str, Any]] = {
+        "config.json": config_json(export),
+        "generation_config.json": {**IDS, "bad_words_ids": [[i] for i in never], "max_new_tokens": 256, "num_beams": 1},
+        "tokenizer_config.json": {**names, "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 1024},
+    }
+    for name, values in files.items():
+        (folder / name).write_text(json.dumps(values, indent=2) + "\n", encoding="utf8")
+
+
+def config_json(export: Export) -> dict[str, Any]:
+    config = export.info.model
+    sizes: dict[str, Any] = {"vocab_size": export.tokenizer.tgt_vocab_size, "d_model": config.kv_heads * config.d_head}
+    for side in ("encoder", "decoder"):
+        sizes |= {f"{side}_layers": getattr(config, f"{side}_layers"), f"{side}_attention_heads": config.kv_heads}
+    head = {"model_type": "marian", "architectures": ["MarianMTModel"], "is_encoder_decoder": True}
+    return {**head, **IDS, **sizes}
+
+
+def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
+    return onnx.check(export, folder / GRAPHS, lines)
+
+
+def about(export: Export) -> About:
+    notes = (*onnx.about(export).notes, "Only greedy search is possible: transformers.js 4 has no beam search.")
+    return About("transformers.js 4", USAGE, notes)
+
+
+USAGE = """
+// node translate.mjs < input, in a folder with @huggingface/transformers; this one is its sub-folder "exported"
+import { readFileSync } from "node:fs";
+import { env, pipeline } from "@huggingface/transformers";
+
+env.allowRemoteModels = false;
+env.localModelPath = ".";
+const translate = await pipeline("translation", "exported", { dtype: "fp32" });
+for (const line of readFileSync(0, "utf8").trimEnd().split("\\n")) {
+  const [{ translation_text }] = await translate(line);
+  console.log(translation_text);
+}
+"""
