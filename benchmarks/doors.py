@@ -101,6 +101,7 @@ def train_further(model: Path, folder: Path, corpus: str) -> Path:
     options = (
         f"--name further --training.max_steps {STEPS} --training.validate_every {STEPS} --training.warmup_steps 10"
     )
+    options += " --training.batch_tokens 1000"
     corpus = str(Path(corpus).absolute()) if Path(corpus).is_dir() else corpus
     with contextlib.chdir(folder):
         status = train_command(["--config", str(model / RECIPE), "--data.corpus", corpus, *options.split()])

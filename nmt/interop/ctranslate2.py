@@ -22,6 +22,7 @@ from nmt.interop.ctranslate2_generator import GeneratorRunner
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.parity import GREEDY, Ids, compare
 from nmt.model.bias import FARTHEST
+from nmt.model.contract import PromptedModel
 from nmt.model.feed_forward import GATED
 from nmt.model.positions import SINUSOIDAL, sinusoids
 from nmt.translation.exported import names_of_pieces, run_exported
@@ -59,7 +60,7 @@ def write(export: Export, folder: Path) -> None:
     specs = package("ctranslate2.specs", "ctranslate2")
     writer = Writer(specs, export.info.model, export.model)
     source, target = names_of_pieces(export.tokenizer)
-    if export.info.model.family == "decoder-only":
+    if isinstance(export.model, PromptedModel):
         spec = specs.TransformerDecoderModelSpec(writer.stack("decoder"))
         spec.register_vocabulary(target)
     else:
@@ -76,7 +77,7 @@ def write(export: Export, folder: Path) -> None:
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
-    if export.info.model.family == "decoder-only":
+    if isinstance(export.model, PromptedModel):
         runner = GeneratorRunner(folder, export.tokenizer)
         return compare(export, runner, lines, runner.precision)
     model = run_exported(folder, export.tokenizer, export.info).begun(*export.tokenizer.starts())
@@ -101,7 +102,7 @@ def about(export: Export) -> About:
     files = ("joint.model", "joint.model") if export.tokenizer.joint else ("source.model", "target.model")
     before, after = export.tokenizer.languages.starts()
     first = f"{before} + " if before else "", f", target_prefix=[{after}]" if after else "", "[1:]" if after else ""
-    if config.family == "decoder-only":
+    if isinstance(export.model, PromptedModel):
         return About(f"CTranslate2 {version}", GENERATE, (of_both,) if positions else ())
     usage = USAGE.format(*((SOURCE, TARGET) if export.tokenizer.mapped else files), *first)
     return About(f"CTranslate2 {version}", usage, (notes,) if notes else ())
@@ -136,6 +137,8 @@ class Writer:
         config, specs, decodes = self.config, self.specs.transformer_spec, side == "decoder"
         kind = specs.TransformerDecoderSpec if decodes else specs.TransformerEncoderSpec
         stack = getattr(self.model, side)
+        # The attention to the source is the mean of all heads of the last layer.
+        own = {"alignment_heads": 0, "with_encoder_attention": not isinstance(self.model, PromptedModel)}
         spec = kind(
             len(stack.order),
             config.n_heads,
@@ -149,8 +152,7 @@ class Writer:
             relative_attention_bias=config.positions == "relative",
             qk_norm=config.qk_norm,
             layernorm_embedding=config.embedding_norm,
-            # Of the attention to the source: the mean of all heads of the last layer.
-            **({"alignment_heads": 0, "with_encoder_attention": config.family == "encoder-decoder"} if decodes else {}),
+            **(own if decodes else {}),
         )
         spec.scale_embeddings = config.scale_embeddings
         if decodes:
