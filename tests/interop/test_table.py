@@ -18,4 +18,4 @@ def test_the_page_has_the_table_that_the_formats_give() -> None:
 
 def test_a_row_changes_one_setting() -> None:
     row = next(line for line in table().splitlines() if "`model.positions` learned" in line)
-    assert row.split("|")[2].strip() == "encoder-decoder"
+    assert [cell.strip() for cell in row.split("|")[2:5]] == ["encoder-decoder, decoder-only", "–", "encoder-decoder"]
