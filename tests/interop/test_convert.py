@@ -86,7 +86,10 @@ def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, caps
     assert "corpus has no config.json: it is no model of transformers" in capsys.readouterr().err
     (folder / "corpus" / "config.json").write_text('{"model_type": "t5"}')
     assert convert.main(["corpus", "ours"]) == 2
-    assert "is of type 't5', which can't be converted: possible are marian, m2m_100, mbart" in capsys.readouterr().err
+    assert (
+        "is of type 't5', which can't be converted: possible are marian, pegasus, m2m_100, mbart"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
