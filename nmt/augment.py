@@ -32,7 +32,7 @@ SEARCH = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "top
 EXAMPLES = """
 python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --output my-corpus-more
 python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --more-target more.en --output more
-python -m nmt.augment --data.corpus my-corpus --forward runs/de-en-my-corpus --samples 4 --output distilled
+python -m nmt.augment --data.corpus my-corpus --forward runs/de-en-my-corpus --distil closest --output distilled
 """
 TEXTS = {
     "--more-source": (
@@ -42,6 +42,12 @@ TEXTS = {
     "--more-target": (
         "FILE...",
         "Text in data.target, a sentence in each line, that the backward models also translate.",
+    ),
+    "--distil": (
+        "{best,closest}",
+        "Replace the target of each training pair by the translation of the only model, --forward, in place of adding "
+        "pairs: its best translation, or the hypothesis of its beam that is closest to the target by chrF. A pair "
+        "without a usable translation stays.",
     ),
     "--output": ("DIR", "New folder for the corpus with the added pairs."),
 }
@@ -55,7 +61,7 @@ MODELS = {
 
 
 def make_augment_parser() -> Any:
-    text = "Back-translation and distillation: translate a corpus with trained models, and add the new pairs to it."
+    text = "Back-translation and distillation: translate a corpus with trained models, for more pairs or other targets."
     parser = make_parser("nmt.augment", text, EXAMPLES)
     shown = [name for name in setting_types() if name.startswith("data.") and name not in ONLY_OF_RUNS]
     add_settings(parser, DataConfig, "data", shown)
@@ -78,12 +84,15 @@ def command(options: Any) -> int:
     kind = f"data.text is {options.data.text}, but only pairs can be added to"
     require(options.data.unit == "pair", f"{kind}: text in one language goes to --more-source or --more-target")
     require("output" in options, "--output DIR is missing: it names the folder that will hold the larger corpus")
-    output = Path(options.output).expanduser()
+    output, choice = Path(options.output).expanduser(), options.get("distil", "")
     require_new(output)
+    require(choice in ("", "best", "closest"), f"--distil is {choice}: take best or closest")
+    one = len(options.forward) == 1 and not options.backward
+    require(not choice or one, "--distil replaces the pairs by translations of one model: give --forward DIR once")
     models = load_models(options)  # all models first: a wrong one is reported before hours of work
     names = {False: options.more_source, True: options.more_target}
     more = {backward: [Path(name).expanduser() for name in files] for backward, files in names.items()}
-    console().print(ledger_table(augment(options.data, models, more, output)))
+    console().print(ledger_table(augment(options.data, models, more, output, choice)))
     return 0
 
 
@@ -103,7 +112,8 @@ def load_models(options: Any) -> "list[Model]":
             require_languages(folder, options.data, backward)
             search = override_search(translator.search, options)
             require(not search.shortlist or translator.shortlist is not None, f"{folder} has no shortlist")
-            search = replace(search, n_best=search.samples or 1)
+            closest = options.get("distil") == "closest"
+            search = replace(search, n_best=search.samples or (search.beam_size if closest else 1))
             models.append(Model(f"{direction} {number}", folder, backward, translator, search))
     return models
 

@@ -14,6 +14,7 @@ from nmt.fields import (
     Range,
     Size,
     check_bounds,
+    check_use,
     require,
 )
 
@@ -51,6 +52,15 @@ class TrainingConfig:
     that model, except dropout, layer_drop and source_attention; of a model of another family, the parts that fit are
     taken. If tokenizer.folder is the same folder, the vocabulary stays; otherwise pieces that are in both vocabularies
     keep their embeddings."""
+
+    teacher: Annotated[str | tuple[str, ...], Metavar("DIR|[DIR,...]")] = ()
+    """Model or run folder of a teacher, or a list of them, whose probabilities the model learns (distillation: Hinton
+    et al. 2015). Several teachers are taken as one: the mean of their probabilities. They may have any size and family,
+    and need the tokenizer of the run: give tokenizer.folder too."""
+
+    teacher_weight: Annotated[float, Range(0, 1, open="least")] = 0.8
+    """Share of the loss that is the cross entropy with the probabilities of training.teacher. The rest is the usual
+    loss. Terms such as that of r_drop are added as without a teacher."""
 
     freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = ()
     """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for fine-tuning on little
@@ -197,10 +207,18 @@ class TrainingConfig:
         require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
         translates = self.objective == "translation" or not self.source_loss
         require(translates, f"training.source_loss is for objective translation: the objective is {self.objective}")
+        check_use("training", self, bool(self.teacher), "training.teacher", ["teacher_weight"])
+        problem = "training.teacher doesn't go with training.source_loss: teachers tell of the target alone"
+        require(not (self.teacher and self.source_loss), problem)
         metrics = METRICS[self.objective]
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
         require(self.metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
+
+    @property
+    def teachers(self) -> tuple[str, ...]:
+        """The folders in `teacher`."""
+        return (self.teacher,) if isinstance(self.teacher, str) else self.teacher
 
     @property
     def smoothing(self) -> float:

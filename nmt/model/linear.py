@@ -1,6 +1,6 @@
 """Layers as decoding uses them: called directly, with 8-bit weights, or with only some of their outputs.
 
-Shapes: X any leading sizes, I inputs and O outputs of a linear layer.
+Shapes: X any leading sizes, I inputs and O outputs of a linear layer; N positions, M model width.
 """
 
 import warnings
@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import LayerNorm, Linear
+from torch.nn import functional as F
 from torch.nn.functional import linear
 
 # Products of fewer multiplications than this are faster in float32: quantising their input takes longer.
@@ -34,6 +35,13 @@ class Watched(Linear):
         now = x_XI.detach().abs().amax()
         self.largest = now if self.largest is None else torch.maximum(self.largest, now)
         return super().forward(x_XI)
+
+
+def with_bias(states_NM: Tensor, output: nn.Linear) -> tuple[Tensor, Tensor]:
+    """States and a matrix whose product is the output: with a bias, each has one column more, of ones and the bias."""
+    if output.bias is None:
+        return states_NM, output.weight
+    return F.pad(states_NM, (0, 1), value=1.0), torch.cat([output.weight, output.bias[:, None]], dim=1)
 
 
 class Int8Linear(nn.Module):

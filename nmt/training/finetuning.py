@@ -14,11 +14,11 @@ from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.translation.model_folder import load_model, read_info, require_model
 
-# Settings that may differ: they change what a layer sees or when it runs, not what its weights mean.
-ANY_START = {"source_attention", "layer_drop"}
+# Settings that may differ: they change what a layer sees or when it runs, not what its weights mean. Of stacks of
+# unequal depth, the first layers are taken, as many as both have (Shleifer and Rush 2020: "shrink and fine-tune").
+ANY_START = {"source_attention", "layer_drop", "encoder_layers", "decoder_layers"}
 # If the models are of different families, also these: of each stack, the parts that both models have are taken.
-SHAPE = {"family", "tied_embeddings", "output_bias", "encoder_layers", "decoder_layers", "max_positions"}
-OTHER_FAMILY = ANY_START | SHAPE
+OTHER_FAMILY = ANY_START | {"family", "tied_embeddings", "output_bias", "max_positions"}
 
 
 def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
@@ -36,7 +36,7 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     source_rows = shared_rows(tokenizer.source, old_tokenizer.source)
     target_rows = shared_rows(tokenizer.target, old_tokenizer.target)
     taken = copy_weights(model, old_model, {"source": source_rows, "target": target_rows})
-    return f"Starting from the weights in {folder}: {describe(model, taken)}."
+    return f"Starting from the weights in {folder}{depths(model.config, old_model.config)}: {describe(model, taken)}."
 
 
 def check_start(config: ModelConfig, folder: Path) -> None:
@@ -84,6 +84,13 @@ def describe(model: Model, taken: dict[int, int]) -> str:
         n = sum(p.numel() for p in parameters.values())
         shares[part] = sum(taken.get(i, 0) for i in parameters) / n if n else 1.0
     return ", ".join(f"{part} {share:.1%}" for part, share in shares.items())
+
+
+def depths(new: ModelConfig, old: ModelConfig) -> str:
+    """Which stacks have fewer layers than those that they start from; empty if none has."""
+    stacks = {"encoder": (new.encoder_layers, old.encoder_layers), "decoder": (new.decoder_layers, old.decoder_layers)}
+    fewer = [f"the first {n} of {n_old} {stack} layers" for stack, (n, n_old) in stacks.items() if n < n_old]
+    return f" ({', '.join(fewer)})" if fewer and new.family == old.family else ""
 
 
 def shared_rows(new: Any, old: Any) -> tuple[Tensor, Tensor]:

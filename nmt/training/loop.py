@@ -36,6 +36,7 @@ from nmt.training.memory import find_batch_tokens
 from nmt.training.monitor import Monitor, Window
 from nmt.training.optim import learning_rate, local_shards, make_optimizer, update_average
 from nmt.training.selection import prune
+from nmt.training.teacher import load_teacher
 from nmt.training.validation import Validator
 
 SINGLE_PROCESS = Processes()
@@ -67,7 +68,8 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
             require_same_model(config.model, data.tokenizer, Path(training.start_from))
         add_adapters(model, config.lora)
     numerics = choose_numerics(processes.choose_device(training.device), training.precision)
-    learner = Learner(model.to(numerics.device), training, numerics)
+    teacher = load_teacher(config, data.tokenizer, data.train, numerics)
+    learner = Learner(model.to(numerics.device), training, numerics, teacher)
     if training.batch_tokens == "auto":
         training = replace(training, batch_tokens=choose_batch_tokens(learner, data, checkpoint, processes))
     trainer = Trainer(learner, data, replace(config, training=training), folder, processes)

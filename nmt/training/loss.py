@@ -14,7 +14,9 @@ from nmt.config import TrainingConfig
 from nmt.data.batches import Batch, hide_pieces
 from nmt.model.contract import Model
 from nmt.model.device import Numerics
+from nmt.model.linear import with_bias
 from nmt.training.balance import balance_loss, loads
+from nmt.training.teacher import Lesson, Teacher
 
 # Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache.
 CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
@@ -31,37 +33,49 @@ class Loss(NamedTuple):
     """How often each expert of each mixture of experts was chosen, if the model has any."""
 
 
-def cross_entropy(
-    states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float, r_drop: float = 0.0
-) -> Loss:
+class Terms(NamedTuple):
+    """What the loss consists of, besides the cross entropy with the targets; see `cross_entropy`."""
+
+    label_smoothing: float
+    r_drop: float = 0.0
+    lesson: Lesson | None = None
+
+
+def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, terms: Terms) -> Loss:
     """Loss of the logits `states @ weight.T` against target ids (int64), summed over N; the mean over P passes.
 
     The target distribution is (1 − ε) on the target id plus ε / V on every id (Szegedy et al. 2016, section 7). With
     two passes, `r_drop` / 4 × (KL(1‖2) + KL(2‖1)) is added to the loss: half of Wu et al. 2021, equation 4, whose loss
-    is the sum of the passes. Only `smoothed` has a gradient; it is computed in the forward pass, while the logits are
-    in memory.
+    is the sum of the passes. With a lesson of weight w, the target distribution is (1 − w) times the one above plus w
+    times the teachers' probabilities (Kim and Rush 2016, section 3.1). Only `smoothed` has a gradient; it is computed
+    in the forward pass, while the logits are in memory.
     """
-    arguments = states_PNM, weight_VM, targets_N, label_smoothing, r_drop
+    arguments = states_PNM, weight_VM, targets_N, terms
     return Loss(*LinearCrossEntropy.apply(*arguments))  # type: ignore[no-untyped-call]
 
 
 class Learner(nn.Module):
     """A model with its loss, as one module: DDP and FSDP act on what its `forward` computes."""
 
-    def __init__(self, model: Model, config: TrainingConfig, numerics: Numerics) -> None:
+    def __init__(
+        self, model: Model, config: TrainingConfig, numerics: Numerics, teacher: Teacher | None = None
+    ) -> None:
         super().__init__()
-        self.model, self.config, self.numerics = model, config, numerics
+        self.model, self.config, self.numerics, self.teacher = model, config, numerics, teacher
 
     def forward(self, batch: Batch) -> Loss:
         """The loss summed over a batch's real target tokens; the output layer runs at those positions only.
 
         With R-Drop the batch passes through the model twice, with different dropout (of words too), and the difference
-        of the passes adds to the loss. In evaluation mode R-Drop and word dropout are off, as all dropout is.
+        of the passes adds to the loss. In evaluation mode R-Drop and word dropout are off, as all dropout is, and no
+        teacher is asked.
         """
         r_drop, word_dropout = (self.config.r_drop, self.config.word_dropout) if self.training else (0.0, 0.0)
         passes = 2 if r_drop else 1
         # Before the batch goes to a GPU: there, the program would have to wait for the number of tokens.
         targets_N = batch.tgt_out_BT[batch.tgt_mask_BT].to(self.numerics.device, non_blocking=True)
+        lesson = self.teacher.lesson(batch) if self.teacher and self.training else None
+        terms = Terms(self.config.smoothing, r_drop, lesson)
         batch = hide_pieces(batch.repeated(passes), word_dropout)
         with self.numerics.autocast():
             arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
@@ -69,7 +83,7 @@ class Learner(nn.Module):
                 states_NM = self.model.target_states(*arguments)
             states_NM, weight_VM = with_bias(states_NM, self.model.output)
             states_PNM = states_NM.unflatten(0, (passes, -1))
-            loss = cross_entropy(states_PNM, weight_VM, targets_N, self.config.smoothing, r_drop)
+            loss = cross_entropy(states_PNM, weight_VM, targets_N, terms)
         if not usages:
             return loss
         has_loss = self.training and self.model.config.expert_balance == "loss"
@@ -78,25 +92,19 @@ class Learner(nn.Module):
         return loss._replace(smoothed=loss.smoothed + weight * balance_loss(usages), loads_LE=loads(usages, none_E))
 
 
-def with_bias(states_NM: Tensor, output: nn.Linear) -> tuple[Tensor, Tensor]:
-    """States and a matrix whose product is the output: with a bias, each has one column more, of ones and the bias."""
-    if output.bias is None:
-        return states_NM, output.weight
-    return F.pad(states_NM, (0, 1), value=1.0), torch.cat([output.weight, output.bias[:, None]], dim=1)
-
-
 class LinearCrossEntropy(torch.autograd.Function):
     """Output layer and loss in one: forward computes both gradients while it has the logits, backward scales them."""
 
     @staticmethod
     def forward(
-        ctx: Any, states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, label_smoothing: float, r_drop: float
+        ctx: Any, states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, terms: Terms
     ) -> tuple[Tensor, Tensor, Tensor]:
-        wants_gradient = any(ctx.needs_input_grad)
+        wants_gradient, (label_smoothing, r_drop, lesson) = any(ctx.needs_input_grad), terms
         smoothed, nll, right = (states_PNM.new_zeros((), dtype=torch.float32) for _ in range(3))
         grad_states, grad_weight = torch.empty_like(states_PNM), torch.zeros_like(weight_VM)
         passes, vocab_size = states_PNM.size(0), weight_VM.size(0)
         rows = max(1, CHUNK_LOGITS.get(states_PNM.device.type, 1 << 21) // (vocab_size * passes))
+        hard = 1.0 - lesson.weight if lesson else 1.0  # the share of the targets in the target distribution
         for start in range(0, targets_N.size(0), rows):
             states_CM = states_PNM[:, start : start + rows].flatten(0, 1)
             targets_C1 = targets_N[start : start + rows].repeat(passes)[:, None]
@@ -109,12 +117,18 @@ class LinearCrossEntropy(torch.autograd.Function):
             right += (target_C1 == best_C1).sum()
             uniform_C1 = total_C1 - logits_CV.mean(-1, keepdim=True)
             nll += nll_C1.sum()
-            smoothed += ((1 - label_smoothing) * nll_C1 + label_smoothing * uniform_C1).sum()
+            smoothed += (hard * (1 - label_smoothing) * nll_C1 + hard * label_smoothing * uniform_C1).sum()
             kl, grad_kl_CV = symmetric_kl(logits_CV - total_C1, p_CV) if r_drop else (0.0, None)
             smoothed += r_drop / 2 * kl
+            if lesson:
+                taught_CV = lesson.probabilities(start, start + rows)
+                taught_CV = taught_CV if passes == 1 else taught_CV.repeat(passes, 1)
+                smoothed += lesson.weight * (total_C1.sum() - (taught_CV * logits_CV).sum())
             if wants_gradient:
-                p_CV.sub_(label_smoothing / vocab_size)
-                p_CV.scatter_add_(1, targets_C1, torch.full_like(nll_C1, label_smoothing - 1))
+                p_CV.sub_(hard * label_smoothing / vocab_size)
+                p_CV.scatter_add_(1, targets_C1, torch.full_like(nll_C1, hard * (label_smoothing - 1)))
+                if lesson:
+                    p_CV.sub_(taught_CV, alpha=lesson.weight)
                 if grad_kl_CV is not None:
                     p_CV.add_(grad_kl_CV, alpha=r_drop / 2)
                 grad_states[:, start : start + rows] = (p_CV.to(weight_VM.dtype) @ weight_VM).unflatten(0, (passes, -1))
@@ -129,7 +143,7 @@ class LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_smoothed: Tensor, *grads: Tensor) -> tuple[Tensor | None, ...]:
         grad_states, grad_weight = ctx.saved_tensors
-        return grad_states * grad_smoothed, grad_weight * grad_smoothed, None, None, None
+        return grad_states * grad_smoothed, grad_weight * grad_smoothed, None, None
 
 
 def symmetric_kl(log_p_CV: Tensor, p_CV: Tensor) -> tuple[Tensor, Tensor]:

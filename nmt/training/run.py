@@ -22,7 +22,7 @@ from nmt.config.data import text_of
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus, corpus_files
 from nmt.data.losses import describe_losses
-from nmt.data.prepared import Prepared, note_of_edits, prepare, read_record, require_own_run_folder
+from nmt.data.prepared import Prepared, note_of_edits, prepare, read_record, require_own_run_folder, take_tokenizer
 from nmt.data.resolve import resolve, settle
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
@@ -36,6 +36,7 @@ from nmt.training.loop import Trainer, make_trainer
 from nmt.training.monitor import Monitor
 from nmt.training.report import describe, measure_tests
 from nmt.training.selection import choose_weights
+from nmt.training.teacher import check_teachers
 from nmt.translation.pair_scorer import load_scorer
 
 SMALL = 300_000  # pairs; a larger corpus may suit the default sizes
@@ -140,8 +141,13 @@ class Run:
             changed = describe_changes(fixed_settings(self.saved_config()), fixed_settings(self.config))
             advice = "Take the old settings to resume it, or --name NAME for a new run"
             require(not changed, f"{self.folder} was started with other settings: {changed}. {advice}")
-        elif self.config.training.start_from:
+            return
+        if self.config.training.start_from:
             check_start(self.config.model, Path(self.config.training.start_from))
+        if self.config.training.teachers:
+            problem = "training.teacher needs the vocabulary of the teacher"
+            require(bool(self.config.tokenizer.folder), f"{problem}: give its folder as tokenizer.folder too")
+            check_teachers(self.config, take_tokenizer(self.config))
 
     @contextlib.contextmanager
     def timed(self, stage: str) -> Iterator[None]:

@@ -1,9 +1,9 @@
 """Distillation and back-translation: a corpus and models flow in; a corpus with the models' translations flows out.
 
-A forward model translates the training sources, and each source with its translation becomes a training pair
-(sequence-level distillation, Kim and Rush 2016); a backward model translates the targets (back-translation, Sennrich et
-al. 2016). Both at once, by models of one size, is data diversification (Nguyen et al. 2020). Text in one language alone
-can be translated too. Validation and test text stays as it is.
+A forward model translates the training sources, and each source with its translation becomes a training pair, or takes
+the place of the pairs with this source (sequence-level distillation, Kim and Rush 2016). A backward model translates
+the targets (back-translation, Sennrich et al. 2016). Both at once, by models of one size, is data diversification
+(Nguyen et al. 2020). Text in one language alone can be translated too. Validation and test text stays as it is.
 
 An interrupted command can be repeated and continues. Until the output is complete, translations are kept in a work
 folder beside it, in files named by a hash of the model, the settings and the text.
@@ -12,9 +12,10 @@ folder beside it, in files named by a hash of the model, the settings and the te
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from nmt.cli import say
 from nmt.config import DataConfig, SearchConfig
@@ -22,12 +23,15 @@ from nmt.data.cleaning import Ledger, Pair
 from nmt.data.corpora import Corpus, clean_train, load_corpus, load_sentences
 from nmt.fields import require
 from nmt.files import MARKER, SUMS, locked, mark, remove_ours, sha256, whole_folder
+from nmt.translation.mbr import pairwise_chrf
 from nmt.translation.model_folder import read_info
 from nmt.translation.request import Translation
 from nmt.translation.translator import Translator
 
 # Lines translated between two writes: enough to sort by length, few enough to translate again.
 CHUNK = 4096
+Distil = Literal["", "best", "closest"]
+"""Which translation takes the place of a pair's target (see `distil`); empty: pairs are added, and none is replaced."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ def require_languages(folder: Path, config: DataConfig, backward: bool) -> None:
     require((info.source, info.target) == wanted, f"{actual}, not from {wanted[0]} to {wanted[1]}")
 
 
-def augment(config: DataConfig, models: list[Model], more: dict[bool, list[Path]], output: Path) -> dict[str, Ledger]:
+def augment(
+    config: DataConfig, models: list[Model], more: dict[bool, list[Path]], output: Path, choice: Distil = ""
+) -> dict[str, Ledger]:
     """Write a corpus folder with the pairs of a corpus and the pairs that models make from it.
 
     Args:
@@ -57,6 +63,7 @@ def augment(config: DataConfig, models: list[Model], more: dict[bool, list[Path]
         models: forward and backward models.
         more: files in one language alone, a sentence a line, for the forward (False) and the backward (True) models.
         output: the folder to make; ValueError if it exists, or another process makes it.
+        choice: not empty, if the pairs of the only model, a forward one, replace those of the corpus.
 
     Returns:
         The ledgers of the training pairs, of each further file, and of each model's translations.
@@ -79,20 +86,25 @@ def augment(config: DataConfig, models: list[Model], more: dict[bool, list[Path]
     mark(work)
     with locked(work):
         require_new(output)  # another process may just have made it
-        known, added = set(train), []
+        new = list(train)
         for model in models:
             say(f"{model.name} is {model.folder}, {model.translator.describe()}")
             lines = list(dict.fromkeys([*(pair[model.backward] for pair in train), *extra[model.backward]]))
-            translations = translate(model, lines, work)
-            repeated = [line for line in lines for _ in range(model.search.n_best)]
-            sides = (translations, repeated) if model.backward else (repeated, translations)
-            pairs, ledgers[model.name] = new_pairs(known, zip(*sides, strict=True))
-            added += pairs
-        write_corpus(work / "corpus", corpus, [*train, *added], config)
+            texts, n = translate(model, lines, work), model.search.n_best
+            groups = [texts[start : start + n] for start in range(0, len(texts), n)]
+            if choice:
+                wanted = [*train, *((line, "") for line in extra[False])]
+                new, ledgers[model.name] = distil(wanted, dict(zip(lines, groups, strict=True)), choice)
+                continue
+            made = ((line, text) for line, group in zip(lines, groups, strict=True) for text in group)
+            pairs = (pair[::-1] for pair in made) if model.backward else made
+            added, ledgers[model.name] = new_pairs({*new}, pairs)
+            new += added
+        write_corpus(work / "corpus", corpus, new, config)
         require_new(output)
         (work / "corpus").replace(output)
         remove_ours(work)
-    say(f"Ready: {output}, with {len(train) + len(added):,} training pairs instead of {len(train):,}")
+    say(f"Ready: {output}, with {len(new):,} training pairs instead of {len(train):,}")
     return ledgers
 
 
@@ -149,6 +161,30 @@ def new_pairs(known: set[Pair], pairs: Iterable[Pair]) -> tuple[list[Pair], Ledg
         else:
             known.add(pair)
             new.append(pair)
+    return new, ledger
+
+
+def distil(
+    pairs: Iterable[Pair], translations: Mapping[str, Sequence[str]], choice: Distil
+) -> tuple[list[Pair], Ledger]:
+    """The pairs with translations in place of their targets, and the ledger of the translations.
+
+    The translation is the best one, or (closest) the one whose chrF with the target is the highest (Kim and Rush 2016,
+    section 3.3, with BLEU). A pair without a usable translation stays as it is, if it has a target.
+    """
+    new, ledger = [], Ledger()
+    for source, target in pairs:
+        ledger.read += 1
+        texts = [text for text in translations[source] if not text.startswith("\t")]
+        if not texts:
+            ledger.drop(translations[source][0][1:])
+        elif choice == "closest" and target:
+            likeness = pairwise_chrf([target, *texts])[0, 1:]
+            target = texts[int(likeness.argmax())]
+        else:
+            target = texts[0]
+        if target:
+            new.append((source, target))
     return new, ledger
 
 

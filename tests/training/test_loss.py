@@ -7,12 +7,15 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 from torch.nn import functional as F
 
 from nmt.data.batches import make_batch
+from nmt.model.linear import with_bias
 from nmt.training import loss as module
 from nmt.training.data import TrainingData
-from nmt.training.loss import Learner, Loss, cross_entropy, with_bias
+from nmt.training.loss import Learner, Loss, Terms, cross_entropy
+from nmt.training.teacher import Lesson
 from tests.training.reversal import NO_DROPOUT, new_trainer
 
 
@@ -23,7 +26,7 @@ def test_value_and_gradients_are_those_of_pytorch(n: int, label_smoothing: float
     targets = torch.randint(31, (n,))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(module.CHUNK_LOGITS, "cpu", chunk)
-        ours = cross_entropy(states[None], weight, targets, label_smoothing)
+        ours = cross_entropy(states[None], weight, targets, Terms(label_smoothing))
         gradients = torch.autograd.grad(ours.smoothed / 3, (states, weight))
     logits = states @ weight.T
     theirs = F.cross_entropy(logits, targets, label_smoothing=label_smoothing, reduction="sum")
@@ -41,7 +44,7 @@ def test_r_drop_is_its_formula(n: int, label_smoothing: float, seed: int, chunk:
     targets = torch.randint(31, (n,))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(module.CHUNK_LOGITS, "cpu", chunk)
-        ours = cross_entropy(states, weight, targets, label_smoothing, r_drop=5.0)
+        ours = cross_entropy(states, weight, targets, Terms(label_smoothing, 5.0))
         gradients = torch.autograd.grad(ours.smoothed, (states, weight))
     one, two = (torch.log_softmax(part @ weight.T, -1) for part in states)
     theirs = sum(
@@ -60,7 +63,7 @@ def test_a_bias_of_the_output_layer_is_part_of_the_loss_and_learns(r_drop: float
     torch.manual_seed(1)
     states, output = torch.randn(2 if r_drop else 1, 9, 6), torch.nn.Linear(6, 31)
     targets = torch.randint(31, (9,))
-    loss = cross_entropy(*with_bias(states, output), targets, 0.1, r_drop)
+    loss = cross_entropy(*with_bias(states, output), targets, Terms(0.1, r_drop))
     passes = [torch.log_softmax(output(part), -1) for part in states]
     expected = torch.stack([F.cross_entropy(p, targets, label_smoothing=0.1, reduction="sum") for p in passes]).mean()
     for a, b in (passes, passes[::-1]) if r_drop else ():
@@ -84,7 +87,7 @@ def test_evaluation_mode_has_no_dropout_and_no_r_drop(data: TrainingData, tmp_pa
 
 def test_a_certain_model_has_no_infinite_loss() -> None:
     states = torch.tensor([[1000.0, 0.0], [0.0, 1000.0]])
-    loss = cross_entropy(states[None], torch.eye(2), torch.tensor([0, 0]), 0.1)
+    loss = cross_entropy(states[None], torch.eye(2), torch.tensor([0, 0]), Terms(0.1))
     assert float(loss.nll) == pytest.approx(1000.0)
     assert loss.smoothed.isfinite()
 
@@ -108,3 +111,27 @@ def test_r_drop_compares_two_dropouts(data: TrainingData, tmp_path: Path, dropou
     else:
         for loss in (weak, strong):
             assert float(loss.smoothed.detach()) == pytest.approx(float(plain.smoothed.detach()))
+
+
+@given(st.integers(1, 20), st.integers(1, 3), st.sampled_from([0.0, 5.0]), st.sampled_from([7, 64, 1 << 21]))
+def test_a_lesson_is_cross_entropy_with_the_mean_of_the_teachers(n: int, k: int, r_drop: float, chunk: int) -> None:
+    torch.manual_seed(n)
+    passes = 2 if r_drop else 1
+    states, weight = torch.randn(passes, n, 6, requires_grad=True), torch.randn(31, 6, requires_grad=True)
+    outputs = [(torch.randn(n, 4), torch.randn(31, 4)) for _ in range(k)]  # of another width
+    targets, share = torch.randint(31, (n,)), 0.7
+
+    def loss(terms: Terms) -> Tensor:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(module.CHUNK_LOGITS, "cpu", chunk)
+            return cross_entropy(states, weight, targets, terms).smoothed
+
+    taught = torch.stack([torch.softmax(s @ w.T, -1) for s, w in outputs]).mean(0)
+    soft = torch.stack([F.cross_entropy(part @ weight.T, taught, reduction="sum") for part in states]).mean()
+    usual, divergence = loss(Terms(0.1)), loss(Terms(0.1, r_drop)) - loss(Terms(0.1))
+    expected = (1 - share) * usual + share * soft + divergence
+    ours = loss(Terms(0.1, r_drop, Lesson(share, outputs)))
+    torch.testing.assert_close(ours, expected, atol=1e-3, rtol=1e-4)
+    gradients = zip(*(torch.autograd.grad(total, (states, weight)) for total in (ours, expected)), strict=True)
+    for mine, theirs in gradients:
+        torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-3)

@@ -1,0 +1,153 @@
+"""A student learns the probabilities of its teachers, in every way of training; what doesn't fit is refused early."""
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nmt.config import Config, DataConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.data.batches import make_batch
+from nmt.data.tokenizer import Tokenizer
+from nmt.training.data import TrainingData
+from nmt.training.distributed import Processes
+from nmt.training.loop import make_trainer
+from nmt.training.loss import Learner
+from nmt.training.run import Run
+from nmt.training.teacher import load_teacher
+from tests.tiny import make_model, make_tokenizer, save_tiny
+from tests.training.reversal import NO_DROPOUT, SHORT, TINY, run
+
+WIDE = replace(TINY, d_model=48, n_heads=4, tied_embeddings="decoder", output_bias=True)
+WITHOUT_DROPOUT: Any = {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
+DECODER_ONLY = replace(TINY, family="decoder-only", encoder_layers=0, norm_position="pre", max_positions=64)
+
+
+@pytest.fixture(scope="module")
+def teachers(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Teachers that are wider than the students, and of both families."""
+    folder = tmp_path_factory.mktemp("teachers")
+    models = [make_model(tokenizer, seed, model) for seed, model in enumerate((WIDE, DECODER_ONLY))]
+    return [str(save_tiny(folder / str(n), model, tokenizer)) for n, model in enumerate(models)]
+
+
+def settings(teacher: Any, model: ModelConfig = TINY, **changes: Any) -> Config:
+    data = DataConfig(source="de", target="en")
+    return Config(name="x", data=data, model=model, training=replace(SHORT, teacher=teacher, **changes))
+
+
+@pytest.mark.parametrize("student", [NO_DROPOUT, replace(DECODER_ONLY, **WITHOUT_DROPOUT)])
+def test_the_loss_is_the_cross_entropy_with_the_mean_of_the_teachers(
+    data: TrainingData, teachers: list[str], tmp_path: Path, student: ModelConfig
+) -> None:
+    """That of the logits, whatever the families of the student and its teachers."""
+    trainer = make_trainer(settings(tuple(teachers), student, teacher_weight=1.0), data, tmp_path)
+    pairs = trainer.data.train
+    batch = make_batch(pairs, torch.arange(20))
+    mask, source = batch.tgt_mask_BT, (batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
+    assert isinstance(trainer.learner, Learner)
+    assert trainer.learner.teacher
+    with torch.no_grad():
+        taught = torch.stack([model(*source)[mask].softmax(-1) for model in trainer.learner.teacher.models]).mean(0)
+        expected = -(taught * trainer.model(*source)[mask].log_softmax(-1)).sum()
+        loss = trainer.learner.train()(batch)
+        usual = Learner(trainer.model, trainer.config, trainer.numerics).train()(batch)
+    torch.testing.assert_close(loss.smoothed, expected, atol=1e-2, rtol=1e-4)
+    assert torch.equal(loss.nll, usual.nll)
+    assert not torch.equal(loss.smoothed, usual.smoothed)
+    assert torch.equal(trainer.learner.eval()(batch).smoothed, usual.smoothed), "validation asks no teacher"
+
+
+def test_a_student_comes_close_to_its_teacher(data: TrainingData, teachers: list[str], tmp_path: Path) -> None:
+    """The random teacher knows nothing of the targets: it is learned, not they."""
+    config = settings(teachers[0], NO_DROPOUT, teacher_weight=1.0, max_steps=30, learning_rate=1e-2)
+    trainer = make_trainer(config, data, tmp_path)
+    batch = make_batch(data.train, torch.arange(40))
+
+    teacher = load_teacher(config, data.tokenizer, data.train, trainer.numerics)
+    assert teacher
+
+    def divergence() -> float:
+        with torch.no_grad():
+            arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT
+            log_p, log_q = (
+                m(*arguments)[batch.tgt_mask_BT].log_softmax(-1) for m in (teacher.models[0], trainer.model)
+            )
+        return float((log_p.exp() * (log_p - log_q)).sum(-1).mean())
+
+    before = divergence()
+    for _ in range(30):
+        trainer.learner.zero_grad()
+        loss = trainer.learner.train()(batch)
+        (loss.smoothed / batch.target_tokens).backward()
+        trainer.optimizer.param_groups[0]["lr"] = 1e-2
+        trainer.optimizer.step()
+    assert divergence() < before / 2
+
+
+def test_an_interrupted_run_goes_on_bit_for_bit(
+    data: TrainingData, teachers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = settings(tuple(teachers), accumulate=2, r_drop=2.0, word_dropout=0.1, ema=0.9, max_steps=8)
+    whole = run(make_trainer(config, data, tmp_path / "whole"))
+    first = make_trainer(config, data, tmp_path / "parts")
+    step = first.step
+
+    def step_then_interrupt(*arguments: Any) -> None:
+        step(*arguments)
+        if first.progress.step == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(first, "step", step_then_interrupt)
+    with pytest.raises(KeyboardInterrupt, match="step 7"):
+        run(first)
+    second = run(make_trainer(config, data, tmp_path / "parts"))
+    for (name, a), b in zip(whole.model.named_parameters(), second.model.parameters(), strict=True):
+        assert torch.equal(a, b), name
+    assert not any("teacher" in name for name, _ in whole.learner.named_parameters()), "no checkpoint has teachers"
+
+
+def test_the_teacher_has_no_dropout_and_takes_no_random_number(
+    data: TrainingData, teachers: list[str], tmp_path: Path
+) -> None:
+    """So a student with a teacher of no weight would see the dropout that it sees without a teacher."""
+    trainer = make_trainer(settings(tuple(teachers)), data, tmp_path)
+    teacher = load_teacher(settings(tuple(teachers)), data.tokenizer, data.train, trainer.numerics)
+    assert teacher
+    batch = make_batch(data.train, torch.arange(10))
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    one, two = teacher.lesson(batch), teacher.lesson(batch)
+    assert torch.equal(one.probabilities(0, 99), two.probabilities(0, 99))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_prepared(
+    data: TrainingData, teachers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_tokenizer(tmp_path / "other")
+    own = TokenizerConfig(folder=teachers[0])
+    cases = [
+        (settings(teachers[0]), "give its folder as tokenizer.folder too"),
+        (replace(settings("nowhere"), tokenizer=own), "no such folder"),
+        (replace(settings(teachers[0]), tokenizer=TokenizerConfig(folder="other")), "another tokenizer than this run"),
+        (replace(settings(teachers[0]), tokenizer=own, data=DataConfig(source="en", target="de")), "not from en to de"),
+        (replace(settings(teachers[0], objective="denoise"), tokenizer=own), "has learned objective translation"),
+    ]
+    for config, message in cases:
+        with pytest.raises(ValueError, match=message):
+            Run(config, None, Processes()).carry_out(resume=False)
+    assert not Path("runs/x/data").exists()
+    long = TrainingData.encode(data.tokenizer, [("ab " * 90, "cd")], [("ab", "cd")])
+    learned = make_model(data.tokenizer, 1, replace(TINY, positions="learned", max_positions=50))
+    folder = str(save_tiny(tmp_path / "learned", learned, data.tokenizer))
+    with pytest.raises(ValueError, match="reads at most 50 positions, and a training sequence takes"):
+        make_trainer(settings(folder), long, tmp_path)
+    with pytest.raises(ValueError, match="used only with training"):
+        TrainingConfig(teacher_weight=0.5)
+    with pytest.raises(ValueError, match="doesn't go with training"):
+        TrainingConfig(teacher="x", source_loss=True)
