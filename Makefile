@@ -14,6 +14,8 @@ help:  ## list the targets
 	@echo '                  make a translator, e.g. make train-de-en: set up, prepare, train, measure; again: go on'
 	@echo '                  CORPUS: multi30k, phrasebook, or a folder that holds train, val and test* files'
 	@echo '                  ARGS: settings, e.g. ARGS="--training.max_steps 500"'
+	@echo 'make student-SOURCE-TARGET TEACHER=runs/NAME [ARGS=…]'
+	@echo '                  distil the translator of a finished run into a smaller, faster one, and compare both; again: go on'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "make %-16s %s\n", $$1, $$2}'
 
 # The stamp, not bin/python, says that the environment is whole: venv makes that file before it installs pip.
@@ -43,6 +45,20 @@ train-%: $(CORE)
 		names of languages: $(RUN) -m nmt.train --resume --data.source SOURCE --data.target TARGET))
 	@$(RUN) -m nmt.train --resume --data.source '$(word 1,$(PAIR))' --data.target '$(word 2,$(PAIR))' \
 		$(if $(CORPUS),--data.corpus '$(CORPUS)') $(ARGS)
+
+# A finished student is only measured again. The corpus is that of the teacher's run, unless CORPUS names another.
+TAUGHT = $(or $(CORPUS),$(shell sed -n 's/^  corpus: //p' '$(TEACHER)/config.yaml'))
+STUDENT = $(notdir $(TEACHER))-student
+LANGUAGES = --data.source '$(word 1,$(PAIR))' --data.target '$(word 2,$(PAIR))'
+student-%: $(CORE)
+	$(if $(PAIR),,$(error student-$*: write make student-SOURCE-TARGET TEACHER=runs/NAME, e.g. make student-de-en))
+	$(if $(wildcard $(TEACHER)/model/config.json),,$(error TEACHER is '$(TEACHER)': it must be the folder of a finished run))
+	@[ -d '$(TEACHER)-distilled' ] || $(RUN) -m nmt.augment $(LANGUAGES) --data.corpus '$(TAUGHT)' \
+		--forward '$(TEACHER)' --distil closest --output '$(TEACHER)-distilled'
+	@$(RUN) -m nmt.train --resume $(LANGUAGES) --data.corpus '$(TEACHER)-distilled' --config recipes/student.yaml \
+		--name '$(STUDENT)' --tokenizer.folder '$(TEACHER)' --training.start_from '$(TEACHER)' \
+		--training.teacher '$(TEACHER)' $(ARGS)
+	@$(RUN) -m benchmarks.students --teacher '$(TEACHER)' --student 'runs/$(STUDENT)' --json 'runs/$(STUDENT)/students.jsonl'
 
 serve: $(SERVE)  ## translate for programs and people at http://127.0.0.1:5000 [MODEL="runs/de-en …"]
 	@$(RUN) -m nmt.serve $(MODEL) $(ARGS)

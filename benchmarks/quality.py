@@ -5,8 +5,8 @@
 An experiment (YAML) has `corpus` (of --data.corpus), `seeds`, `settings` (options of nmt.train that all variants have)
 and `variants`: for each its name, and the options of its trainings, one after another. In options, {1} is the model
 folder of the first training of the same variant and seed, {2} of the second; with `few: N`, {few} is a corpus with only
-the first N training pairs. A finished training is not repeated. Scores are those of the test set, with the settings of
-the model; speeds are measured at the end, in turn, in fp32.
+the first N training pairs; with --folder NAME=DIR, {NAME} is that folder. A finished training is not repeated. Scores
+are those of the test set, with the settings of the model; speeds are measured at the end, in turn, in fp32.
 """
 
 import argparse
@@ -34,6 +34,7 @@ def main() -> int:
     parser.add_argument("experiment", type=Path, metavar="FILE", help="the experiment")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
     parser.add_argument("--corpus", help="instead of the experiment's")
+    parser.add_argument("--folder", action="append", default=[], metavar="NAME=DIR", help="a folder; repeatable")
     parser.add_argument("--only", action="append", default=[], metavar="VARIANT", help="train only this; repeatable")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of the speeds; 0: none")
     parser.add_argument("--note", default="", help="remark for the rows")
@@ -63,6 +64,7 @@ class Experiment:
         self.variants: dict[str, list[str]] = settings["variants"]
         self.settings: str = settings["settings"]
         self.corpus = args.corpus or settings["corpus"]
+        self.folders = dict(given.split("=", 1) for given in args.folder)
         self.few = self.runs / f"{self.name}-few" / Path(self.corpus).name
         if "few" in settings:
             write_few(Path(self.corpus), self.few, settings["few"])
@@ -82,7 +84,7 @@ class Experiment:
             run = self.folder(variant, seed, i + 1)
             if (run / "report.json").exists():
                 continue
-            filled = f"{self.settings} {options}".format("", *models, few=self.few)
+            filled = f"{self.settings} {options}".format("", *models, few=self.few, **self.folders)
             corpus = [] if "--data.corpus" in filled else ["--data.corpus", self.corpus]
             place = ["--runs", str(self.runs), "--name", run.name, "--training.seed", str(seed), "--resume"]
             command = [sys.executable, "-m", "nmt.train", *shlex.split(filled), *corpus, *place]

@@ -14,12 +14,10 @@ from pathlib import Path
 from benchmarks.rows import RESULTS, Row, last_run, run_script
 
 DOCS = Path(__file__).parent.parent / "docs"
+TOLD = ("attention", "crossings", "distillation", "documents", "documents-office", "families", "markup", "pretraining")
 PAGES = [
     Path(__file__).with_name("README.md"),
-    *(
-        DOCS / f"{page}.md"
-        for page in ("attention", "documents", "documents-office", "crossings", "families", "markup", "pretraining")
-    ),
+    *(DOCS / f"{page}.md" for page in TOLD),
 ]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
@@ -205,6 +203,19 @@ def quality(rows: Sequence[Row]) -> str:
     return markdown(["variant", "million parameters", "BLEU", "chrF", "nats/piece", "minutes", *speeds], lines)
 
 
+def students(rows: Sequence[Row]) -> str:
+    first, lines = rows[0], []
+    for row in rows:
+        search = f"beam {row['beam']}" + (f", shortlist {row['shortlist']}" if row["shortlist"] else "")
+        speed, factor = median(row, "sentences_per_second"), ratio(row, "ratios", "teacher")
+        lost = "" if row is first else f"{first['bleu'] - row['bleu']:+.2f}"
+        scores = [f"{row['bleu']:.2f}", lost, f"{row['chrf']:.2f}"]
+        lines.append([row["model"], system({"system": row["runtime"], **row}), search, f"{row['megabytes']:.1f}"])
+        lines[-1] += [speed, factor, *scores]
+    headings = ["model", "run by", "search", "MB", "sentences/s", "this / first line", "BLEU", "BLEU lost", "chrF"]
+    return markdown(headings, lines)
+
+
 def experts_speed(rows: Sequence[Row]) -> str:
     kinds = {"training": "training", "rows_320": "decoding 320 rows", "rows_1": "decoding 1 row"}
     lines = []
@@ -314,6 +325,7 @@ TABLES = {
         pair_scorer,
         documents,
         serve_speed,
+        students,
     )
 } | {"documents_office": documents}
 

@@ -145,7 +145,9 @@ def test_saved_settings_load_as_they_were(tmp_path: Path) -> None:
 def test_every_recipe_loads_and_opens_with_its_command(recipe: Path) -> None:
     load_config(recipe)
     first = recipe.read_text(encoding="utf8").splitlines()[0]
-    assert first.startswith(("# make train-", f"# python -m nmt.train --config recipes/{recipe.name}"))
+    assert first.startswith(
+        ("# make train-", "# make student-", f"# python -m nmt.train --config recipes/{recipe.name}")
+    )
 
 
 @pytest.mark.parametrize("command", PARSERS)

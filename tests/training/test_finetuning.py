@@ -88,6 +88,19 @@ def test_another_architecture_is_refused_by_its_settings(tmp_path: Path) -> None
         start_from(new_model(replace(CONFIG, d_ff=32, norm="rms"), words, 2), words, folder)
 
 
+def test_a_shallower_model_starts_with_the_first_layers(tmp_path: Path) -> None:
+    words = tokenizer(tmp_path / "words", PAIRS)
+    old = new_model(replace(CONFIG, encoder_layers=2, decoder_layers=3), words, 1)
+    model = new_model(replace(CONFIG, encoder_layers=2), words, 2)
+    said = start_from(model, words, folder_of(old, words, tmp_path / "model"))
+    assert "(the first 1 of 3 decoder layers): embeddings 100.0%, encoder 100.0%, decoder 100.0%" in said
+    kept = dict(old.named_parameters())
+    for name, parameter in model.named_parameters():
+        assert torch.equal(parameter, kept[name]), name
+    deeper = new_model(replace(CONFIG, encoder_layers=2, decoder_layers=4), words, 2)
+    assert "decoder 75" in start_from(deeper, words, tmp_path / "model")
+
+
 def test_a_run_folder_will_do_and_a_wrong_one_is_noticed_before_anything_is_prepared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,119 @@
+"""A student beside its teacher: size on disk, speed, and the BLEU that is lost.
+
+    python -m benchmarks.students --teacher runs/de-en-multi30k --student runs/de-en-student
+
+Each model translates the first test set of the student's run with the settings in its own folder, as its users do; the
+teacher also with the student's settings. All do so in precision auto and int8. They run in one thread and in turn, in
+some rounds; the speed is that of processor seconds. Where ctranslate2 is installed, both are also exported to it as
+int8, which gives the size of models in 8 bits.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, rounded, run_script, spread
+from nmt.files import model_in
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--teacher", type=Path, required=True, metavar="DIR", help="run or model folder")
+    parser.add_argument("--student", type=Path, required=True, metavar="DIR", help="run folder")
+    parser.add_argument("--rounds", type=int, default=3, help="times that each translates")
+    parser.add_argument("--note", default="", help="remark for the rows")
+    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "students.jsonl", help="gets the rows")
+    args = parser.parse_args()
+    rows = measure(args)
+    add_rows(args.json, rows)
+    print(report(rows))
+    return 0
+
+
+def measure(args: argparse.Namespace) -> list[Row]:
+    """A row for each model and way to run it. The first is the teacher as its users run it."""
+    import torch
+
+    from nmt.data.prepared import Prepared
+    from nmt.scoring.metrics import score
+
+    torch.set_num_threads(1)
+    sources, references = map(list, zip(*next(iter(Prepared.load(args.student).tests.values())), strict=True))
+    with tempfile.TemporaryDirectory() as exports:
+        systems = list(make_systems(args, Path(exports), sources))
+        for _, translator, search in systems:
+            translator.translate(sources[:64], search)  # not timed: the first batches are slow
+        speeds: list[list[float]] = [[] for _ in systems]
+        outputs: list[list[str]] = [[] for _ in systems]
+        for _ in range(args.rounds):
+            for number, (_, translator, search) in enumerate(systems):
+                started = time.process_time()
+                outputs[number] = translator.translate(sources, search)
+                speeds[number].append(len(sources) / (time.process_time() - started))
+    run = describe_run() | ({"note": args.note} if args.note else {})
+    rows = []
+    for (about, _, _), speed, output in zip(systems, speeds, outputs, strict=True):
+        scores = {s.name.lower(): rounded(s.value) for s in score(output, references, metrics=["bleu", "chrf"])}
+        figures = {"sentences_per_second": spread(speed), "ratios": {"teacher": ratios(speed, speeds[0])}}
+        rows.append({"benchmark": "students", "rounds": args.rounds, **about, **scores, **figures, **run})
+    return rows
+
+
+def make_systems(
+    args: argparse.Namespace, exports: Path, sources: list[str]
+) -> "Iterator[tuple[Row, Translator, Any]]":
+    """Each way to run the models: what it is, the translator, and its settings."""
+    from nmt.model.precision import has_int8
+    from nmt.translation.translator import Translator
+
+    folders = {"teacher": model_in(args.teacher), "student": model_in(args.student)}
+    students = Translator.load(folders["student"], "cpu").search
+    for name, folder in folders.items():
+        for precision in ("auto", "int8") if has_int8() else ("auto",):
+            translator = Translator.load(folder, "cpu", precision=precision)
+            n = sum(p.numel() for p in translator.model.parameters())
+            searches = {name: translator.search} | ({"student": students} if name == "teacher" else {})
+            for search in searches.values():
+                about = {"dtype": translator.precision, "megabytes": megabytes(folder), "parameters": n}
+                yield {"model": name, "runtime": "nmt", **about, **described(search)}, translator, search
+        if find_spec("ctranslate2") is None:
+            print("ctranslate2 is not installed: pip install nmt[ctranslate2] adds its rows", file=sys.stderr)
+            continue
+        yield exported(name, folder, exports / name, sources)
+
+
+def exported(name: str, folder: Path, out: Path, sources: list[str]) -> "tuple[Row, Translator, Any]":
+    """The model as int8 for CTranslate2, which has no shortlist of ours."""
+    from nmt.interop.export import export
+    from nmt.translation.translator import Translator
+
+    check = out.with_name(f"{name}.txt")
+    check.write_text("".join(f"{line}\n" for line in sources[:50]), encoding="utf8")
+    export(folder, out, "ctranslate2", "int8", check)
+    translator = Translator.load(out, "cpu", backend="ctranslate2")
+    search = replace(translator.search, shortlist=0)
+    about = {"model": name, "runtime": "ctranslate2", "dtype": "int8", "megabytes": megabytes(out)}
+    return {**about, **described(search)}, translator, search
+
+
+def described(search: Any) -> Row:
+    return {"beam": search.beam_size, "shortlist": search.shortlist, "batch": search.batch_size}
+
+
+def megabytes(folder: Path) -> float:
+    """The size of a folder's files, in millions of bytes."""
+    return rounded(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6)
+
+
+if __name__ == "__main__":
+    run_script(main)
