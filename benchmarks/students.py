@@ -44,11 +44,11 @@ def measure(args: argparse.Namespace) -> list[Row]:
     """A row for each model and way to run it. The first is the teacher as its users run it."""
     import torch
 
-    from nmt.data.prepared import Prepared
+    from nmt.scoring.evaluation import read_test_sets
     from nmt.scoring.metrics import score
 
     torch.set_num_threads(1)
-    sources, references = map(list, zip(*next(iter(Prepared.load(args.student).tests.values())), strict=True))
+    sources, references = next(iter(read_test_sets(model_in(args.student), None, []).values()))
     with tempfile.TemporaryDirectory() as exports:
         systems = list(make_systems(args, Path(exports), sources))
         for _, translator, search in systems:

@@ -24,6 +24,7 @@ from benchmarks import (
     pictures,
     report,
     setup,
+    students,
 )
 from benchmarks.rows import RESULTS, add_rows, last_run
 from benchmarks.text_kinds import Sentence
@@ -125,6 +126,23 @@ def model(tmp_path: Path) -> Path:
     shortlist = learn_shortlist(encode_pairs(tokenizer, NOUNS), tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     save_model(tmp_path / "model", dict(random.named_parameters()), tokenizer, info, "A test.\n", shortlist)
     return tmp_path / "model"
+
+
+def test_students_stand_beside_their_teacher(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").mkdir()
+    for side, text in (("src", "Haus\nBoot\n"), ("tgt", "house\nboat\n")):
+        (tmp_path / "data" / f"test.{side}").write_text(text, encoding="utf8")
+    monkeypatch.setattr(students, "find_spec", lambda name: None)
+    options = f"--teacher {model} --student {tmp_path} --rounds 2 --json {tmp_path / 'rows.jsonl'}"
+    monkeypatch.setattr(sys, "argv", ["students.py", *options.split()])
+    assert students.main() == 0
+    rows = last_run(tmp_path / "rows.jsonl")
+    assert rows[0]["ratios"]["teacher"]["rounds"] == [1.0, 1.0]
+    assert {row["model"] for row in rows} == {"teacher", "student"}
+    assert {row["megabytes"] for row in rows} == {rows[0]["megabytes"]}
+    assert "| BLEU lost |" in capsys.readouterr().out
 
 
 def test_decode_speed_sets_nmt_beside_a_peer(

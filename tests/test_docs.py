@@ -44,6 +44,7 @@ EXEMPT = {
     "make test": "it runs these tests",
     "make serve": "it serves until it is stopped",
     "-m nmt.serve": "it serves until it is stopped",
+    "make student-": "its commands stand below it, and are run",
     "python3 -m venv": "it needs the network",
     "convert_hf_to_gguf.py": "it is a program of llama.cpp",
     "-m pytest": "it runs these tests",
@@ -55,6 +56,7 @@ FOREIGN = {
     "pip": {"editable"},
     "pytest": {"auto"},
     "tensorboard": {"logdir", "port"},
+    "benchmarks.students": {"teacher", "student"},
     "llama.cpp": {"outfile", "outtype", "force"},
 }
 SMALL = (
@@ -65,7 +67,12 @@ SMALL = (
     "--search.beam_size 2 --search.max_length_ratio 0.3"
 )
 # What commands make is put elsewhere if other commands need what is there.
-ELSEWHERE = {"--output my-corpus-more": "--output made", "nmt.prepare": "nmt.prepare --runs made-runs"}
+ELSEWHERE = {
+    "--output my-corpus-more": "--output made",
+    "--output distilled": "--output made-distilled",
+    "--data.corpus multi30k --data.source de": "--data.corpus corpus --data.source de",
+    "nmt.prepare": "nmt.prepare --runs made-runs",
+}
 CORPORA = re.compile(r"(CORPUS=|--data.corpus )(phrasebook|multi30k|hub:\S+)")
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
 
@@ -114,7 +121,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     (folder / "recipes").symlink_to(ROOT / "recipes")
     for corpus in ("my-corpus", "my-corpus-more"):
         write_pairs(folder / corpus, ("fi", "sv"))
-    for corpus in ("corpus", "my-domain"):
+    for corpus in ("corpus", "my-domain", "distilled"):
         write_pairs(folder / corpus, ("de", "en"))
     texts = {
         "input.de": "Guten Morgen!\n\nWo ist der Bahnhof?\n",
@@ -247,10 +254,11 @@ def test_the_documentation_shows_all_doors() -> None:
         assert door in shown
 
 
-def test_make_targets_exist() -> None:
+def test_make_targets_exist(folder: Path) -> None:
     made = (command for command in COMMANDS if command.startswith("make "))
+    teacher = f"TEACHER={folder / 'runs' / 'de-en-multi30k'}"
     for target in {re.sub(r"train-\w+-\w+", "train-de-en", command.split()[1]) for command in made}:
-        subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=True)
+        subprocess.run(["make", "-n", target, teacher], cwd=ROOT, capture_output=True, check=True)
 
 
 def slug(heading: str) -> str:
