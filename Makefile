@@ -47,6 +47,7 @@ train-%: $(CORE)
 		$(if $(CORPUS),--data.corpus '$(CORPUS)') $(ARGS)
 
 # A finished student is only measured again. The corpus is that of the teacher's run, unless CORPUS names another.
+override TEACHER := $(TEACHER:%/=%)
 TAUGHT = $(or $(CORPUS),$(shell sed -n 's/^  corpus: //p' '$(TEACHER)/config.yaml'))
 STUDENT = $(notdir $(TEACHER))-student
 LANGUAGES = --data.source '$(word 1,$(PAIR))' --data.target '$(word 2,$(PAIR))'
