@@ -15,10 +15,7 @@ from benchmarks.rows import RESULTS, Row, last_run, run_script
 
 DOCS = Path(__file__).parent.parent / "docs"
 TOLD = ("attention", "crossings", "distillation", "documents", "documents-office", "families", "markup", "pretraining")
-PAGES = [
-    Path(__file__).with_name("README.md"),
-    *(DOCS / f"{page}.md" for page in TOLD),
-]
+PAGES = [Path(__file__).with_name("README.md"), *(DOCS / f"{page}.md" for page in TOLD)]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 

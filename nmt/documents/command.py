@@ -10,6 +10,7 @@ from nmt.documents.memory import with_memories
 from nmt.fields import require
 from nmt.files import require_whole_gzip
 from nmt.text.markup import Mode, visible
+from nmt.translation.glossary import read_text
 from nmt.translation.jobs import Translating
 from nmt.translation.markup import translate_markup
 from nmt.translation.streams import name_of, open_output
@@ -75,7 +76,7 @@ def job_translator(job: Translating) -> Translate:
             for remark in filter(None, (record.note, ", ".join(best.flags))):
                 job.remarks.say(f"{unit.place}: {remark}")
             if job.glossary:
-                job.glossary.count(some.read(unit.text), visible(best.text, mode))
+                job.glossary.count(read_text(unit.text, job.translator, mode), visible(best.text, mode))
         return [Answer(best.text, best.flags) for best in found]
 
     def translate(units: Sequence[Unit]) -> list[Answer]:

@@ -179,7 +179,8 @@ class Engine:
             raise Draining()
         translator = await self.models.wait_for(direction)
         group = Group(translator, search, markup)
-        lines_of = [split_lines(request) if markup == "none" else [request] for request in requests]
+        readable = translator.tokenizer.readable
+        lines_of = [split_lines(request, readable) if markup == "none" else [request] for request in requests]
         found = iter(await self.translate_lines(group, [*chain.from_iterable(lines_of)], key))
         lists = [[next(found) for _ in lines] for lines in lines_of]
         several = [n for n, some in enumerate(lists) if len(some) > 1]
