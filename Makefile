@@ -69,7 +69,7 @@ test: $(DEV)  ## format, lint, types, layer contracts and tests
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo
-	HF_HUB_OFFLINE=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile -m 'not services'
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder -m 'not services'
 
 test-services: $(DEV)  ## tests of the service with browsers, npm and load; each says what it misses
 	HF_HUB_OFFLINE=1 $(RUN) -m pytest -m services -rs $(ARGS)
