@@ -7,6 +7,7 @@ from torch import Tensor
 
 from nmt.config import SearchConfig
 from nmt.decode.phrases import Automaton
+from nmt.decode.unfinished_word import UnfinishedWord
 from nmt.fields import require
 from nmt.vocabulary import BOS, PAD, UNK
 
@@ -21,13 +22,24 @@ class CompiledConstraints:
 
     prefix: tuple[int, ...] = ()  # pieces that the translation begins with
     phrases: Automaton | None = None  # accepts translations with all required phrases and no forbidden phrase
+    word: UnfinishedWord | None = None  # the end of the prefix, if other pieces may spell it
+
+    @property
+    def fixed(self) -> tuple[int, ...]:
+        """The pieces of the prefix that may not be others."""
+        return self.prefix[: self.word.n_before] if self.word else self.prefix
 
     @property
     def n_pieces(self) -> int:
         """A number of pieces that is enough for the prefix and all required phrases."""
+        return len(self.prefix) + self.n_required
+
+    @property
+    def n_required(self) -> int:
+        """A number of pieces that is enough for all required phrases."""
         if self.phrases is None or self.phrases.may_end(self.phrases.start):
-            return len(self.prefix)
-        return len(self.prefix) + self.phrases.distance(self.phrases.start) + DETOUR
+            return 0
+        return self.phrases.distance(self.phrases.start) + DETOUR
 
 
 def forbidden_ids(options: SearchConfig) -> tuple[int, ...]:

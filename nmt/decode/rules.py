@@ -19,6 +19,7 @@ from torch import Tensor
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import AllConstraints, forbidden_ids
 from nmt.decode.phrases import Automaton
+from nmt.decode.unfinished_word import UnfinishedWord
 from nmt.vocabulary import EOS
 
 LEAST_COVERAGE = 1e-6  # of a source position, in the coverage penalty: the logarithm of 0 is -inf
@@ -71,8 +72,11 @@ def make_rules(
         rules.append(NoRepeatedNgrams(no_pieces_NKT, options.no_repeat_ngram))
     if any(c.phrases for c in constraints):
         rules.append(Phrases([c.phrases for c in constraints], limits))
-    if any(c.prefix for c in constraints):
-        rules.append(Prefix([c.prefix for c in constraints], device))
+    if any(c.fixed for c in constraints):
+        rules.append(Prefix([c.fixed for c in constraints], device))
+    if any(c.word for c in constraints):
+        deadlines = [limit - c.n_required for limit, c in zip(limits, constraints, strict=True)]
+        rules.append(UnfinishedWords([c.word for c in constraints], deadlines))
     rules.append(LongestLength(limits, device))
     if options.coverage_penalty:
         rules.append(Coverage(options.coverage_penalty, mask_BS))
@@ -168,6 +172,47 @@ class Prefix(Rule):
 
     def keep(self, index: Tensor) -> None:
         self.pieces_NP = self.pieces_NP[index]
+
+
+class UnfinishedWords(Rule):
+    """After the fixed pieces of its sentence's prefix, each translation writes the rest of the prefix, in any pieces.
+
+    Earlier rules forbid none of the pieces that write only this rest, but they may forbid those that write more.
+    """
+
+    only_forbids = False
+
+    def __init__(self, words: Sequence[UnfinishedWord | None], deadlines: Sequence[int]) -> None:
+        """`deadlines`: the most pieces that each sentence's whole prefix may take."""
+        self.words, self.deadlines, self.step = list(words), list(deadlines), 0
+        self.states = [[0] for _ in words]
+
+    def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
+        self.step = step
+        for n, word in enumerate(self.words):
+            for k, state in enumerate(self.states[n]):
+                if word and step >= word.n_before and state < word.end:
+                    inside, beyond = word.pieces(state, self.deadlines[n] - step)
+                    ruled_V = ruled_NKV[n, k, beyond]
+                    ruled_NKV[n, k] = -inf
+                    ruled_NKV[n, k, beyond], ruled_NKV[n, k, inside] = ruled_V, own_NKV[n, k, inside]
+
+    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
+        if not any(self.words):
+            return
+        for n, (parents, tokens) in enumerate(zip(parents_NK.tolist(), tokens_NK.tolist(), strict=True)):
+            word, states = self.words[n], [self.states[n][parent] for parent in parents]
+            if word and self.step >= word.n_before:
+                states = [word.after(state, token) for state, token in zip(states, tokens, strict=True)]
+                if min(states) == word.end:
+                    self.words[n] = None
+            self.states[n] = states
+
+    def keep(self, index: Tensor) -> None:
+        kept = index.tolist()
+        self.words, self.deadlines, self.states = (
+            [part[n] for n in kept] for part in (self.words, self.deadlines, self.states)
+        )
 
 
 class Phrases(Rule):

@@ -5,8 +5,9 @@ Shapes: V vocabulary, N prefixes of pieces that have the same length.
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,7 @@ class Surfaces:
     """The bytes that each piece of a vocabulary adds to the text. Made once for a tokenizer; never changes.
 
     Attributes:
+        surfaces: the bytes of each piece.
         known: the bytes of all pieces that add any.
         controls: ids of pieces that add no bytes and are never allowed: unk, bos, eos, pad, and empty pieces.
         separating_V: True for pieces whose first character isn't a letter.
@@ -89,7 +91,7 @@ class Surfaces:
     def __init__(self, pieces: Sequence[str]) -> None:
         """`pieces`: in the order of their ids, as SentencePiece writes them: ▁ is a space, <0xC3> a byte."""
         surfaces = [b"" if i < FIRST_PIECE else surface(piece) for i, piece in enumerate(pieces)]
-        self.longest = max(map(len, surfaces), default=0)
+        self.surfaces, self.longest = surfaces, max(map(len, surfaces), default=0)
         self.controls = np.flatnonzero([not added for added in surfaces])
         texts = [added.decode(errors="ignore") for added in surfaces]
         self.separating_V = np.array([text != "" and not is_letter(text[0]) for text in texts])
@@ -105,6 +107,23 @@ class Surfaces:
             above = {prefix: i for i, prefix in enumerate(prefixes)}
             nodes |= {prefix: len(nodes) + i for prefix, i in above.items()}
         self.nodes_V = np.array([nodes[added] for added in surfaces])
+
+    @cached_property
+    def in_order(self) -> list[tuple[bytes, int]]:
+        """The bytes and the id of each piece, in the order of the bytes."""
+        return sorted((added, piece) for piece, added in enumerate(self.surfaces))
+
+    def spelling(self, text: bytes) -> list[int]:
+        """The pieces that are exactly this text, which isn't empty."""
+        return self.between(text, text + b"\0")
+
+    def longer_than(self, text: bytes) -> list[int]:
+        """The pieces that begin with this text and go on."""
+        return self.between(text + b"\0", text + b"\xff")
+
+    def between(self, first: bytes, end: bytes) -> list[int]:
+        start, stop = (bisect_left(self.in_order, (bound,)) for bound in (first, end))
+        return [piece for _, piece in self.in_order[start:stop]]
 
     def pieces_needed(self, text: bytes) -> list[float]:
         """The fewest pieces that spell text[i:], for each i from 0 to its length; inf if no pieces do."""

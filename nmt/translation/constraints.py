@@ -1,17 +1,19 @@
 """Compilation of constraints: texts flow in; prefix ids and an automaton over pieces flow out, for beam search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import CompiledConstraints, longest_output
 from nmt.decode.phrases import Automaton
-from nmt.decode.surfaces import Surfaces
+from nmt.decode.surfaces import Surfaces, surface
+from nmt.decode.unfinished_word import UnfinishedWord
 from nmt.fields import require
 from nmt.text.normalise import tidy
+from nmt.text.scripts import is_letter
 from nmt.translation.request import Constraints
-from nmt.vocabulary import UNK
+from nmt.vocabulary import SPACE, UNK
 
 # Maximum number of pieces for the constraints of a sentence: its length limit rises by this number.
 MAX_PIECES = 500
@@ -38,7 +40,8 @@ class ConstraintCompiler:
         prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
         require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
         phrases = self.automaton(constraints)
-        compiled = CompiledConstraints(prefix, phrases)
+        unfinished = self.phrases and not constraints.prefix[-1:].isspace()
+        compiled = CompiledConstraints(prefix, phrases, self.unfinished_word(prefix) if unfinished else None)
         n = compiled.n_pieces
         require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
         if phrases:
@@ -48,6 +51,14 @@ class ConstraintCompiler:
                 require(state >= 0, "the prefix contains a phrase of must_not, or allows no end without one")
         longest_output(n_source, search, self.longest_target(n_source), compiled)
         return compiled
+
+    def unfinished_word(self, prefix: Sequence[int]) -> UnfinishedWord | None:
+        """The last word of a prefix, if it ends with a letter: the translation may need a longer word there."""
+        pieces = self.tokenizer.target_pieces(prefix)
+        n_before = max((i for i, piece in enumerate(pieces) if SPACE in piece), default=0)
+        text = b"".join(map(surface, pieces[n_before:]))
+        letter = text[-1:] and is_letter(text.decode(errors="replace")[-1])
+        return UnfinishedWord(self.surfaces, n_before, text) if letter else None
 
     def automaton(self, constraints: Constraints) -> Automaton | None:
         if not constraints.must and not constraints.must_not:
