@@ -85,7 +85,7 @@ class CTranslate2Model:
     def search(
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints
     ) -> list[list[Hypothesis]]:
-        """As `nmt.decode.beam.search`; of constraints, only prefixes are possible."""
+        """As `nmt.decode.beam.search`; of constraints, only prefixes are possible, with fixed pieces."""
         limits = [self.limit(*sentence, options) for sentence in zip(sources, constraints, strict=True)]
         found = self.find(sources, options, constraints, max(limits))
         # The library has one limit for a batch. The few sentences that go beyond their own limit are searched again.

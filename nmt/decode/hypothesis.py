@@ -26,7 +26,7 @@ class CompiledConstraints:
 
     @property
     def fixed(self) -> tuple[int, ...]:
-        """The pieces of the prefix that may not be others."""
+        """The pieces of the prefix before `word`."""
         return self.prefix[: self.word.n_before] if self.word else self.prefix
 
     @property

@@ -154,7 +154,7 @@ class RepetitionPenalty(History):
 
 
 class Prefix(Rule):
-    """Each translation begins with the pieces of its sentence's prefix, whatever earlier rules forbid."""
+    """Each translation begins with the fixed pieces of its sentence's prefix, whatever earlier rules forbid."""
 
     only_forbids = False
 
@@ -210,9 +210,8 @@ class UnfinishedWords(Rule):
 
     def keep(self, index: Tensor) -> None:
         kept = index.tolist()
-        self.words, self.deadlines, self.states = (
-            [part[n] for n in kept] for part in (self.words, self.deadlines, self.states)
-        )
+        self.words, self.deadlines = [self.words[n] for n in kept], [self.deadlines[n] for n in kept]
+        self.states = [self.states[n] for n in kept]
 
 
 class Phrases(Rule):

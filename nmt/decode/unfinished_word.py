@@ -31,7 +31,8 @@ class UnfinishedWord:
             yield from ((piece, new) for piece in surfaces.spelling(text[state:new]))
 
     def pieces(self, state: int, most: int) -> tuple[list[int], list[int]]:
-        """The pieces that may follow if `most` may: first those that write only this text, then those that write more."""
+        """The pieces that may follow, if `most` pieces may take the text to its end: those that write only this text,
+        and those that write more."""
         inside = [piece for piece, new in self.inside[state].items() if self.needed[new] < most]
         return inside, self.beyond[state]
 

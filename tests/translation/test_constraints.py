@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -99,3 +100,27 @@ def test_a_line_whose_constraints_leave_no_hypothesis_is_translated_and_flagged(
     assert guard or best.text == plain[0]
     assert other.text
     assert "constraints" not in other.flags
+
+
+def test_every_translation_begins_with_exactly_its_prefix_wherever_that_ends(translator: Translator) -> None:
+    text = 'A young man\'s "well-known" naïve dogs: 12.5 Ελλάδα 語 of 2026!'
+    prefixes = [text[:end] for end in range(1, len(text) + 1)]
+    for width in (1, 3):
+        search = replace(SHORT, beam_size=width, n_best=width, batch_size=64)
+        results = translator.translate_n_best([Request("Hund", Constraints(prefix)) for prefix in prefixes], search)
+        for prefix, found in zip(prefixes, results, strict=True):
+            # Decomposed: a random model may put an accent on the last letter.
+            start = normalize("NFD", prefix.strip())
+            assert all(normalize("NFD", best.text).startswith(start) for best in found)
+
+
+def test_only_the_last_word_of_a_prefix_that_ends_with_a_letter_may_have_other_pieces(translator: Translator) -> None:
+    def fixed(prefix: str) -> str:
+        compiled = translator.compiler.compile(Constraints(prefix), 3, SHORT)
+        (text,) = translator.tokenizer.decode_target([list(compiled.fixed)])
+        assert translator.tokenizer.decode_target([list(compiled.prefix)]) == [prefix.strip()]
+        return text
+
+    assert [fixed(prefix) for prefix in ("The little do", "The", "The 12")] == ["The little", "", "The"]
+    for prefix in ("The little do ", "The little,", "The 語"):
+        assert fixed(prefix) == prefix.strip()
