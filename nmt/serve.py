@@ -1,6 +1,7 @@
 """Command: model folders in; a service on this machine that translates, with the APIs of `nmt.server` and a page."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from nmt.cli import (
 )
 from nmt.config.serve import ServeConfig
 from nmt.extras import package
+from nmt.fields import require
 
 if TYPE_CHECKING:
     from nmt.server.app import Service
@@ -32,6 +34,9 @@ def make_serve_parser() -> Any:
     parser = make_parser("nmt.serve", text, EXAMPLES, "[options] [MODEL ...]")
     text = "Model or run folders, one for each direction. Without one, the newest finished run."
     parser.add_argument("models", nargs="*", default=[], metavar="MODEL", help=text)
+    text = "Adapter folder, or the run folder of an adapter (LoRA), of the one MODEL, and a name for it: our own API "
+    text += "chooses it by this name. The weights of the model are in memory once. Repeatable."
+    parser.add_argument("--adapter", action="append", default=[], metavar="NAME=DIR", help=text)
     add_settings_options(parser.add_argument_group("Service and its limits"), ServeConfig)
     add_device_options(parser.add_argument_group("Device"), precision="auto")
     add_search_options(parser)
@@ -59,10 +64,12 @@ def command(options: Any) -> int:
         return translator
 
     folders = [find_model(folder) for folder in options.models or [None]]
-    models = Models(folders, load, lazy=config.lazy)
+    models = Models(folders, load, lazy=config.lazy, adapters=read_adapters(options.adapter))
     for served in models.all:
         pairs = ", ".join("–".join(direction) for direction in served.directions[:5])
         say(f"{served.folder}: {pairs}{' …' if len(served.directions) > 5 else ''}")
+        for name, folder in served.adapters.items():
+            say(f"with the adapter {folder}: {name}")
     shown = "127.0.0.1" if config.host == "0.0.0.0" else config.host
     say(f"http://{shown}:{config.port} from now on, until Ctrl-C")
     service = Service(models, config)
@@ -70,6 +77,19 @@ def command(options: Any) -> int:
         add_scorer(service, options)
     serve(service)
     return 0
+
+
+def read_adapters(given: Sequence[str]) -> dict[str, Path]:
+    """The adapter folder of each name. ValueError if NAME=DIR is wrong or given twice."""
+    from nmt.translation.adapter import adapter_in
+
+    found: dict[str, Path] = {}
+    for choice in given:
+        name, _, folder = choice.partition("=")
+        require(bool(name and folder), f"--adapter {choice} has no name or no folder: give NAME=DIR")
+        require(name not in found, f"--adapter {name} is given twice: give each adapter a name of its own")
+        found[name] = adapter_in(Path(folder))
+    return found
 
 
 def add_scorer(service: "Service", options: Any) -> None:

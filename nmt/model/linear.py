@@ -79,9 +79,30 @@ class Int8Linear(nn.Module):
         return torch.ops.quantized.linear_dynamic(x_XI, self.packed)
 
 
+class AdaptedLinear(nn.Module):
+    """A linear layer and an adapter of rank R beside it: W x + b + B (A x). Other models may have the same layer."""
+
+    def __init__(self, layer: nn.Module, a_RI: Tensor, b_OR: Tensor) -> None:
+        super().__init__()
+        weight_OI = full_precision(layer).weight
+        self.layer, (self.out_features, self.in_features) = layer, weight_OI.shape
+        self.A, self.B = (nn.Parameter(factor.to(weight_OI), requires_grad=False) for factor in (a_RI, b_OR))
+
+    def forward(self, x_XI: Tensor) -> Tensor:
+        return torch.add(apply(self.layer, x_XI), linear(linear(x_XI, self.A), self.B))
+
+    def merged(self) -> Linear:
+        """The same as a single layer, whose weight is computed anew."""
+        whole = full_precision(self.layer)
+        merged = Linear(whole.in_features, whole.out_features, bias=whole.bias is not None, device="meta")
+        merged.weight, merged.bias = nn.Parameter(whole.weight + self.B @ self.A, requires_grad=False), whole.bias
+        return merged
+
+
 def full_precision(layer: nn.Module) -> Linear:
-    """A linear layer, or the one that an `Int8Linear` was made from."""
-    whole = layer.linear if isinstance(layer, Int8Linear) else layer
+    """A linear layer, the one that an `Int8Linear` was made from, or an `AdaptedLinear` as a single layer."""
+    whole = layer.merged() if isinstance(layer, AdaptedLinear) else layer
+    whole = whole.linear if isinstance(whole, Int8Linear) else whole
     assert isinstance(whole, Linear)
     return whole
 

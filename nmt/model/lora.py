@@ -4,7 +4,11 @@ Shapes: O outputs and I inputs of a linear layer, R rank.
 Source: Hu et al. 2022, section 4.1.
 """
 
+import copy
 import math
+from collections.abc import Mapping
+from itertools import chain
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +18,9 @@ from nmt.config import LoraConfig
 from nmt.model.attention import Attention
 from nmt.model.contract import Model
 from nmt.model.feed_forward import FeedForward
+from nmt.model.linear import AdaptedLinear, Int8Linear
+
+AnyModel = TypeVar("AnyModel", bound=Model)
 
 KINDS: dict[str, tuple[type[nn.Module], ...]] = {
     "attention": (Attention,),
@@ -45,6 +52,22 @@ def adapted(weight_OI: Tensor, a_RI: Tensor, b_OR: Tensor, scale: float) -> Tens
     """The weight with an adapter: always by the same products, so that all ways to add an adapter are equal."""
     with torch.autocast(weight_OI.device.type, enabled=False):
         return weight_OI + scale * (b_OR @ a_RI)
+
+
+def with_adapter(model: AnyModel, factors: Mapping[str, tuple[Tensor, Tensor]]) -> AnyModel:
+    """A model with an adapter, of which only the adapter takes memory: all else is that of the given model, which stays
+    as it is.
+
+    Args:
+        factors: for the name of each adapted layer, A (R, I) and α / rank × B (O, R).
+    """
+    shared: dict[int, object] = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
+    shared |= {id(module): module for module in model.modules() if isinstance(module, Int8Linear)}
+    other = copy.deepcopy(model, shared)
+    for name, (a_RI, b_OR) in factors.items():
+        parent, _, child = name.rpartition(".")
+        setattr(other.get_submodule(parent), child, AdaptedLinear(other.get_submodule(name), a_RI, b_OR))
+    return other
 
 
 def add_adapters(model: Model, config: LoraConfig) -> None:

@@ -53,7 +53,7 @@ async def translate(service: "Service", asked: Asked, texts: Sequence[str]) -> l
 
 async def translate_requests(service: "Service", asked: Asked, requests: Sequence[Request]) -> list[list[Translation]]:
     return await service.engine.translate(
-        asked.direction, requests, asked.search, markup=asked.markup, key=asked.caller.client
+        asked.translator, requests, asked.search, markup=asked.markup, key=asked.caller.client
     )
 
 

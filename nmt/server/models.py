@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.files import SUMS
 from nmt.server.errors import Draining, Refused
+from nmt.server.schema import shown
+from nmt.translation.adapter import with_adapters
 from nmt.translation.model_folder import ModelInfo, read_info, require_model
 from nmt.translation.translator import Translator, require_objective
 
@@ -43,7 +45,11 @@ class Served:
     stamp: Stamp = (0, 0)
     """Of the folder that was loaded, or that could not be loaded."""
     translator: Translator | None = None
-    between: dict[Direction, Translator] = field(default_factory=dict)
+    adapters: Mapping[str, Path] = field(default_factory=dict)
+    """Adapter folders, by the names that requests choose them by."""
+    adapted: dict[str, Translator] = field(default_factory=dict)
+    """The translator with each adapter. All have the same weights in memory."""
+    between: dict[tuple[Direction, str], Translator] = field(default_factory=dict)
     loading: asyncio.Task[None] | None = None
     looked: float = 0.0
     problem: str = ""
@@ -53,6 +59,16 @@ class Served:
     def name(self) -> str:
         """The name of the run, or of the folder."""
         return self.folder.parent.name if self.folder.name == "model" else self.folder.name
+
+    def choose(self, name: str) -> Translator | None:
+        """The translator of this name: that of an adapter, or, also for an empty name, the model's own; None if it is
+        not loaded. Refused if there is none."""
+        if name in self.adapters:
+            return self.adapted.get(name)
+        if name not in ("", self.name):
+            known = ", ".join([self.name, *self.adapters])
+            raise Refused(f"no model for these languages is called {shown(name)}: there is {known}", code="no_model")
+        return self.translator
 
 
 def read_folder(folder: Path) -> Served:
@@ -68,8 +84,16 @@ def read_folder(folder: Path) -> Served:
 class Models:
     """All models of the service. `load` makes the translator of a folder; it runs in a thread."""
 
-    def __init__(self, folders: Sequence[Path], load: Load, *, lazy: bool = False) -> None:
+    def __init__(
+        self, folders: Sequence[Path], load: Load, *, lazy: bool = False, adapters: Mapping[str, Path] | None = None
+    ) -> None:
+        """`adapters`: adapter folders of the model, by their names; then there must be only one model."""
         self.all = [read_folder(folder) for folder in folders]
+        if adapters:
+            require(len(self.all) == 1, f"{len(self.all)} models are given with adapters: give the one that they fit")
+            taken = self.all[0].name
+            require(taken not in adapters, f"an adapter is called {taken!r}, as the model is: give it another name")
+            self.all[0].adapters = adapters
         self.load, self.lazy = load, lazy
         self.on_replaced: Callable[[], None] = lambda: None
         """Called when a model was loaded anew."""
@@ -120,12 +144,15 @@ class Models:
         started = time.perf_counter()
         try:
             translator = await asyncio.to_thread(self.load, served.folder)
+            folders = served.folder, served.adapters
+            adapted = await asyncio.to_thread(with_adapters, translator, *folders) if served.adapters else {}
         except (ValueError, OSError) as error:
             served.problem, served.stamp = str(error), stamp
             LOG.error("model not loaded", extra={"fields": {"model": served.name, "problem": str(error)}})
             return
         is_new = served.translator is None
-        served.translator, served.between, served.problem, served.stamp = translator, {}, "", stamp
+        served.translator, served.adapted, served.between = translator, adapted, {}
+        served.problem, served.stamp = "", stamp
         if not is_new:
             self.on_replaced()
         seconds = round(time.perf_counter() - started, 2)
@@ -139,26 +166,27 @@ class Models:
             if stamp_of(served.folder) not in (served.stamp, (0, 0)):
                 self.begin(served)
 
-    async def wait_for(self, direction: Direction) -> Translator:
-        """The translator for a direction. If it is loaded when it is needed, this waits; else Draining until it is."""
+    async def wait_for(self, direction: Direction, name: str = "") -> Translator:
+        """As `translator`. If it is loaded when it is needed, this waits; else Draining until it is."""
         served = self.served(direction)
         if served.translator is None and not served.problem:
             if not self.lazy:
                 raise Draining("the model is being loaded: try again soon", retry_after=2)
             await asyncio.shield(self.begin(served))
-        return self.translator(direction)
+        return self.translator(direction, name)
 
-    def translator(self, direction: Direction) -> Translator:
-        """The translator for a direction, if it is loaded; else Draining."""
+    def translator(self, direction: Direction, name: str = "") -> Translator:
+        """The translator for a direction, as `Served.choose`, if it is loaded; else Draining."""
         served = self.served(direction)
         self.look(served)
-        if served.translator is None:
+        translator = served.choose(name)
+        if translator is None:
             problem = "it could not be loaded, and the log says why" if served.problem else "it is not loaded yet"
             raise Draining(f"the model for {' to '.join(direction)} is not there: {problem}")
-        if direction not in served.between:
-            chosen = direction if served.translator.tokenizer.languages.before_target else ("", "")
-            served.between[direction] = served.translator.between(*chosen) if any(chosen) else served.translator
-        return served.between[direction]
+        if (direction, name) not in served.between:
+            several = bool(translator.tokenizer.languages.before_target)
+            served.between[direction, name] = translator.between(*direction) if several else translator
+        return served.between[direction, name]
 
     def search(self, direction: Direction) -> SearchConfig:
         """The settings of a search where the request has none: those of the model, and of the command line."""

@@ -74,17 +74,18 @@ class Own:
 
     async def models(self, request: Request, fields: Fields) -> Response:
         caller_of(self.service, request, fields)
-        known = self.engine.models.by_direction
-        return send(ModelList([self.describe(direction) for direction in known]))
+        known = self.engine.models.by_direction.items()
+        choices = [(direction, name) for direction, served in known for name in ("", *served.adapters)]
+        return send(ModelList([self.describe(*choice) for choice in choices]))
 
-    def describe(self, direction: Direction) -> Model:
-        """A direction, without loading its model."""
+    def describe(self, direction: Direction, name: str) -> Model:
+        """A direction with an adapter, or with none, without loading its model."""
         served = self.engine.models.served(direction)
-        translator = served.translator
+        translator = served.choose(name)
         own = [model for model in translator.models if hasattr(model, "parameters")] if translator else []
         return Model(
             *direction,
-            name=served.name,
+            name=name or served.name,
             loaded=translator is not None,
             features=Features(
                 alignments=True,
@@ -115,7 +116,7 @@ class Own:
         if body.quality and direction not in self.service.scorers:
             problem = f"quality is true, but there is no pair scorer for {' to '.join(direction)}: leave quality out"
             raise Refused(problem, code="no_scorer")
-        translator = await self.engine.models.wait_for(direction)
+        translator = await self.engine.models.wait_for(direction, body.model)
         search = make_search(body.search, self.engine.models.search(direction))
         translator.check(search)
         must = tuple(Term((one,) if isinstance(one, str) else tuple(one)) for one in body.must)
@@ -181,7 +182,7 @@ class Own:
         body = read_body(WordAlternatives, fields)
         admit(self.service, request, caller, [body.text, body.translation])
         direction = find_direction(self.service, body.source, body.target)
-        translator = await self.engine.models.wait_for(direction)
+        translator = await self.engine.models.wait_for(direction, body.model)
         sentence = focus(body.text, body.translation, body.word)
         found = await self.engine.run(likely_words, translator, sentence.source, sentence.kept)
         search = replace(self.engine.models.search(direction), n_best=1, samples=0)

@@ -65,6 +65,8 @@ class Translate:
     """Code of the language of the texts. It may be left out if only one language is translated to the target."""
     target: str
     """Code of the language to translate to."""
+    model: str = ""
+    """Name of a model for these languages, such as an adapter; if it is left out, the model without an adapter."""
     format: Literal["text", "html"] = "text"
     """How the texts are read: html keeps tags, entities and what must not be translated."""
     prefix: str = ""
@@ -188,6 +190,8 @@ class WordAlternatives:
     """Code of its language, which may be left out as for translations."""
     target: str
     """Code of the language of the translation."""
+    model: str = ""
+    """Name of a model, as for translations."""
     translation: str
     """A translation of the source, also one that was edited."""
     word: Annotated[int, Range(0, 100_000)]

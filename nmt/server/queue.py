@@ -158,7 +158,7 @@ class Engine:
 
     async def translate(
         self,
-        direction: Direction,
+        model: Direction | Translator,
         requests: Sequence[Request],
         search: SearchConfig,
         *,
@@ -168,6 +168,7 @@ class Engine:
         """The n-best list of each request.
 
         Args:
+            model: a direction, or the translator that was chosen for it.
             markup: how the texts are read. Lines of a plain text are translated apart, as by `Translator`.
             key: whose request it is: those of different keys take turns.
 
@@ -177,7 +178,7 @@ class Engine:
         """
         if self.draining:
             raise Draining()
-        translator = await self.models.wait_for(direction)
+        translator = model if isinstance(model, Translator) else await self.models.wait_for(model)
         group = Group(translator, search, markup)
         readable = translator.tokenizer.readable
         lines_of = [split_lines(request, readable) if markup == "none" else [request] for request in requests]

@@ -4,10 +4,12 @@ An adapter fits only the model that it was trained on: adapter_config.json has t
 Layers have the names of our own modules.
 """
 
+import copy
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +17,12 @@ from torch import Tensor, nn
 from nmt.fields import require
 from nmt.files import check_sums, whole_folder
 from nmt.model.contract import Model
-from nmt.model.lora import adapted, adapters
+from nmt.model.lora import adapted, adapters, with_adapter
 from nmt.model.weights import hash_of, read_tensors, write_tensors
+from nmt.translation.model_folder import load_model
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
 
 CONFIG, WEIGHTS, HASH = "adapter_config.json", "adapter_model.safetensors", "base_model_sha256"
 PREFIX = "base_model.model."  # of each name, in peft's files
@@ -51,10 +57,39 @@ def save_adapter(folder: Path, model: Model, base: str) -> None:
 
 
 def add_adapter(model: Model, folder: Path) -> None:
-    """Add the adapter in a folder, or in the folder of a run, to the weights of a model. Raises ValueError if the
-    folder has none, if it is damaged, or if the adapter was trained on another model."""
+    """Add the adapter in a folder, or in the folder of a run, to the weights of a model. Raises as `read_adapter`."""
+    for name, (a_RI, b_OR, scale) in read_adapter(model, folder).items():
+        weight = model.get_submodule(name).get_parameter("weight")
+        with torch.no_grad():  # on the CPU, as when a run delivers its model: a GPU may multiply in fewer bits
+            weight.copy_(adapted(weight.cpu(), a_RI, b_OR, scale))
+
+
+def with_adapters(translator: "Translator", base: Path, folders: Mapping[str, Path]) -> dict[str, "Translator"]:
+    """For each name a translator with the adapter in that folder. It has the weights of the given translator, which are
+    in memory once; the adapter is computed beside them. `base`: the model folder of the given translator, since its
+    weights may be rounded, and adapters are for those in the folder. Raises as `read_adapter`."""
+    model, _, _ = load_model(base)
+    found = {}
+    for name, folder in folders.items():
+        factors = {layer: (a_RI, scale * b_OR) for layer, (a_RI, b_OR, scale) in read_adapter(model, folder).items()}
+        other = copy.copy(translator)
+        other.models = [with_adapter(translator.model, factors)]
+        other.use_tokenizer(translator.tokenizer)
+        found[name] = other
+    return found
+
+
+def adapter_in(folder: Path) -> Path:
+    """The adapter folder itself, or that in the folder of a run. ValueError if there is none."""
     folder = folder / "adapter" if (folder / "adapter").is_dir() else folder
     require((folder / CONFIG).is_file(), f"{folder} is not an adapter folder: it has no {CONFIG}")
+    return folder
+
+
+def read_adapter(model: Model, folder: Path) -> dict[str, tuple[Tensor, Tensor, float]]:
+    """A, B and α / rank for the name of each layer of a model, from an adapter folder or the folder of a run. Raises
+    ValueError if the folder has no adapter, if it is damaged, or if the adapter was trained on another model."""
+    folder = adapter_in(folder)
     if (folder / "SHA256SUMS").is_file():
         check_sums(folder, CONFIG, WEIGHTS)
     config = read_config(folder / CONFIG)
@@ -63,14 +98,13 @@ def add_adapter(model: Model, folder: Path) -> None:
     known = config.get(HASH)
     require(known in (None, hash_of(dict(model.named_parameters()))), f"{problem}: give that one with --model")
     tensors = {name.removeprefix(PREFIX): tensor for name, tensor in read_tensors(folder / WEIGHTS).items()}
-    names = {name.rpartition(".lora_")[0] for name in tensors}
-    layers = dict(model.named_modules())
-    for name in sorted(names):
+    names = sorted({name.rpartition(".lora_")[0] for name in tensors})
+    layers, found = dict(model.named_modules()), {}
+    for name in names:
         a_RI, b_OR = (tensors.get(f"{name}.lora_{letter}.weight", torch.empty(0, 0)).float() for letter in "AB")
         require(fits(layers.get(name), a_RI, b_OR), f"{problem}, or is damaged: its {name} doesn't fit")
-        weight = layers[name].get_parameter("weight")
-        with torch.no_grad():  # on the CPU, as when a run delivers its model: a GPU may multiply in fewer bits
-            weight.copy_(adapted(weight.cpu(), a_RI, b_OR, scale_of(config, name, len(a_RI))))
+        found[name] = a_RI, b_OR, scale_of(config, name, len(a_RI))
+    return found
 
 
 def fits(layer: nn.Module | None, a_RI: Tensor, b_OR: Tensor) -> bool:

@@ -11,7 +11,10 @@ from torch import Tensor, nn
 from nmt.config import Config, LoraConfig, ModelConfig, TrainingConfig
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.lora import adapters, add_adapters, merge_adapters
+from nmt.model.linear import AdaptedLinear, full_precision
+from nmt.model.lora import adapters, add_adapters, merge_adapters, with_adapter
+from nmt.model.precision import with_precision
+from tests.tiny import needs_int8
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32)
 KINDS = {
@@ -62,6 +65,51 @@ def test_at_first_nothing_changes_then_only_adapters_and_adding_them_changes_not
     adaptable = [f"{name}.weight" for name, module in plain.named_modules() if isinstance(module, nn.Linear)]
     places = ["attention", "feed_forward"] if parts == "all" else [parts]
     assert moved == {name for name in adaptable if any(place in name for place in places)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_adapter_beside_a_model_is_the_merged_one_and_shares_all_weights(kind: str) -> None:
+    model = new_model(kind)
+    merged = copy.deepcopy(model)
+    add_adapters(merged, LoraConfig(rank=2, alpha=4))
+    learn(merged)
+    factors = factors_of(merged)
+    merge_adapters(merged)
+    before = states(model)
+    beside = with_adapter(model.requires_grad_(False), factors)
+    assert torch.allclose(states(beside), states(merged), atol=1e-5)
+    assert not torch.allclose(states(beside), before, atol=1e-3)
+    assert torch.equal(states(model), before)
+    new = {p.data_ptr() for p in beside.parameters()} - {p.data_ptr() for p in model.parameters()}
+    assert len(new) == 2 * len(factors)
+    for name in factors:  # where a layer's weight is used without the layer
+        layer = full_precision(beside.get_submodule(name))
+        assert torch.allclose(layer.weight, full_precision(merged.get_submodule(name)).weight, atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["bf16", pytest.param("int8", marks=needs_int8())])
+def test_an_adapter_beside_a_model_in_fewer_bits_shares_its_layers(precision: Any) -> None:
+    merged = new_model("plain")
+    add_adapters(merged, LoraConfig(rank=2, alpha=4))
+    small, _ = with_precision(new_model("plain"), precision)
+    learn(merged)
+    factors = factors_of(merged)
+    beside = with_adapter(small, factors)
+    expected, plain = (states(model).float() for model in (merged, small))
+    found = states(beside).float()
+    assert (found - expected).norm() < (plain - expected).norm() / 3
+    name = "decoder.1.self_attention.qkv"
+    adapted, shared = beside.get_submodule(name), small.get_submodule(name)
+    assert isinstance(adapted, AdaptedLinear)
+    layer = adapted.layer
+    assert full_precision(layer).weight.data_ptr() == full_precision(shared).weight.data_ptr()
+    assert precision == "bf16" or layer is shared
+
+
+def factors_of(model: Model) -> dict[str, tuple[Tensor, Tensor]]:
+    """A and α / rank × B of a model's adapters."""
+    found = {name: (*adapter.factors(), adapter.alpha / adapter.rank) for name, adapter in adapters(model).items()}
+    return {name: (a.detach(), scale * b.detach()) for name, (a, b, scale) in found.items()}
 
 
 def test_each_fused_matrix_has_a_pair_of_its_own() -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,9 +19,9 @@ def load(folder: Path) -> Translator:
     return Translator.load(folder, "cpu", precision="fp32")
 
 
-def make_service(folder: Path, **settings: object) -> Service:
+def make_service(folder: Path, adapters: Mapping[str, Path] | None = None, /, **settings: object) -> Service:
     config = ServeConfig(**({"port": 0, "workers": 1, "ready_seconds": 0.0} | settings))  # type: ignore[arg-type]
-    return Service(Models([folder], load, lazy=True), config)
+    return Service(Models([folder], load, lazy=True, adapters=adapters), config)
 
 
 @pytest.fixture(scope="session")

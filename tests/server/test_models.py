@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.serve import read_adapters
 from nmt.server.errors import Draining, Refused
 from nmt.server.models import LOOK_AGAIN, Models
 from nmt.translation.translator import Translator
@@ -35,6 +36,23 @@ def test_folders_make_directions(folder: Path, tokenizer: Tokenizer, tmp_path: P
         models.served(("de", "fi"))
     with pytest.raises(ValueError, match=r"translates de to en, as .* does: give one of them"):
         Models([folder, folder], load)
+
+
+def test_adapters_that_can_t_be_chosen_are_refused(folder: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    (folder / "adapter_config.json").touch()
+    assert read_adapters([f"law={folder}"]) == {"law": folder}
+    for given, problem in [
+        (["law"], "--adapter law has no name or no folder: give NAME=DIR"),
+        ([f"law={folder}"] * 2, "--adapter law is given twice"),
+        ([f"law={tmp_path}"], "is not an adapter folder"),
+    ]:
+        with pytest.raises(ValueError, match=problem):
+            read_adapters(given)
+    other = save_tiny(tmp_path / "other", make_model(tokenizer), tokenizer, languages=("en", "de"))
+    with pytest.raises(ValueError, match="2 models are given with adapters"):
+        Models([folder, other], load, adapters={"law": folder})
+    with pytest.raises(ValueError, match="an adapter is called 'run', as the model is"):
+        Models([folder], load, adapters={"run": folder})
 
 
 def test_a_model_that_is_no_translator_is_refused(scorer_folder: Path) -> None:

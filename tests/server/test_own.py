@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from starlette.testclient import TestClient
 
-from nmt.config import SearchConfig
+from nmt.config import LoraConfig, SearchConfig
+from nmt.model.linear import AdaptedLinear
+from nmt.model.lora import adapters, add_adapters
 from nmt.server.answers import FLAG_TEXTS
 from nmt.server.app import make_app
 from nmt.server.keys import make_key, remove_key
 from nmt.text.suspicions import Flag
+from nmt.translation.adapter import save_adapter
+from nmt.translation.model_folder import load_model
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
@@ -37,6 +42,51 @@ def test_translations_are_those_of_the_translator(client: TestClient, translator
     several = post(client, text=f"  {GERMAN[0]}\n\n{GERMAN[1]} ")["translations"][0]["text"]
     first, second = translator.translate(GERMAN[:2])
     assert several == f"  {first}\n\n{second} "
+
+
+@pytest.fixture(scope="module")
+def adapter_folders(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    found = {name: tmp_path_factory.mktemp(name) / "adapter" for name in ("law", "sport")}
+    for folder in found.values():
+        model, _, _ = load_model(model_folder)
+        add_adapters(model, LoraConfig(rank=4, alpha=40))
+        for adapter in adapters(model).values():
+            for b in adapter.B:
+                torch.nn.init.normal_(b)
+        save_adapter(folder, model, "the base")
+    return found
+
+
+def test_requests_choose_an_adapter_by_its_name(model_folder: Path, adapter_folders: dict[str, Path]) -> None:
+    service = make_service(model_folder, adapter_folders)
+    with TestClient(make_app(service)) as client:
+        found = {}
+        for name in ("", "law", "sport"):
+            found[name] = [one["text"] for one in post(client, text=GERMAN, model=name)["translations"]]
+            folder = adapter_folders.get(name)
+            alone = Translator.load(model_folder, "cpu", precision="fp32", adapter=folder)
+            assert found[name] == alone.translate(GERMAN)
+        assert len({tuple(texts) for texts in found.values()}) == 3
+        listed = client.get("/v1/models").json()["models"]
+        base = service.engine.models.all[0].name
+        assert [one["name"] for one in listed] == [base, "law", "sport"]
+        assert post(client, text=GERMAN, model=base)["translations"] == post(client, text=GERMAN)["translations"]
+        wrong = client.post("/v1/translate", json={"text": "a", "target": "en", "model": "lawn"})
+        assert wrong.status_code == 400
+        assert wrong.json()["error"]["code"] == "no_model"
+        assert f"there is {base}, law, sport" in wrong.json()["error"]["message"]
+        [law] = client.post("/translate", json={"q": GERMAN[:1], "source": "de", "target": "en"}).json()[
+            "translatedText"
+        ]
+        assert law == found[""][0]
+    translators = [service.engine.models.translator(("de", "en"), name) for name in found]
+    weights = [{p.data_ptr() for p in one.model.parameters()} for one in translators]
+    assert weights[0] == weights[0] & weights[1] & weights[2]
+    assert len(weights[1] - weights[0]) == 2 * len(adapters_of(translators[1]))
+
+
+def adapters_of(translator: Translator) -> list[AdaptedLinear]:
+    return [module for module in translator.model.modules() if isinstance(module, AdaptedLinear)]
 
 
 def test_settings_of_a_search_are_those_of_the_request(client: TestClient, translator: Translator) -> None:
