@@ -12,6 +12,7 @@ are those of the test set, with the settings of the model; speeds are measured a
 import argparse
 import json
 import math
+import os
 import shlex
 import subprocess
 import sys
@@ -31,14 +32,9 @@ STEPS, SENTENCES = 10, 200  # of a round of training and of decoding
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("experiment", type=Path, metavar="FILE", help="the experiment")
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
-    parser.add_argument("--corpus", help="instead of the experiment's")
-    parser.add_argument("--folder", action="append", default=[], metavar="NAME=DIR", help="a folder; repeatable")
+    experiment_options(parser)
     parser.add_argument("--only", action="append", default=[], metavar="VARIANT", help="train only this; repeatable")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of the speeds; 0: none")
-    parser.add_argument("--note", default="", help="remark for the rows")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: results/EXPERIMENT.jsonl")
     args = parser.parse_args()
     experiment = Experiment(args)
     for seed in experiment.seeds:
@@ -52,6 +48,16 @@ def main() -> int:
     add_rows(args.json or RESULTS / f"{experiment.name}.jsonl", rows)
     print(report(rows))
     return 0
+
+
+def experiment_options(parser: argparse.ArgumentParser) -> None:
+    """The options of commands that measure an experiment."""
+    parser.add_argument("experiment", type=Path, metavar="FILE", help="the experiment")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
+    parser.add_argument("--corpus", help="instead of the experiment's")
+    parser.add_argument("--folder", action="append", default=[], metavar="NAME=DIR", help="a folder; repeatable")
+    parser.add_argument("--note", default="", help="remark for the rows")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: results/EXPERIMENT.jsonl")
 
 
 class Experiment:
@@ -90,8 +96,11 @@ class Experiment:
             command = [sys.executable, "-m", "nmt.train", *shlex.split(filled), *corpus, *place]
             print(f"{variant}, seed {seed}, training {i + 1} of {len(stages)}: {run}", file=sys.stderr, flush=True)
             with (self.runs / f"{run.name}.log").open("a", encoding="utf8") as log:
-                if subprocess.run(command, stdout=log, stderr=log, check=False).returncode:
+                process = subprocess.Popen(command, stdout=log, stderr=log)
+                _, process.returncode, used = os.wait4(process.pid, 0)
+                if process.returncode:
                     raise ValueError(f"{run.name} failed: see {log.name}")
+            (self.runs / f"{run.name}.memory").write_text(f"{used.ru_maxrss}\n")  # KiB at most
 
     def row(self, variant: str) -> Row:
         """The scores of a variant over all seeds, its size, and the time of all its trainings."""

@@ -14,7 +14,17 @@ from pathlib import Path
 from benchmarks.rows import RESULTS, Row, last_run, run_script
 
 DOCS = Path(__file__).parent.parent / "docs"
-TOLD = ("attention", "crossings", "distillation", "documents", "documents-office", "families", "markup", "pretraining")
+TOLD = (
+    "attention",
+    "crossings",
+    "distillation",
+    "documents",
+    "documents-office",
+    "families",
+    "fine-tuning",
+    "markup",
+    "pretraining",
+)
 PAGES = [Path(__file__).with_name("README.md"), *(DOCS / f"{page}.md" for page in TOLD)]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
@@ -200,6 +210,17 @@ def quality(rows: Sequence[Row]) -> str:
     return markdown(["variant", "million parameters", "BLEU", "chrF", "nats/piece", "minutes", *speeds], lines)
 
 
+def adaptation(rows: Sequence[Row]) -> str:
+    lines = []
+    for row in rows:
+        scores = [f"{row[name]:.1f}" if name in row else "" for name in ("val_bleu", "bleu", "bleu_before")]
+        cost = [f"{row['trained']:,}", f"{row['mebibytes']:,.0f}", f"{row['minutes']:.1f}"] if "trained" in row else []
+        lines.append([row["variant"], *scores, *(cost or [""] * 3), f"{row['megabytes']:.2f}"])
+    sets = ["BLEU, new domain: val", "test", "BLEU, old domain"]
+    costs = ["trained parameters", "memory of training, MiB", "minutes", "MB to deliver"]
+    return markdown(["what is trained", *sets, *costs], lines)
+
+
 def students(rows: Sequence[Row]) -> str:
     first, lines = rows[0], []
     for row in rows:
@@ -323,6 +344,7 @@ TABLES = {
         documents,
         serve_speed,
         students,
+        adaptation,
     )
 } | {"documents_office": documents}
 

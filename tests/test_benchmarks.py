@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from benchmarks import (
+    adaptation,
     architectures,
     decode_speed,
     deep,
@@ -22,6 +23,7 @@ from benchmarks import (
     pair_scorer,
     picture_data,
     pictures,
+    quality,
     report,
     setup,
     students,
@@ -34,7 +36,7 @@ from nmt.decode.shortlist import learn_shortlist
 from nmt.documents.base import Answer, Unit
 from nmt.model.build import build_model
 from nmt.training.monitor import Monitor
-from nmt.translation.model_folder import ModelInfo, save_model
+from nmt.translation.model_folder import ModelInfo, load_model, save_model
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
@@ -143,6 +145,30 @@ def test_students_stand_beside_their_teacher(
     assert {row["model"] for row in rows} == {"teacher", "student"}
     assert {row["megabytes"] for row in rows} == {rows[0]["megabytes"]}
     assert "| BLEU lost |" in capsys.readouterr().out
+
+
+def test_ways_to_adapt_a_model_are_set_beside_it(
+    model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = (
+        "--data.source de --data.target en --training.start_from {base} --tokenizer.folder {base} --model.d_model 16 "
+        "--model.n_heads 2 --model.encoder_layers 1 --model.decoder_layers 1 --model.d_ff 32 --training.max_steps 2 "
+        "--training.validate_every 2 --training.threads 1 --training.batch_tokens 64 --search.max_length_ratio 0.3"
+    )
+    variants = {"LoRA": ["--lora.rank 2"]}
+    file = tmp_path / "adapt.yaml"
+    file.write_text(json.dumps({"corpus": str(corpus), "seeds": [1], "settings": settings, "variants": variants}))
+    options = [str(file), "--runs", str(tmp_path), "--folder", f"base={model}"]
+    monkeypatch.setattr(sys, "argv", ["quality.py", *options, "--only", "LoRA"])
+    assert quality.main() == 0
+    before = ["--before", str(corpus / "test"), "--json", str(tmp_path / "rows.jsonl")]
+    monkeypatch.setattr(sys, "argv", ["adaptation.py", *options, *before])
+    assert adaptation.main() == 0
+    base, adapted = last_run(tmp_path / "rows.jsonl")
+    assert 0 < adapted["trained"] < sum(p.numel() for p in load_model(model)[0].parameters())
+    assert adapted["megabytes"] < base["megabytes"]
+    assert adapted["mebibytes"] > 100
+    assert "| LoRA |" in capsys.readouterr().out
 
 
 def test_decode_speed_sets_nmt_beside_a_peer(

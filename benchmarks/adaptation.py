@@ -1,0 +1,99 @@
+"""Ways to adapt a model to another domain, trained before by `benchmarks.quality`: what each costs, gains and forgets.
+
+    python -m benchmarks.adaptation benchmarks/experiments/lora.yaml --folder base=MODEL --before DIR/test_2016_flickr
+
+The folder `base` is the model that is adapted; --before is a test set of its own domain (without its language code).
+All models translate both test sets with the settings in their own folders. The first seed of the experiment counts.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from benchmarks.quality import Experiment, experiment_options
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+
+Lines = list[list[str]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    experiment_options(parser)
+    parser.add_argument("--before", type=Path, required=True, metavar="FILES", help="test set of the base's domain")
+    args = parser.parse_args()
+    run = describe_run() | ({"note": args.note} if args.note else {})
+    rows = [row | run for row in measure(Experiment(args), args.before)]
+    add_rows(args.json or RESULTS / f"{args.experiment.stem}.jsonl", rows)
+    print(report(rows))
+    return 0
+
+
+def measure(experiment: Experiment, before: Path) -> list[Row]:
+    """A row for the base as it is, and for each way to adapt it."""
+    import torch
+
+    from nmt.scoring.evaluation import read_test_sets
+    from nmt.translation.model_folder import read_info
+
+    torch.set_num_threads(1)
+    base, seed = Path(experiment.folders["base"]), experiment.seeds[0]
+    info, _ = read_info(base / "config.json")
+    source, target = (f"{before}.{language}" for language in (info.source, info.target))
+    old = next(iter(read_test_sets(base, source, [target]).values()))
+    runs = {variant: experiment.last(variant, seed) for variant in experiment.variants}
+    new = next(iter(read_test_sets(next(iter(runs.values())) / "model", None, []).values()))
+    scores = {"bleu": bleu(base, new), "bleu_before": bleu(base, old)}
+    rows = [{"variant": "nothing: the base", **scores, "megabytes": megabytes(base)}]
+    for variant, run in runs.items():
+        scores = {"val_bleu": val_bleu(run), "bleu": bleu_of_run(run), "bleu_before": bleu(run / "model", old)}
+        memory = int((experiment.runs / f"{run.name}.memory").read_text())
+        cost = {
+            "trained": trained(run),
+            "mebibytes": memory / 1024,
+            "minutes": experiment.seconds(variant, seed, 1) / 60,
+        }
+        delivered = run / "adapter" if (run / "adapter").is_dir() else run / "model"
+        rows.append({"variant": variant, **scores, **cost, "megabytes": megabytes(delivered)})
+    return [{"benchmark": "adaptation", "sentences": len(new[0]), **row} for row in rows]
+
+
+def bleu(folder: Path, lines: Lines) -> float:
+    """BLEU of a model on sources and their references."""
+    from nmt.scoring.evaluation import evaluate
+    from nmt.translation.translator import Translator
+
+    return evaluate(Translator.load(folder, "cpu"), *lines, metrics=["bleu"]).scores[0].value
+
+
+def bleu_of_run(run: Path) -> float:
+    """BLEU on the test set of a run, which the run has translated at its end."""
+    return float(json.loads((run / "report.json").read_text())["bleu"])
+
+
+def trained(run: Path) -> int:
+    """The number of parameters that a run trains."""
+    from nmt.cli import load_config
+    from nmt.model.lora import add_adapters
+    from nmt.training.finetuning import freeze
+    from nmt.translation.model_folder import load_model
+
+    config, (model, _, _) = load_config(run / "config.yaml"), load_model(run / "model")
+    freeze(model, config.training.freeze)
+    if config.lora.rank:
+        add_adapters(model, config.lora)
+    return sum(p.numel() for p in model.parameters() if p.requires_grad)
+
+
+def val_bleu(run: Path) -> float:
+    """The best BLEU on the validation text."""
+    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return max(float(line["validation/bleu"]) for line in lines if "validation/bleu" in line)
+
+
+def megabytes(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+
+
+if __name__ == "__main__":
+    run_script(main)
