@@ -14,8 +14,8 @@ from nmt.files import SUMS
 from nmt.server.errors import Draining, Refused
 from nmt.server.schema import shown
 from nmt.translation.adapter import with_adapters
-from nmt.translation.model_folder import ModelInfo, read_info, require_model
-from nmt.translation.translator import Translator, require_objective
+from nmt.translation.model_folder import ModelInfo, read_info, require_model, require_objective
+from nmt.translation.translator import Translator
 
 LOG = logging.getLogger("nmt.server")
 LOOK_AGAIN = 1.0  # seconds between looks whether a folder was replaced

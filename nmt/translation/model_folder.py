@@ -21,7 +21,7 @@ from nmt.decode.shortlist import Shortlist
 from nmt.fields import NotNegative, Probability, Size, check_bounds, from_json, require
 from nmt.files import SUMS, check_sums, model_in, whole_folder
 from nmt.model.build import build_model
-from nmt.model.contract import Model
+from nmt.model.contract import GenerativeModel, Model
 from nmt.model.weights import fill, read_tensors, write_tensors
 from nmt.upgrade import FORMAT, take_format, upgrade_model_info
 
@@ -180,3 +180,24 @@ def load_shortlist(folder: Path, tokenizer: Tokenizer) -> Shortlist | None:
         fits = fits and int(ids.min()) >= 0 and int(ids.max()) < tokenizer.tgt_vocab_size
     require(fits, f"{folder / SHORTLIST} doesn't fit the model: it is damaged, or another model's")
     return Shortlist(**tensors)
+
+
+USES = {  # of a model that is no translator
+    "lm": "continue text with python -m nmt.generate, or start a decoder-only translator from it (training.start_from)",
+    "mlm": "start other models from its encoder (training.start_from)",
+    "denoise": "start a translator from it (training.start_from)",
+    "pair": "it estimates the quality of translations (--scorer), and filters training pairs (data.scorer)",
+}
+
+
+def require_objective(info: ModelInfo, folder: Path) -> None:
+    """Raise ValueError if a model was trained for something else than translation."""
+    problem = f"the model in {folder} is no translator: it was trained with training.objective {info.objective}"
+    require(info.objective == "translation", f"{problem}; {USES.get(info.objective)}")
+
+
+def require_translator(model: Model, info: ModelInfo, folder: Path) -> GenerativeModel:
+    """The model; ValueError if it was trained for something else than translation."""
+    require_objective(info, folder)
+    assert isinstance(model, GenerativeModel)
+    return model

@@ -27,7 +27,7 @@ from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import Shortlist
 from nmt.fields import require
 from nmt.files import model_in
-from nmt.model.contract import Decoder, GenerativeModel, Model
+from nmt.model.contract import Decoder, GenerativeModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.precision import with_precision
 from nmt.text.characters import respelled
@@ -51,6 +51,7 @@ from nmt.translation.model_folder import (
     load_shortlist,
     read_info,
     require_model,
+    require_translator,
 )
 from nmt.translation.placeholders import mark_request, name_request, translate_marked, without_others
 from nmt.translation.quotes import translate_quoted
@@ -385,27 +386,6 @@ class Translator:
 def n_dashes(gap: str) -> int:
     """The words between two parts: dashes; a semicolon belongs to the word before it."""
     return len(gap.split()) if gap[:1].isspace() else 0
-
-
-USES = {  # of a model that is no translator
-    "lm": "continue text with python -m nmt.generate, or start a decoder-only translator from it (training.start_from)",
-    "mlm": "start other models from its encoder (training.start_from)",
-    "denoise": "start a translator from it (training.start_from)",
-    "pair": "it estimates the quality of translations (--scorer), and filters training pairs (data.scorer)",
-}
-
-
-def require_objective(info: ModelInfo, folder: Path) -> None:
-    """Raise ValueError if a model was trained for something else than translation."""
-    problem = f"the model in {folder} is no translator: it was trained with training.objective {info.objective}"
-    require(info.objective == "translation", f"{problem}; {USES.get(info.objective)}")
-
-
-def require_translator(model: Model, info: ModelInfo, folder: Path) -> GenerativeModel:
-    """The model; ValueError if it was trained for something else than translation."""
-    require_objective(info, folder)
-    assert isinstance(model, GenerativeModel)
-    return model
 
 
 def best_joins(lists: SpanLists, n_best: int) -> list[list[Hypothesis]]:
