@@ -28,6 +28,7 @@ SENTENCE_MARK = r"[.!?…]"
 # Items with nothing between them but a few signs stay together, unless a sentence ends there.
 GROUP = re.compile(rf"\0(?:(?:(?!{SENTENCE_MARK}\s)(?:[^\w\0-\2]|_)){{0,4}}\0)*")
 JOINT = "-/=_+*~^%&#@|\\"  # signs that belong to the item that they touch
+FIRST = re.compile(rf"{OPENS}*(.?)", re.DOTALL)  # the first character, also one inside tags
 AFTER = re.compile(r"[.,:;!?…–—-]+(?=\s|\Z)")
 TOUCHING_UNIT = re.compile(rf"{UNIT}(?!{LETTER})")
 CLOSING = ".,;:!?…)]}»”’\"'。，、；：！？）」』】"
@@ -182,7 +183,8 @@ def find_unit(text: str, start: int, stop: int, least: int) -> Unit:
         end = BLANK.match(text, sign.end() if sign else stop).end()  # type: ignore[union-attr]
         if text[end : end + 1] in ("", CLOSES):
             return Unit(start, start, end, end, follows=False, loose=True)
-        return Unit(start, start, stop, end, follows=False, loose=end == stop and not is_spaced(after))
+        first = FIRST.match(text, stop)[1]  # type: ignore[index]
+        return Unit(start, start, stop, end, follows=False, loose=end == stop and not is_spaced(first))
     if at_end or (right == stop and after in CLOSING):
         cut = left - 1 if before in ",:;–—" and left > least else left
         cut = len(text[least:cut].rstrip(BLANKS)) + least

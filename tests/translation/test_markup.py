@@ -87,6 +87,7 @@ def test_every_tag_comes_back_once_and_well_nested_in_any_order_of_words(text: s
         ("<b>ein <i>roter</i> Hut</b> da", [3, 2, 1, 0], "DA <b>HUT <i>ROTER</i> EIN</b>"),
         ("ein <img src=a> Hut", [1, 0], "HUT EIN <img src=a>"),
         ("ein <code>a b</code> Hut", [0, 1], "EIN <code>a b</code> HUT"),
+        ("<img><b>ein</b> Hut", [0, 1], "<img><b>EIN</b> HUT"),
         ("Rat<b>haus</b> da", [1, 0], "DA <b>RATHAUS</b>"),
         ("(<b>ein</b> Hut)", [1, 0], "HUT) (<b>EIN</b>"),
         ("&lt;script&gt; da", [1, 0], "DA &lt;SCRIPT&gt;"),
