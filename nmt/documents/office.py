@@ -5,8 +5,9 @@ the members of a zip file. Nothing is changed if no answer changes anything.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import PurePath
 from typing import Protocol
 
 from nmt.documents.archive import Archive
@@ -70,7 +71,11 @@ class ArchiveDocument:
 
     @property
     def units(self) -> list[Unit]:
-        return [unit for part in self.parts.values() for unit in part.units]
+        return [
+            replace(unit, place=f"{PurePath(name).name}, {unit.place or f'text {n}'}")
+            for name, part in self.parts.items()
+            for n, unit in enumerate(part.units, 1)
+        ]
 
     def join(self, answers: Sequence[Answer]) -> bytes:
         if unchanged(self.units, answers):

@@ -150,6 +150,12 @@ def test_slides_and_sheets() -> None:
     assert "<t>Preis</t>" in sheet  # the name of a table's column
 
 
+def test_texts_have_places() -> None:
+    places = [unit.place for unit in read_document(FILES["pptx", "slide"][0], "pptx", Options()).units]
+    assert places[0] == "s.xml, text 1"
+    assert len({*places}) == len(places)
+
+
 def test_open_document() -> None:
     text = translated(FILES["odt", "content"][0], "odt", "content.xml")
     assert "<text:h>TITEL DER</text:h>" in text
