@@ -52,7 +52,7 @@ def command(options: Any) -> int:
         package(name, "serve")
     from nmt.server.app import Service
     from nmt.server.models import Models
-    from nmt.server.run import serve
+    from nmt.server.run import listen, serve
     from nmt.translation.translator import Translator, find_model
 
     config = ServeConfig(**{f.name: options[f.name] for f in fields(ServeConfig)})
@@ -70,12 +70,13 @@ def command(options: Any) -> int:
         say(f"{served.folder}: {pairs}{' …' if len(served.directions) > 5 else ''}")
         for name, folder in served.adapters.items():
             say(f"with the adapter {folder}: {name}")
-    shown = "127.0.0.1" if config.host == "0.0.0.0" else config.host
-    say(f"http://{shown}:{config.port} from now on, until Ctrl-C")
     service = Service(models, config)
     if config.scorer:
         add_scorer(service, options)
-    serve(service)
+    listener = listen(config.host, config.port)
+    shown = "127.0.0.1" if config.host == "0.0.0.0" else config.host
+    say(f"http://{shown}:{listener.getsockname()[1]} from now on, until Ctrl-C")
+    serve(service, listener)
     return 0
 
 

@@ -21,3 +21,4 @@ def set_up() -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO)
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # its warnings have parts of bodies

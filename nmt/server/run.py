@@ -49,7 +49,16 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def serve(service: Service) -> None:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket on this address. ValueError, for the user, if another program has it or the machine lacks it."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        problem = f"the service can't listen on {host}, port {port} ({error.strerror})"
+        raise ValueError(f"{problem}: choose another --port or --host") from None
+
+
+def serve(service: Service, listener: socket.socket) -> None:
     """Run the service until it is told to end."""
     set_up()
-    asyncio.run(Server(service).serve())
+    asyncio.run(Server(service).serve([listener]))

@@ -4,13 +4,14 @@ import asyncio
 import json
 import logging
 import signal
+import socket
 from pathlib import Path
 from types import FrameType
 
 import pytest
 
-from nmt.server.log import Lines
-from nmt.server.run import Server
+from nmt.server.log import Lines, set_up
+from nmt.server.run import Server, listen
 from nmt.translation.translator import Translator
 from tests.server.conftest import make_service
 from tests.server.test_queue import Slow
@@ -121,3 +122,16 @@ def test_the_log_is_json_lines() -> None:
     record = logging.makeLogRecord({"msg": "request", "fields": {"status": 200, "key": "ü"}})
     line = json.loads(Lines().format(record))
     assert (line["event"], line["status"], line["key"]) == ("request", 200, "ü")
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ValueError, match="choose another --port"):
+        listen("127.0.0.1", taken.getsockname()[1])
+
+
+def test_parts_of_bodies_are_not_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("nmt.server", "uvicorn.error"):
+        for attribute in ("handlers", "propagate"):
+            monkeypatch.setattr(logging.getLogger(name), attribute, getattr(logging.getLogger(name), attribute))
+    set_up()
+    assert not logging.getLogger("python_multipart.multipart").isEnabledFor(logging.ERROR)
