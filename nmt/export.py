@@ -18,7 +18,7 @@ OPTIONS = {
         "TYPE",
         "Number format of the weights. Without it, float32. ctranslate2 takes float32, float16, bfloat16, int8, "
         "int8_float32, int8_float16, int8_bfloat16 and int16; hf takes float32, float16 and bfloat16; onnx takes "
-        "float32 and int8.",
+        "float32 and int8; transformers.js takes float32.",
     ),
     "--check": (
         "FILE",
