@@ -466,7 +466,7 @@ def test_documents_are_translated_as_a_whole_by_their_suffix_or_as_told(
     ("arguments", "message"),
     [
         (["a.json"], "line 1 is not valid JSON"),
-        (["a.csv"], "--columns is missing: it says which columns are translated (of {})"),
+        (["a.csv"], "--columns (in the service: the field columns) is missing: it says which columns are translated"),
         (["a.json", "a.csv"], "2 files: only one document"),
         (["a.json", "--document", "pdf"], "--document pdf: known are android, csv,"),
         (["a.json", "--document", "json", "--n-best", "3"], "--n-best: for lines"),

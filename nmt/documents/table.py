@@ -48,7 +48,8 @@ def read(data: bytes, options: Options) -> Document:
 def choose(header: list[str], columns: tuple[str, ...]) -> tuple[set[int], bool]:
     """The numbers of the columns, and whether the first line has names."""
     names = ", ".join(header[:20])
-    require(bool(columns) or not header, f"--columns is missing: it says which columns are translated (of {names})")
+    missing = "--columns (in the service: the field columns) is missing"
+    require(bool(columns) or not header, f"{missing}: it says which columns are translated (of {names})")
     numbers = {int(one) - 1 for one in columns if one not in header and re.fullmatch("[1-9][0-9]{0,3}", one)}
     named = {header.index(one) for one in columns if one in header}
     unknown = [one for one in columns if one not in header and not re.fullmatch("[1-9][0-9]{0,3}", one)]

@@ -200,7 +200,9 @@ class DeepL:
         upload, data = await upload_of(fields, self.service.config.file_bytes)
         [source] = await self.sources(fields, [""])
         asked = await self.ask(caller, fields, source)
-        file, key = begin(self.service, asked, fields.text("filename") or upload.filename or "", data)
+        file, key = begin(
+            self.service, asked, fields.text("filename") or upload.filename or "", data, fields.text("columns")
+        )
         return JSONResponse({"document_id": file.id, "document_key": key})
 
     async def state(self, request: Request, fields: Fields) -> Response:

@@ -36,23 +36,26 @@ async def upload_of(fields: Fields, most_bytes: int) -> tuple[UploadFile, bytes]
     return upload, data
 
 
-def begin(service: "Service", asked: Asked, name: str, data: bytes) -> tuple[File, str]:
-    """Begin to translate a file with this name; also the token of the result. ValueError for an unknown format."""
+def begin(service: "Service", asked: Asked, name: str, data: bytes, columns: str = "") -> tuple[File, str]:
+    """Begin to translate a file with this name; also the token of the result. ValueError for an unknown format.
+
+    `columns`: those of a table that are translated, separated by commas."""
     plain = PurePath(name.replace("\\", "/")).name or "document"
     form = format_of(plain)
     path = PurePath(plain)
-    translated = f"{path.stem}.{asked.direction[1]}{path.suffix}"
+    source, target = asked.direction
+    options = Options(source=source, target=target, columns=tuple(filter(None, columns.split(","))))
+    translated = f"{path.stem}.{target}{path.suffix}"
 
     async def work(file: File) -> bytes:
-        return await translate_file(service, asked, file, form, data)
+        return await translate_file(service, asked, file, (form, options), data)
 
     return service.files.start(translated, FORMATS[form].media_type, work)
 
 
-async def translate_file(service: "Service", asked: Asked, file: File, form: str, data: bytes) -> bytes:
-    """The translated file; `file` tells how far it is."""
-    source, target = asked.direction
-    document = await service.engine.run(read_document, data, form, Options(source=source, target=target))
+async def translate_file(service: "Service", asked: Asked, file: File, form: tuple[str, Options], data: bytes) -> bytes:
+    """The translated file; `file` tells how far it is. `form`: its format, and what may be chosen."""
+    document = await service.engine.run(read_document, data, *form)
     units = document.units
     file.of, file.characters, file.state = len(units), sum(len(unit.text) for unit in units), "translating"
     service.keys.charge(asked.caller.key, file.characters, requests=0)  # the upload was one

@@ -50,7 +50,8 @@ class Files:
             raise Refused("Invalid request: file format not supported", code="unknown_format")
         direction = find_direction(self.service, "" if source == "auto" else source, target)
         translator = await self.service.engine.models.wait_for(direction)
-        file, token = begin(self.service, Asked(caller, direction, translator, translator.search), name, data)
+        asked = Asked(caller, direction, translator, translator.search)
+        file, token = begin(self.service, asked, name, data, fields.text("columns"))
         assert file.task
         try:
             await file.task

@@ -33,7 +33,7 @@ class OwnDocuments:
             raise Refused("target is missing: it must be the code of a language", code="missing")
         body = Translate(text="", source=source, target=target, glossary=fields.text("glossary"))
         asked = await self.own.ask(caller, body)
-        file, token = begin(self.service, asked, upload.filename or "", data)
+        file, token = begin(self.service, asked, upload.filename or "", data, fields.text("columns"))
         return send(Uploaded(file.id, token), 202)
 
     async def state(self, request: Request, fields: Fields) -> Response:

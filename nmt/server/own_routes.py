@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from nmt.server.app import Service
 
 TEXT = {"type": "string"}
-UPLOAD = {"file": FILE, "source": TEXT | {"optional": True}, "target": TEXT, "glossary": TEXT | {"optional": True}}
+CHOICE = TEXT | {"optional": True}
+UPLOAD = {"file": FILE, "source": CHOICE, "target": TEXT, "glossary": CHOICE, "columns": CHOICE}
 ALL = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 

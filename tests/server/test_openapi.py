@@ -91,7 +91,8 @@ def test_a_document_is_uploaded_and_fetched_as_described(client: TestClient, doc
     upload = document["paths"]["/v1/documents"]["post"]
     form = upload["requestBody"]["content"]["multipart/form-data"]["schema"]
     assert form["required"] == ["file", "target"]
-    files, data = {"file": ("brief.txt", PAIRS[0][0].encode())}, {"target": "en"}
+    table = f"id,text\n1,{PAIRS[0][0]}\n".encode()
+    files, data = {"file": ("brief.csv", table)}, {"target": "en", "columns": "text"}
     answer = client.post("/v1/documents", files=files, data=data)
     schema = upload["responses"][str(answer.status_code)]["content"]["application/json"]["schema"]
     assert not problems(answer.json(), schema, document)
@@ -101,7 +102,7 @@ def test_a_document_is_uploaded_and_fetched_as_described(client: TestClient, doc
         assert not problems(state, described, document)
         assert state["state"] != "error"
     found = client.get(f"{path}/file", params=token)
-    assert found.headers["content-disposition"].endswith("brief.en.txt")
+    assert found.headers["content-disposition"].endswith("brief.en.csv")
     assert client.get(f"{path}/file", params={"token": "guess"}).status_code == 404
 
 
