@@ -1,6 +1,6 @@
 """How much the service translates, and how long its clients wait, beside the same sentences through `Translator`.
 
-    python -m benchmarks.serve_speed --model runs/de-en-multi30k --corpus multi30k
+    python -m benchmarks.serve_speed --model runs/de-en-multi30k --sentences test.de
 
 The service, the load and the direct calls are processes of their own; direct calls and service run in turn, since the
 speed of a shared machine drifts, and the service's cache is off. Throughput is that of clients which send the next
