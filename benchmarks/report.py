@@ -24,6 +24,7 @@ TOLD = (
     "fine-tuning",
     "markup",
     "pretraining",
+    "serving",
 )
 PAGES = [Path(__file__).with_name("README.md"), *(DOCS / f"{page}.md" for page in TOLD)]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
