@@ -108,7 +108,8 @@ def test_what_is_put_in_has_pieces(language: str, text: str) -> None:
 def test_characters_with_a_piece_stay_in_their_order(language: str, text: str) -> None:
     tidied, pieces = tidy(text)[0], known[language].known
     read = iter(known[language].nearest(tidied))
-    assert all(character in read for character in tidied if character in pieces)
+    # A blank before a character that disappears comes to the end, where no blank stays.
+    assert all(character in read for character in tidied if character in pieces and not character.isspace())
 
 
 @given(text=texts)
