@@ -73,14 +73,8 @@ def augment(
     for note in corpus.notes:
         say(note)
     train, ledger, _ = clean_train(corpus, config)
-    ledgers = {"train": ledger}
-    extra: dict[bool, list[str]] = {False: [], True: []}
-    for backward, files in more.items():
-        held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
-        for number, file in enumerate(files, start=1):
-            lines, ledger = load_sentences(file, config, held_out)
-            ledgers[f"more {'target' if backward else 'source'} {number}"] = ledger
-            extra[backward] += lines
+    extra, ledgers = read_more(more, corpus, config)
+    ledgers = {"train": ledger} | ledgers
     work = output.with_name(f"{output.name}.translating")
     require(not work.exists() or (work / MARKER).is_file(), f"{work} exists, and nmt didn't make it: delete or move it")
     mark(work)
@@ -106,6 +100,21 @@ def augment(
         remove_ours(work)
     say(f"Ready: {output}, with {len(new):,} training pairs instead of {len(train):,}")
     return ledgers
+
+
+def read_more(
+    more: dict[bool, list[Path]], corpus: Corpus, config: DataConfig
+) -> tuple[dict[bool, list[str]], dict[str, Ledger]]:
+    """The sentences of files in one language, of sources (False) and targets (True), and the ledger of each file."""
+    extra: dict[bool, list[str]] = {False: [], True: []}
+    ledgers = dict[str, Ledger]()
+    for backward, files in more.items():
+        held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
+        for number, file in enumerate(files, start=1):
+            lines, ledger = load_sentences(file, config, held_out)
+            ledgers[f"more {'target' if backward else 'source'} {number}"] = ledger
+            extra[backward] += lines
+    return extra, ledgers
 
 
 def require_new(output: Path) -> None:

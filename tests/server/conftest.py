@@ -1,7 +1,5 @@
 """A service with a tiny model: inside the test's process, and for real clients behind one port."""
 
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,8 +9,8 @@ from starlette.testclient import TestClient
 from nmt.config.serve import ServeConfig
 from nmt.server.app import Service, make_app
 from nmt.server.models import Models
-from nmt.server.run import Server
 from nmt.translation.translator import Translator
+from tests.server.running import running
 
 
 def load(folder: Path) -> Translator:
@@ -39,11 +37,5 @@ def client(service: Service) -> Iterator[TestClient]:
 @pytest.fixture(scope="session")
 def url(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a service that real clients can call."""
-    server = Server(make_service(model_folder, glossaries=str(tmp_path_factory.mktemp("glossaries"))))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.stop()
-    thread.join()
+    with running(make_service(model_folder, glossaries=str(tmp_path_factory.mktemp("glossaries")))) as address:
+        yield address

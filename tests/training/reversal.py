@@ -1,16 +1,21 @@
 """A tiny task for the tests of training: sentences of four words, to be written backwards."""
 
 import json
-from collections.abc import Iterable
+import os
+import signal
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
+import pytest
 import torch
 
 from nmt.config import Config, ModelConfig, TrainingConfig
+from nmt.data.batches import PlannedBatch
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.monitor import Monitor
+from nmt.training.monitor import Monitor, Window
 from nmt.training.validation import Validator
 
 WORDS = ["ab", "cd", "ef", "gh", "ij", "kl"]
@@ -84,3 +89,19 @@ def records(folder: Path) -> list[dict[str, float]]:
 
 def losses(folder: Path) -> list[float]:
     return [r[key] for r in records(folder) for key in ("train/loss", "validation/loss") if key in r]
+
+
+def run_until(trainer: Trainer, step: int) -> None:
+    """Train, and press Ctrl-C in this step."""
+    take_step = trainer.step
+
+    def step_then_interrupt(batches: Iterator[PlannedBatch], window: Window) -> None:
+        take_step(batches, window)
+        if trainer.progress.step == step:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with (
+        patch.object(trainer, "step", step_then_interrupt),
+        pytest.raises(KeyboardInterrupt, match=f"step {step}; all is saved"),
+    ):
+        run(trainer)

@@ -1,7 +1,6 @@
 """The training loop: it learns, repeats itself, stops and goes on as if it had not, and fails with a reason."""
 
 import math
-import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from nmt.training.loop import Trainer, make_trainer
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Window
 from nmt.training.objectives import Objective
-from tests.training.reversal import NO_DROPOUT, SHORT, TINY, corpus, losses, new_trainer, records, run
+from tests.training.reversal import NO_DROPOUT, SHORT, TINY, corpus, losses, new_trainer, records, run, run_until
 
 GOLDEN_NLL = [3.0259, 2.1157, 1.9090, 1.7504]
 
@@ -76,21 +75,12 @@ def test_the_loss_curve_is_the_one_it_always_was(data: TrainingData, tmp_path: P
     ],
 )
 def test_an_interrupted_run_goes_on_bit_for_bit(
-    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int, more: dict[str, Any]
+    tokenizer: Tokenizer, tmp_path: Path, stop_after: int, more: dict[str, Any]
 ) -> None:
     data = TrainingData.encode(tokenizer, corpus(100, 1), corpus(20, 2))
     whole = run(new_trainer(data, tmp_path / "whole", accumulate=2, **more))
     first = new_trainer(data, tmp_path / "parts", accumulate=2, **more)
-    step = first.step
-
-    def step_then_interrupt(batches: Iterator[PlannedBatch], window: Window) -> None:
-        step(batches, window)
-        if first.progress.step == stop_after:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(first, "step", step_then_interrupt)
-    with pytest.raises(KeyboardInterrupt, match=f"step {stop_after}; all is saved"):
-        run(first)
+    run_until(first, stop_after)
     torch.manual_seed(1234)  # whatever happens in between
     second = new_trainer(data, tmp_path / "parts", accumulate=2, **more)
     assert second.progress.step == stop_after

@@ -1,9 +1,7 @@
 """A run that trains an adapter: it resumes exactly, and its adapter on the base is the model that it delivers."""
 
 import json
-import os
 import shutil
-import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from nmt.training.loop import Trainer, make_trainer
 from nmt.training.selection import choose_weights
 from nmt.translation.model_folder import load_model
 from tests.tiny import make_model, make_tokenizer, save_tiny
-from tests.training.reversal import SHORT, TINY, corpus, run
+from tests.training.reversal import SHORT, TINY, corpus, run, run_until
 
 LORA = LoraConfig(rank=2, alpha=8)
 
@@ -42,21 +40,12 @@ def deliver(trainer: Trainer, config: Config, folder: Path) -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"ema": 0.9}, {"optimizer": "muon", "recompute": True}])
 def test_an_interrupted_run_goes_on_bit_for_bit(
-    data: TrainingData, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+    data: TrainingData, base: Path, tmp_path: Path, changes: dict[str, Any]
 ) -> None:
     config = settings(base, **changes)
     whole = run(make_trainer(config, data, tmp_path / "whole"))
     first = make_trainer(config, data, tmp_path / "parts")
-    step = first.step
-
-    def step_then_interrupt(*arguments: Any) -> None:
-        step(*arguments)
-        if first.progress.step == 7:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(first, "step", step_then_interrupt)
-    with pytest.raises(KeyboardInterrupt, match="step 7"):
-        run(first)
+    run_until(first, 7)
     torch.manual_seed(1234)
     second = run(make_trainer(config, data, tmp_path / "parts"))
     start = dict(load_model(base)[0].named_parameters())

@@ -6,7 +6,6 @@ The models have random weights: translations are no language, but what the page 
 import json
 import re
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +20,7 @@ from tests.tiny import make_model, save_tiny
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'nmt[serve]'")
+pytest.importorskip("starlette", reason="starlette is not installed: it comes with the extra serve")
 pytestmark = [
     pytest.mark.services,
     pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed, such as Debian's package chromium"),
@@ -35,20 +34,15 @@ def address(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> I
     """A service with both directions."""
     from nmt.server.app import Service
     from nmt.server.models import Models
-    from nmt.server.run import Server
+    from tests.server.running import running
 
     folder = tmp_path_factory.mktemp("page")
     there = save_tiny(folder / "de-en", make_model(tokenizer), tokenizer)
     back = save_tiny(folder / "en-de", make_model(tokenizer, seed=2), tokenizer, languages=("en", "de"))
     config = ServeConfig(port=0, workers=1, ready_seconds=0.0, glossaries=str(folder / "glossaries"))
-    server = Server(Service(Models([there, back], lambda path: Translator.load(path, "cpu", precision="fp32")), config))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.stop()
-    thread.join()
+    models = Models([there, back], lambda path: Translator.load(path, "cpu", precision="fp32"))
+    with running(Service(models, config)) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
