@@ -160,7 +160,8 @@ class Cleaner:
         ledger, kept = Ledger(read=len(pairs), unit=self.config.unit), list[Pair]()
         for read in pairs:
             pair = self.repaired(read) if self.repair else read
-            ledger.repaired.update({"wrong decoding undone": 1} if pair is not read else {})
+            if pair is not read:
+                ledger.repaired["wrong decoding undone"] += 1
             if cause := self.cause(pair):
                 ledger.drop(cause)
                 self.examples.add(cause, pair)

@@ -141,21 +141,13 @@ def find_items(text: str, own: OwnItems = NO_OWN) -> list[Item]:
     return [item for item in scan(text, own) if not item.is_bare_digit]
 
 
-def compare_items(source: str, translation: str, own: OwnItems = NO_OWN) -> tuple[list[Item], list[Item]]:
-    """The items that only the source has, and those that only the translation has, by kind and canonical form.
-
-    A bare single digit needs no counterpart, but can be one: "5 km" may become "5 Kilometer".
-    """
-    of_source, of_translation = list(scan(source, own)), list(scan(translation, own))
-    return unmatched(of_source, of_translation), unmatched(of_translation, of_source)
-
-
-def recase(text: str, change: Callable[[str], str], own: OwnItems = NO_OWN) -> str:
-    """The text with `change` applied to the parts between its items."""
+def outside_items(text: str, change: Callable[[str], str], own: OwnItems = NO_OWN, *, numbers: bool = False) -> str:
+    """The text with `change` applied to the parts between its items; with `numbers`, to numbers too."""
     result, position = list[str](), 0
     for item in find_items(text, own):
-        result += [change(text[position : item.start]), item.text]
-        position = item.end
+        if item.kind != "number" or not numbers:
+            result += [change(text[position : item.start]), item.text]
+            position = item.end
     return "".join([*result, change(text[position:])])
 
 

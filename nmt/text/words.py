@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product, zip_longest
 
-from nmt.text.items import find_items
+from nmt.text.items import outside_items
 from nmt.text.scripts import WORD
 from nmt.text.suspicions import prose
 
@@ -110,7 +110,9 @@ class Words:
         known = {word: other for word, other in spelled.items() if other}
         if not known:
             return line
-        return outside_items(line, lambda text: WORD.sub(lambda match: known.get(match[0], match[0]), text))
+        return outside_items(
+            line, lambda text: WORD.sub(lambda match: known.get(match[0], match[0]), text), numbers=True
+        )
 
     def decoded(self, line: str) -> str:
         """The line decoded as UTF-8, if it was read as Windows-1252 and has more known words so."""
@@ -143,7 +145,9 @@ class Words:
         judged = found[casing is str.title :]  # any first word may have a capital
         if all(word in self.usual_set or cased[word] == word for word in judged):
             return line
-        recased = outside_items(line, lambda text: WORD.sub(lambda match: cased.get(match[0], match[0]), text))
+        recased = outside_items(
+            line, lambda text: WORD.sub(lambda match: cased.get(match[0], match[0]), text), numbers=True
+        )
         start = WORD.search(recased)
         assert start
         return recased[: start.start()] + start[0][:1].upper() + recased[start.start() + 1 :]
@@ -187,13 +191,3 @@ def spellings(word: str) -> Iterator[str]:
     options = [(match[0], *SPELLINGS.get(match[0], DIGITS.get(match[0], ""))) for match in matches]
     for chosen in product(*options) if matches else ():
         yield "".join(part for pair in zip(kept, chosen, strict=True) for part in pair) + word[ends[-1] :]
-
-
-def outside_items(text: str, change: Callable[[str], str]) -> str:
-    """The text with `change` applied to the parts between its items, other than numbers."""
-    result, position = list[str](), 0
-    for item in find_items(text):
-        if item.kind != "number":
-            result += [change(text[position : item.start]), item.text]
-            position = item.end
-    return "".join([*result, change(text[position:])])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nmt.data.variants import initials
-from nmt.text.items import recase
+from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
 from nmt.text.words import Words, casing_of
 from nmt.translation.request import Moved, Request, Translate, Translation, with_flag
@@ -62,7 +62,7 @@ def read_line(request: Request, words: Words) -> Read | None:
 
 def put_back(translation: Translation, read: Read, request: Request) -> Translation:
     """The translation in the case of the line; its alignment counts the words of the line."""
-    text = recase(translation.text, read.casing, request.own)
+    text = outside_items(translation.text, read.casing, request.own)
     moved = translation.moved
     if moved is None and len(read.line.split()) != len(read.text.split()):
         places = [*range(len(text))]

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.text.items import recase
+from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
 from nmt.text.restore import Lifted, lift, restore
 from nmt.text.sentences import split_clauses, split_sentences
@@ -74,10 +74,10 @@ def repair(
 
     def retry(name: str, chosen: list[Line], options: SearchConfig, before: Recase = str, after: Recase = str) -> None:
         if chosen:
-            requests = [replace(line.request, text=recase(line.bare, before, line.own)) for line in chosen]
+            requests = [replace(line.request, text=outside_items(line.bare, before, line.own)) for line in chosen]
             retries = translator.attempt(requests, options, cut=CUTS.get(name, "usual"))
             for line, translations in zip(chosen, retries, strict=True):
-                recased = [replace(one, text=recase(one.text, after, line.own)) for one in translations]
+                recased = [replace(one, text=outside_items(one.text, after, line.own)) for one in translations]
                 line.consider([line.put_back(translation) for translation in recased], name)
 
     cuttable = [line for line in lines if not line.is_cut and ("sentences" in line.flags or line.is_unsure)]

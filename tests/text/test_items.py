@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.text.items import PATTERN, SIGN_OF_ITEM, Item, compare_items, find_items
+from nmt.text.items import NO_OWN, PATTERN, SIGN_OF_ITEM, Item, find_items, scan, unmatched
 
 exactly = settings(derandomize=True, deadline=None, max_examples=50)
 
@@ -147,6 +147,14 @@ pieces = st.sampled_from(
     ]
 )
 SAME: tuple[list[Item], list[Item]] = ([], [])
+
+
+def compare_items(source: str, translation: str) -> tuple[list[Item], list[Item]]:
+    """The items that only the source has, and those that only the translation has."""
+    of_source, of_translation = list(scan(source, NO_OWN)), list(scan(translation, NO_OWN))
+    return unmatched(of_source, of_translation), unmatched(of_translation, of_source)
+
+
 texts = st.text() | st.lists(pieces, max_size=30).map("".join)
 
 
