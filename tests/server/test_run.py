@@ -135,3 +135,10 @@ def test_parts_of_bodies_are_not_logged(monkeypatch: pytest.MonkeyPatch) -> None
             monkeypatch.setattr(logging.getLogger(name), attribute, getattr(logging.getLogger(name), attribute))
     set_up()
     assert not logging.getLogger("python_multipart.multipart").isEnabledFor(logging.ERROR)
+
+
+def test_the_body_of_an_answer_never_waits_for_the_client_to_confirm_the_head() -> None:
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
