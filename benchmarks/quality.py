@@ -95,6 +95,7 @@ class Experiment:
             place = ["--runs", str(self.runs), "--name", run.name, "--training.seed", str(seed), "--resume"]
             command = [sys.executable, "-m", "nmt.train", *shlex.split(filled), *corpus, *place]
             print(f"{variant}, seed {seed}, training {i + 1} of {len(stages)}: {run}", file=sys.stderr, flush=True)
+            self.runs.mkdir(parents=True, exist_ok=True)
             with (self.runs / f"{run.name}.log").open("a", encoding="utf8") as log:
                 process = subprocess.Popen(command, stdout=log, stderr=log)
                 _, process.returncode, used = os.wait4(process.pid, 0)

@@ -48,7 +48,8 @@ def main() -> int:
     if args.direct:
         print(json.dumps(time_directly(args, lines)))
         return 0
-    rows = [row | describe_run() for row in measure(args, lines)]
+    run = describe_run()
+    rows = [row | run for row in measure(args, lines)]
     print(report(rows))
     add_rows(args.json, rows)
     return 0

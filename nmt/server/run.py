@@ -65,4 +65,4 @@ def listen(host: str, port: int) -> socket.socket:
 def serve(service: Service, listener: socket.socket) -> None:
     """Run the service until it is told to end."""
     set_up()
-    asyncio.run(Server(service).serve([listener]))
+    Server(service).run([listener])
