@@ -5,8 +5,7 @@
 
 import { debounce } from "./dom.js";
 import { say } from "./notices.js";
-import { continuation } from "./proposals.js";
-import { withPart, withText } from "./view.js";
+import { viewOf, withPart, withText } from "./view.js";
 import { endsInWord, isBeforeWord, isInsideWord, scopeAt } from "./words.js";
 
 const PAUSE = 180; // milliseconds without typing before the server is asked
@@ -97,10 +96,10 @@ export class Editing {
     const source = line.source.slice(scope.source.start, scope.source.end);
     try {
       const prefix = text.slice(scope.target.start, asked.place);
-      const part = await continuation(prefix, (begun) => this.ask(source, { prefix: begun }, signal));
-      if (signal.aborted || line.view.text !== text) return;
-      if (part)
-        this.offer(line, asked, withPart(line.view, line.source, scope, part), scope.target.start + part.text.length);
+      const answer = await this.ask(source, { prefix }, signal);
+      if (signal.aborted || line.view.text !== text || !answer.text.startsWith(prefix)) return;
+      const view = withPart(line.view, line.source, scope, viewOf(answer));
+      this.offer(line, asked, view, scope.target.start + answer.text.length);
     } catch (error) {
       if (!signal.aborted) this.failed(error);
     }
@@ -174,8 +173,7 @@ export class Editing {
     const end = { source: scope.source, target: { start: scope.target.start, end: scope.target.start + text.length } };
     const answer = await this.ask(source, { prefix: text }).catch(() => null);
     if (answer?.text !== text || line.view !== taken) return;
-    const part = await continuation(text, async () => answer);
-    if (part) line.view = withPart(taken, line.source, end, part);
+    line.view = withPart(taken, line.source, end, viewOf(answer));
     this.changed();
   }
 

@@ -1,4 +1,4 @@
-// What the page computes without a browser: words, links, lines, proposals, files of corrected pairs, contrast of
+// What the page computes without a browser: words, links, lines, files of corrected pairs, contrast of
 // colours.
 
 import assert from "node:assert/strict";
@@ -6,7 +6,6 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 
 import { Lines, renewLines } from "../../../nmt/server/page/lines.js";
-import { continuation } from "../../../nmt/server/page/proposals.js";
 import { toTmx, toTsv } from "../../../nmt/server/page/tmx.js";
 import { EMPTY, group, partners, viewOf, withPart, withText } from "../../../nmt/server/page/view.js";
 import * as words from "../../../nmt/server/page/words.js";
@@ -187,29 +186,6 @@ test("a line that waits shows the old translation of its place", () => {
   const old = [{ source: "on", view, machine: view, fresh: true }];
   const [line, blank] = renewLines(old, ["one", ""]);
   assert.deepEqual([line.view.text, line.fresh, blank.view.text, blank.fresh], ["a small dog", false, "", true]);
-});
-
-const asking = (replies) => async (prefix) => answer(...(replies[prefix] ?? assert.fail(`asked for ${prefix}`)));
-
-test("a begun word is taken from an answer that has it", async () => {
-  const best = await continuation("A sm", asking({ "A ": ["A small dog."] }));
-  assert.equal(best.text, "A small dog.");
-  const replies = {
-    "A ": ["A dog.", { alternatives: [{ text: "A small dog." }] }],
-    "A small dog.": ["A small dog.", { score: -0.9 }],
-  };
-  assert.equal((await continuation("A sm", asking(replies))).score, -0.9);
-});
-
-test("a word that no answer has is taken as whole, and never continued in its middle", async () => {
-  const whole = await continuation("A tiny", asking({ "A ": ["A dog."], "A tiny": ["A tiny dog."] }));
-  assert.equal(whole.text, "A tiny dog.");
-  assert.equal(await continuation("A sm", asking({ "A ": ["A dog."], "A sm": ["A smo dog."] })), null);
-});
-
-test("a proposal begins exactly with what was written", async () => {
-  assert.equal(await continuation("A, ", asking({ "A, ": ["A dog."] })), null);
-  assert.equal((await continuation("A ", asking({ "A ": ["A dog."] }))).text, "A dog.");
 });
 
 test("an answer without details is still a view", () => {
