@@ -58,6 +58,15 @@ class ServeConfig:
     file_bytes: Size = 20 * 2**20
     """Maximum size of a file to translate, in bytes."""
 
+    unpacked_bytes: Size = 200 * 2**20
+    """Maximum size of an office file or book when it is unpacked, in bytes."""
+
+    zip_members: Size = 2_000
+    """Maximum number of files within an office file or book."""
+
+    zip_ratio: Size = 100
+    """How many times as long a part of an office file or book, of more than 1 MiB, may become when it is unpacked."""
+
     files: Count = 50
     """Maximum number of translated files that are kept, and of those in work; 0 switches files off."""
 

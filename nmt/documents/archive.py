@@ -13,7 +13,6 @@ from struct import Struct, error
 
 from nmt.fields import require
 
-MEMBERS, BYTES, RATIO = 2_000, 200 << 20, 100
 SMALL = 1 << 20  # members up to this size may have any ratio: they can't fill the memory
 STORED, DEFLATED = 0, 8
 ENCRYPTED, DESCRIPTOR, UTF8 = 1, 8, 0x800  # flags
@@ -21,6 +20,17 @@ UNKNOWN = 0xFFFFFFFF  # the size is in an extra field, since it needs 64 bits
 UNIX = 3
 LOCAL, CENTRAL, END = Struct("<4s5H3L2H"), Struct("<4s6H3L5H2L"), Struct("<4s4H2LH")
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a file may have; others are refused before anything is unpacked."""
+
+    members: int = 2_000
+    unpacked_bytes: int = 200 << 20
+    """Of all members together."""
+    ratio: int = 100
+    """How many times as long a member may become when it is unpacked."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +53,16 @@ class Member:
 class Archive:
     """The members of a zip file. ValueError for a file that is broken, hostile or encrypted."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, limits: Limits) -> None:
         require(
             not data.startswith(OLD_OFFICE),
             "the file is encrypted, or of the old binary format: save it without a password in the new format",
         )
         self.data = data
-        self.directory, self.end, n_members = find_directory(data)
+        self.directory, self.end, n_members = find_directory(data, limits.members)
         self.members = {member.name: member for member in read_directory(data, self.directory, self.end, n_members)}
         require(len(self.members) == n_members, "two members of the file have the same name: it isn't read")
-        check(self.members.values())
+        check(self.members.values(), limits)
         starts = sorted(member.start for member in self.members.values())
         self.stops = dict(zip(starts, [*starts[1:], self.directory], strict=True))
         require(len(starts) == len(self.stops), "members of the file overlap, which may be an attack: it isn't read")
@@ -107,12 +117,12 @@ class Archive:
         return b"".join([*chunks, directory, self.data[self.end : self.end + 12], places, self.data[self.end + 20 :]])
 
 
-def find_directory(data: bytes) -> tuple[int, int, int]:
+def find_directory(data: bytes, most: int) -> tuple[int, int, int]:
     """Where the directory of a zip file begins and ends, and the number of its entries."""
     place = data.rfind(b"PK\5\6", max(0, len(data) - END.size - 0xFFFF))
     require(place >= 0 and place + END.size <= len(data), "the file isn't a zip file, or its end is missing")
     _, disk, first, n_here, n_members, size, start, comment = END.unpack_from(data, place)
-    require(n_members <= MEMBERS, f"the file has {n_members:,} members: at most {MEMBERS:,} are read")
+    require(n_members <= most, f"the file has {n_members:,} members: at most {most:,} are read")
     is_whole = disk == first == 0 and n_here == n_members and start + size == place
     require(is_whole and place + END.size + comment == len(data), "the file is damaged, or not a plain zip file")
     return start, place, n_members
@@ -136,10 +146,10 @@ def read_directory(data: bytes, start: int, end: int, n_members: int) -> list[Me
     return members
 
 
-def check(members: Collection[Member]) -> None:
+def check(members: Collection[Member], limits: Limits) -> None:
     """Refuse members that are hostile, or that can't be read."""
-    total = sum(member.size for member in members)
-    require(total <= BYTES, f"the file has {total:,} bytes when it is unpacked: at most {BYTES:,} are read")
+    total, most = sum(member.size for member in members), limits.unpacked_bytes
+    require(total <= most, f"the file has {total:,} bytes when it is unpacked: at most {most:,} are read")
     for member in members:
         name = member.name
         parts = name.split("/")
@@ -149,9 +159,9 @@ def check(members: Collection[Member]) -> None:
         require(not member.flags & ENCRYPTED, f"member {name} is encrypted: save the file without a password")
         require(not member.is_link, f"member {name} is a symbolic link, which may be an attack: the file isn't read")
         require(member.method in (STORED, DEFLATED), f"member {name} has compression {member.method}, which isn't read")
-        is_bomb = member.size > SMALL and member.size > RATIO * member.packed_size
-        require(not is_bomb, f"member {name} would become more than {RATIO} times as long when it is unpacked, which "
-                "may be an attack: the file isn't read")  # fmt: skip
+        is_bomb = member.size > SMALL and member.size > limits.ratio * member.packed_size
+        growth = f"member {name} would become more than {limits.ratio} times as long when it is unpacked"
+        require(not is_bomb, f"{growth}, which may be an attack: the file isn't read")
 
 
 def packed_anew(member: Member, data: bytes) -> tuple[bytes, bytes]:

@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import AnyStr, NamedTuple, Protocol
 
 from nmt.config import SearchConfig
+from nmt.documents.archive import Limits
 from nmt.fields import require
 from nmt.text.markup import is_markup
 from nmt.text.suspicions import prose
@@ -58,6 +59,8 @@ class Options:
     """Whether entries that have a translation are translated again, in formats with source and target (PO, XLIFF …)."""
     encoding: str = ""
     """Encoding of a text file that isn't UTF-8, and doesn't name its encoding itself."""
+    zip: Limits = field(default_factory=Limits)
+    """Of files that are zip files: office files and books."""
 
 
 class Document(Protocol):

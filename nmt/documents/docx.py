@@ -19,7 +19,7 @@ STYLES = ".wordprocessingml.styles+xml"
 
 
 def read(data: bytes, options: Options) -> Document:
-    archive = Archive(data)
+    archive = Archive(data, options.zip)
     parts = {name: text_part(read_xml(archive, name), options.target) for name in names_of_type(archive, *TYPES)}
     require(any(part.xml.root.name == "w:document" for part in parts.values()), "the file isn't a Word document")
     for name in names_of_type(archive, STYLES) if options.target else ():

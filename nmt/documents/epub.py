@@ -27,7 +27,7 @@ LANGUAGE = re.compile(r"(\s(?:xml:)?lang\s*=\s*)(\"[^\"]*\"|'[^']*')")
 
 
 def read(data: bytes, options: Options) -> Document:
-    archive = Archive(data)
+    archive = Archive(data, options.zip)
     container = "META-INF/container.xml"
     require(container in archive, f"the file isn't an EPUB: it lacks {container}")
     require_readable(archive)

@@ -22,7 +22,7 @@ ENCRYPTED = "the file is encrypted: save it without a password"
 
 
 def read(data: bytes, options: Options) -> Document:
-    archive = Archive(data)
+    archive = Archive(data, options.zip)
     require("content.xml" in archive, "the file isn't an OpenDocument file: it lacks content.xml")
     if "META-INF/manifest.xml" in archive:
         listed = read_xml(archive, "META-INF/manifest.xml").root.walk()

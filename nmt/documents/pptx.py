@@ -20,7 +20,7 @@ TYPES = (
 
 
 def read(data: bytes, options: Options) -> Document:
-    archive = Archive(data)
+    archive = Archive(data, options.zip)
     names = names_of_type(archive, *TYPES)
     require(bool(names_of_type(archive, ".presentation.main+xml", "show.main+xml", "template.main+xml")),
             "the file isn't a presentation")  # fmt: skip

@@ -21,7 +21,7 @@ TEXTS = ("x:si", "x:is", "x:text", "a:p")
 
 
 def read(data: bytes, options: Options) -> Document:
-    archive = Archive(data)
+    archive = Archive(data, options.zip)
     require(bool(names_of_type(archive, "sheet.main+xml", "Enabled.main+xml", "template.main+xml")),
             "the file isn't a workbook")  # fmt: skip
     columns = set[str]()

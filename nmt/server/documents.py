@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import UploadFile
 
+from nmt.documents.archive import Limits
 from nmt.documents.base import FORMATS, Answer, Options, Unit, format_of, read_document
 from nmt.server import asking
 from nmt.server.asking import Asked
@@ -44,7 +45,10 @@ def begin(service: "Service", asked: Asked, name: str, data: bytes, columns: str
     form = format_of(plain)
     path = PurePath(plain)
     source, target = asked.direction
-    options = Options(source=source, target=target, columns=tuple(filter(None, columns.split(","))))
+    limits = service.config
+    archives = Limits(limits.zip_members, limits.unpacked_bytes, limits.zip_ratio)
+    wanted = tuple(filter(None, columns.split(",")))
+    options = Options(source=source, target=target, columns=wanted, zip=archives)
     translated = f"{path.stem}.{target}{path.suffix}"
 
     async def work(file: File) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nmt.documents.archive import MEMBERS, Archive
+from nmt.documents.archive import Archive, Limits
 
 MEMBER_DATA = {"mimetype": b"application/x", "a/b.xml": b"<a>" + b"text " * 50 + b"</a>", "ä.txt": b"", "last": b"end"}
 
@@ -44,7 +44,7 @@ def streamed() -> bytes:
 
 @pytest.mark.parametrize("data", [zipped(), zipped(comment=b"note"), streamed()], ids=["plain", "comment", "streamed"])
 def test_members_that_do_not_change_are_copied_with_their_compressed_bytes(data: bytes) -> None:
-    archive = Archive(data)
+    archive = Archive(data, Limits())
     assert {name: archive.read(name) for name in archive.members} == MEMBER_DATA
     assert archive.result({}) == archive.result({"a/b.xml": MEMBER_DATA["a/b.xml"]}) == data
     result = archive.result({"a/b.xml": b"<a>new</a>", "mimetype": b"y"})
@@ -54,7 +54,7 @@ def test_members_that_do_not_change_are_copied_with_their_compressed_bytes(data:
         expected = MEMBER_DATA | {"a/b.xml": b"<a>new</a>", "mimetype": b"y"}
         assert {name: opened.read(name) for name in opened.namelist()} == expected
         assert opened.comment == data[-4:] if data.endswith(b"note") else not opened.comment
-    again = Archive(result)
+    again = Archive(result, Limits())
     for name in ("ä.txt", "last"):
         assert again.packed(again.members[name]) == archive.packed(archive.members[name])
     assert again.members["mimetype"].method == archive.members["mimetype"].method
@@ -90,7 +90,7 @@ def twice() -> bytes:
         (lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "encrypted, or of the old binary format"),
         (lambda: zipped()[1:], "damaged"),
         (lambda: zipped() + b"x", "damaged"),
-        (lambda: zipped({str(n): b"" for n in range(MEMBERS + 1)}), "2,001 members"),
+        (lambda: zipped({str(n): b"" for n in range(Limits().members + 1)}), "2,001 members"),
         (lambda: zipped({"../a": b""}), "may be an attack"),
         (lambda: zipped({"/a": b""}), "may be an attack"),
         (lambda: zipped({"a\\b": b""}), "may be an attack"),
@@ -107,7 +107,7 @@ def twice() -> bytes:
 )
 def test_hostile_files_are_refused_before_anything_is_unpacked(make: Callable[[], bytes], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Archive(make())
+        Archive(make(), Limits())
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,6 @@ def test_hostile_files_are_refused_before_anything_is_unpacked(make: Callable[[]
     ],
 )
 def test_bytes_are_checked_when_a_member_is_unpacked(make: Callable[[], bytes], message: str) -> None:
-    archive = Archive(make())
+    archive = Archive(make(), Limits())
     with pytest.raises(ValueError, match=message):
         archive.read("a/b.xml")

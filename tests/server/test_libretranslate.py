@@ -15,6 +15,7 @@ from nmt.server.app import Service, make_app
 from nmt.server.detect import by_script
 from nmt.server.keys import make_key
 from nmt.translation.translator import Translator
+from tests.documents.office_samples import docx
 from tests.server.conftest import make_service
 from tests.tiny import PAIRS
 
@@ -211,6 +212,15 @@ def test_files_that_can_t_be_read_are_refused(name: str, content: bytes, message
     )
     assert response.status_code == 400
     assert message in response.json()["error"]
+
+
+def test_how_much_an_office_file_may_have_is_a_setting(model_folder: Path) -> None:
+    with TestClient(make_app(make_service(model_folder, zip_members=1))) as client:
+        response = client.post(
+            "/translate_file", data={"source": "de", "target": "en"}, files={"file": ("a.docx", docx())}
+        )
+        assert response.status_code == 400
+        assert "at most 1 are read" in response.json()["error"]
 
 
 def test_a_service_with_keys_says_so_as_libretranslate_does(model_folder: Path, tmp_path: Path) -> None:
