@@ -328,6 +328,22 @@ def serve_speed(rows: Sequence[Row]) -> str:
     )
 
 
+def serve_peers(rows: Sequence[Row]) -> str:
+    """The service beside another one with the same API."""
+    lines = [
+        [
+            str(row["clients"]),
+            f"{row['sentences_per_second']:,.0f}",
+            f"{row['other_per_second']:,.0f}",
+            f"{row['sentences_per_second'] / row['other_per_second']:.1f}",
+            *(" / ".join(f"{row[name][part]:,.0f}" for part in ("p50", "p95")) for name in ("times", "other_times")),
+        ]
+        for row in rows
+    ]
+    times = ["ms (p50 / p95), nmt", "LibreTranslate"]
+    return markdown(["clients", "sentences/s, nmt", "LibreTranslate", "nmt / LibreTranslate", *times], lines)
+
+
 TABLES = {
     table.__name__: table
     for table in (
@@ -344,6 +360,7 @@ TABLES = {
         pair_scorer,
         documents,
         serve_speed,
+        serve_peers,
         students,
         adaptation,
     )

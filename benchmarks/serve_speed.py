@@ -22,6 +22,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from urllib.parse import quote
@@ -39,9 +40,9 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=0.7, help="of the throughput, for the times of the load")
     parser.add_argument("--requests", type=int, default=0, help="then so many requests, for the memory; 0: none")
     parser.add_argument("--precision", default="auto", help="as nmt.translate's --precision")
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", default=RESULTS / "serve_speed.jsonl", help="gets the rows"
-    )
+    parser.add_argument("--beam-size", type=int, default=5)
+    parser.add_argument("--port", type=int, help="of another service with LibreTranslate's API: measured in turn")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: in benchmarks/results")
     parser.add_argument("--direct", action="store_true", help=argparse.SUPPRESS)  # be the process that calls directly
     args = parser.parse_args()
     lines = [line for line in args.sentences.read_text(encoding="utf8").splitlines() if line.strip()]
@@ -51,7 +52,7 @@ def main() -> int:
     run = describe_run()
     rows = [row | run for row in measure(args, lines)]
     print(report(rows))
-    add_rows(args.json, rows)
+    add_rows(args.json or RESULTS / f"{rows[0]['benchmark']}.jsonl", rows)
     return 0
 
 
@@ -66,8 +67,9 @@ def measure(args: argparse.Namespace, lines: list[str]) -> Iterator[Row]:
             moments = arrivals(args.share * rate, args.seconds)
             _, waits, failed_open = asyncio.run(load(port, lines, clients, moments))
         again = call_directly(args)
+        other = measure_other(args, lines, clients) if args.port else {}
         yield {
-            "benchmark": "serve_speed",
+            "benchmark": "serve_peers" if args.port else "serve_speed",
             "clients": clients,
             "sentences_per_second": rounded(rate),
             "share_of_direct": rounded(rate / statistics.mean([direct["rate"], again["rate"]])),
@@ -78,10 +80,20 @@ def measure(args: argparse.Namespace, lines: list[str]) -> Iterator[Row]:
             "times_of_load": quantiles(waits),
             "load_share": args.share,
             "failed": failed + failed_open,
+            **other,
         }
         direct = again
     if args.requests:
         yield measure_memory(args, lines)
+
+
+def measure_other(args: argparse.Namespace, lines: list[str], clients: int) -> Row:
+    """The throughput of the service on --port, and the times of its clients."""
+    asyncio.run(load(args.port, lines, clients, closed(2)))
+    started = time.perf_counter()
+    finished, times, failed = asyncio.run(load(args.port, lines, clients, closed(args.seconds)))
+    rate = finished / (time.perf_counter() - started)
+    return {"other_per_second": rounded(rate), "other_times": quantiles(times), "other_failed": failed}
 
 
 def measure_memory(args: argparse.Namespace, lines: list[str]) -> Row:
@@ -121,7 +133,7 @@ def service(args: argparse.Namespace, *options: str) -> Iterator[tuple[int, int]
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "nmt.serve", args.model, "--port", port, "--precision", args.precision]
-    command += ["--ready-seconds", 0, *options]
+    command += ["--ready-seconds", 0, "--beam-size", args.beam_size, *options]
     process = subprocess.Popen([str(part) for part in command], stderr=subprocess.DEVNULL)
     try:
         for _ in range(600):
@@ -141,6 +153,7 @@ def service(args: argparse.Namespace, *options: str) -> Iterator[tuple[int, int]
 def call_directly(args: argparse.Namespace) -> Row:
     command = [sys.executable, "-m", "benchmarks.serve_speed", "--direct", "--model", args.model, "--seconds"]
     command += [args.seconds, "--sentences", args.sentences, "--precision", args.precision]
+    command += ["--beam-size", args.beam_size]
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, check=True)
     found: Row = json.loads(done.stdout)
     return found
@@ -152,6 +165,7 @@ def time_directly(args: argparse.Namespace, lines: list[str]) -> Row:
     from nmt.translation.translator import Translator, find_model
 
     translator = Translator.load(find_model(str(args.model)), precision=args.precision)
+    translator.search = replace(translator.search, beam_size=args.beam_size)
     size = sum(len(line.encode()) + 1 for line in lines) / len(lines)
     ahead = int(translator.search.batch_size * BYTES_AHEAD / size)  # lines that the command reads at once
     chunks = [lines[start : start + ahead] for start in range(0, len(lines), ahead)]
