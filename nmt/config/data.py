@@ -57,7 +57,7 @@ class DataConfig:
     """Share of the training pairs with copies without a full stop, IN CAPITALS and In Title Case."""
 
     placeholders: Probability = 0.0
-    """Share of the training pairs with a copy that has placeholders (U+E000 to U+E007), which the model learns to
+    """Share of the training pairs with a copy that has placeholders (U+E000 to U+E00D), which the model learns to
     copy."""
 
     def require_languages(self, text: str) -> None:

@@ -1,7 +1,10 @@
 """Placeholders: pieces that a model learns to copy, and to put where the translations of their neighbours are.
 
 Pairs flow in; copies of a share of them (`data.placeholders`) flow out, with placeholders at corresponding places of
-both sides: instead of a word and its translation, beside them, or around a phrase and its translation.
+both sides: instead of a word and its translation, after them, at the beginning of both, or around a phrase and its
+translation. What stands between two words goes with the word before it, and what begins or ends a tag with the words
+inside: otherwise a model can't know on which side of "is" an item stands between "Frau" and "steht" ("woman is
+standing").
 
 A word and its translation are two words that each have the highest probability for the other (`nmt.data.lexicon`).
 
@@ -20,7 +23,7 @@ from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
 from nmt.data.lexicon import model_1
 from nmt.text.scripts import HAN_AND_KANA
-from nmt.vocabulary import PLACEHOLDERS
+from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
 
 Link = tuple[int, int]  # a source token and a target token that translate each other
 Phrase = tuple[Link, Link]  # the first and the last token, on both sides
@@ -29,7 +32,8 @@ Edit = tuple[int, int, str]  # a part of a text, from its start to its end, and 
 # Words (with an apostrophe or hyphen inside), single Chinese and Japanese characters, and marks.
 TOKEN = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+(?:['’-][^\W_{HAN_AND_KANA}]+)*|[^\w\s]")
 LEAST = 0.1  # probability of a link, in both directions together
-WAYS = ("instead", "beside", "around")  # of a word or phrase, where placeholders stand
+WAYS = ("instead", "after", "around")  # of a word or phrase, where placeholders stand
+AT_FIRST = 0.1  # share of the items beside words that stand at the beginning of both sides
 MOST_EDITS = 3  # of a copy; each has one placeholder, or two around a phrase
 LONGEST_PHRASE = 4  # tokens of a source phrase that placeholders enclose
 
@@ -101,7 +105,8 @@ def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair
     of_words = [(i, j) for i, j in links if pair[0][slice(*places[0][i])].isalnum()]
     if not of_words:
         return None
-    free = iter(random.sample(PLACEHOLDERS, len(PLACEHOLDERS)))
+    items = iter(random.sample(ITEMS, MOST_EDITS))
+    tags = iter(random.sample([*zip(OPENINGS, CLOSINGS, strict=True)], MOST_EDITS))
     edits: tuple[list[Edit], list[Edit]] = ([], [])
     taken: list[Phrase] = []
     for way in random.choices(WAYS, k=random.randint(1, MOST_EDITS)):
@@ -111,14 +116,17 @@ def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair
             continue
         first, last = random.choice(phrases)
         taken.append((first, last))
-        mark, before = next(free), way == "around" or random.random() < 0.5
+        mark, closing = next(tags) if way == "around" else (next(items), "")
+        is_first = way == "after" and random.random() < AT_FIRST
         for side in (0, 1):
-            place = places[side][first[side]]
-            edits[side].append((*place, mark) if way == "instead" else beside(place, mark, before))
-        if way == "around":
-            mark = next(free)
-            for side in (0, 1):
-                edits[side].append(beside(places[side][last[side]], mark, before=False))
+            start, end = places[side][first[side]]
+            if way == "instead":
+                edits[side].append((start, end, mark))
+            elif way == "around":
+                end = places[side][last[side]][1]
+                edits[side].extend([(start, start, f"{mark} "), (end, end, f" {closing}")])
+            else:
+                edits[side].append((0, 0, f"{mark} ") if is_first else (end, end, f" {mark}"))
     return edited(pair[0], edits[0]), edited(pair[1], edits[1])
 
 
@@ -140,11 +148,6 @@ def enclosable(links: Sequence[Link], of_words: Sequence[Link]) -> list[Phrase]:
             if end - start < LONGEST_PHRASE and closed:
                 found.append(((start, left), (end, right)))
     return found
-
-
-def beside(place: tuple[int, int], mark: str, before: bool) -> Edit:
-    start, end = place
-    return (start, start, f"{mark} ") if before else (end, end, f" {mark}")
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:

@@ -7,14 +7,14 @@ line, there will be none in the translation.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nmt.text.items import NO_OWN, find_items
 from nmt.text.own_items import OwnItems
 from nmt.text.restore import CLOSES, GROUP, MARK, OPENS, SINGLE, Flat, Spell, widen, wordless_pairs
 from nmt.text.tokens import is_spaced
-from nmt.vocabulary import PLACEHOLDERS
+from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS, PLACEHOLDERS
 
 PLACEHOLDER = re.compile(f"[{''.join(PLACEHOLDERS)}]")
 MARKS = re.compile(f"[{OPENS}{CLOSES}]|{GROUP.pattern}")
@@ -108,10 +108,13 @@ def mark(flat: Flat, own: OwnItems = NO_OWN) -> Marked | None:
     flat.collapse([(item.start, item.end) for item in items])
     flat.collapse(list(wordless_pairs(flat.text)))
     found = list(find_marks(flat))
-    if not 0 < len(found) <= len(PLACEHOLDERS) or not suits(flat, found):
+    if not found or not suits(flat, found):
+        return None
+    placeholders = [*choose([one.sign for _, _, one in found])]
+    if len(placeholders) < len(found):
         return None
     text, places, marks, position = "", list[int](), dict[str, Mark](), 0
-    for (start, end, one), placeholder in zip(found, PLACEHOLDERS, strict=False):
+    for (start, end, one), placeholder in zip(found, placeholders, strict=True):
         before, after = (" " if touching else "" for touching in one.touches)
         text += flat.text[position:start]
         before = "" if text.endswith(" ") else before
@@ -120,6 +123,20 @@ def mark(flat: Flat, own: OwnItems = NO_OWN) -> Marked | None:
         places += [flat.places[end]] * len(after)
         marks[placeholder], position = one, end
     return Marked(flat.line, text + flat.text[position:], [*places, *flat.places[position:-1]], marks)
+
+
+def choose(signs: Sequence[str]) -> Iterator[str]:
+    """A placeholder for each sign; ends with the first for which there is none. The tags must be in pairs."""
+    free, tags, opened = iter(ITEMS), iter(range(len(OPENINGS))), list[int]()
+    for sign in signs:
+        if sign == OPENS:
+            opened.append(next(tags, -1))
+            found = OPENINGS[opened[-1]] if opened[-1] >= 0 else None
+        else:
+            found = CLOSINGS[opened.pop()] if sign == CLOSES else next(free, None)
+        if found is None:
+            return
+        yield found
 
 
 def find_marks(flat: Flat) -> Iterator[tuple[int, int, Mark]]:

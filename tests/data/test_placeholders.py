@@ -12,7 +12,7 @@ from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
 from nmt.data.placeholders import Aligner, add_placeholders, enclosable, with_placeholders
 from nmt.data.prepared import prepare
-from nmt.vocabulary import PLACEHOLDERS
+from nmt.vocabulary import OPENINGS, PLACEHOLDERS
 
 WORDS = {"rote": "red", "alte": "old", "kleine": "small", "Hund": "dog", "Mann": "man", "Fisch": "fish", "Hut": "hat"}
 PAIRS = [
@@ -65,8 +65,18 @@ def test_placeholders_stand_where_the_translations_are() -> None:
     for source, target in add_placeholders(PAIRS, 0.9):
         there = neighbours(target)
         for mark, (before, after) in neighbours(source).items():
-            if before in WORDS and WORDS[before] in there[mark] and not MARKS.fullmatch(after):
+            if before in WORDS and mark not in OPENINGS:
                 assert there[mark][0] == WORDS[before]
+            if after in WORDS and mark in OPENINGS:
+                assert there[mark][1] == WORDS[after]
+
+
+def test_what_stands_between_words_goes_with_the_word_before_it() -> None:
+    pair: Pair = ("Eine Frau steht.", "A woman is standing.")
+    copies = [with_placeholders(pair, [(1, 1), (2, 3)], Random(seed)) for seed in range(100)]
+    between = {target for source, target in filter(None, copies) if re.fullmatch(r"Eine Frau . steht\.", source)}
+    assert len(between) > 1
+    assert all(re.fullmatch(r"A woman . is standing\.", target) for target in between)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +98,7 @@ def test_marks_beside_words_leave_the_punctuation_where_it_is() -> None:
     pair: Pair = ("(Hund)", "(dog)")
     found = {with_placeholders(pair, [(0, 0), (1, 1), (2, 2)], Random(seed)) for seed in range(40)}
     shown = {tuple(MARKS.sub("X", text) for text in copy) for copy in found if copy}
-    assert shown == {("(X)", "(X)"), ("(X Hund)", "(X dog)"), ("(Hund X)", "(dog X)"), ("(X Hund X)", "(X dog X)")}
+    assert shown == {("(X)", "(X)"), ("X (Hund)", "X (dog)"), ("(Hund X)", "(dog X)"), ("(X Hund X)", "(X dog X)")}
     assert with_placeholders(pair, [(0, 0)], Random(1)) is None, "no word is linked"
 
 

@@ -7,20 +7,28 @@ from hypothesis import strategies as st
 from nmt.text.items import find_items
 from nmt.text.marking import Marked, mark
 from nmt.text.restore import flatten
-from nmt.vocabulary import PLACEHOLDERS
+from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
 from tests.text.test_markup import texts
 
 many = settings(max_examples=500, deadline=None, derandomize=True)
 
 
+# How placeholders are written here: [0] an item, [<0] the beginning of a tag, and [0>] its end.
+NAMES = (
+    {c: f"[{n}]" for n, c in enumerate(ITEMS)}
+    | {c: f"[<{n}]" for n, c in enumerate(OPENINGS)}
+    | {c: f"[{n}>]" for n, c in enumerate(CLOSINGS)}
+)
+
+
 def numbered(text: str) -> str:
     """The text with the numbers of its placeholders."""
-    return "".join(f"[{PLACEHOLDERS.index(c)}]" if c in PLACEHOLDERS else c for c in text)
+    return "".join(NAMES.get(c, c) for c in text)
 
 
 def placed(text: str) -> str:
-    for n, placeholder in enumerate(PLACEHOLDERS):
-        text = text.replace(f"[{n}]", placeholder)
+    for placeholder, name in NAMES.items():
+        text = text.replace(name, placeholder)
     return text
 
 
@@ -34,11 +42,16 @@ def marked(line: str) -> Marked:
     ("line", "with_placeholders", "translation", "expected"),
     [
         ("Hallo {name}, wer?", "Hallo [0], wer?", "Hello [0], who?", "Hello {name}, who?"),
-        ("Ein <b>roter</b> Hut.", "Ein [0] roter [1] Hut.", "Un chapeau [0] rouge [1].", "Un chapeau <b>rouge</b>."),
+        (
+            "Ein <b>roter</b> Hut.",
+            "Ein [<0] roter [0>] Hut.",
+            "Un chapeau [<0] rouge [0>].",
+            "Un chapeau <b>rouge</b>.",
+        ),
         ('Das Haus ({x}) ist "%s".', "Das Haus [0] ist [1].", "The [1] house [0].", 'The "%s" house ({x}).'),
         ("Siehe https://x.org da 😀!", "Siehe [0] da [1]!", "See there [0] [1]!", "See there https://x.org 😀!"),
         ("Ein<br/>Hut", "Ein [0] Hut", "A [0] hat", "A<br/>hat"),
-        ("<i>Ein</i><b>Hut</b>", "[0] Ein [1] [2] Hut [3]", "[0] A [1] [2] hat [3]", "<i>A</i><b>hat</b>"),
+        ("<i>Ein</i><b>Hut</b>", "[<0] Ein [0>] [<1] Hut [1>]", "[<0] A [0>] [<1] hat [1>]", "<i>A</i><b>hat</b>"),
         ("Das {x} da", "Das [0] da", "This[0]there", "This {x} there"),
         ("<a><b>{x}</b></a> da", "[0] da", "There [0]", "There <a><b>{x}</b></a>"),
     ],
@@ -56,7 +69,16 @@ def test_items_stand_where_their_placeholders_stood(
 
 @pytest.mark.parametrize(
     "line",
-    ["Ein Hut", "{a} {b}", "12 Hüte", "R<b>o</b>t", "".join(f"{{x{n}}} und " for n in range(9)), "Ein \ue000 {x} Hut"],
+    [
+        "Ein Hut",
+        "{a} {b}",
+        "12 Hüte",
+        "R<b>o</b>t",
+        "".join(f"{{x{n}}} und " for n in range(len(ITEMS) + 1)),
+        "und ".join(f"<b>Hut</b> {n} " for n in range(len(OPENINGS) + 1)),
+        "Ein \ue000 {x} Hut",
+        "Ein \ue00d {x} Hut",
+    ],
 )
 def test_lines_that_placeholders_do_not_suit_have_none(line: str) -> None:
     assert mark(flatten(line)) is None
@@ -64,7 +86,7 @@ def test_lines_that_placeholders_do_not_suit_have_none(line: str) -> None:
 
 @pytest.mark.parametrize(
     "translation",
-    ["A red hat", "[0] red hat", "[0] red [1] hat [0]", "[1] red [0] hat", "A [0] [1] red hat", "[0][1][2]"],
+    ["A red hat", "[<0] red hat", "[<0] red [0>] hat [<0]", "[0>] red [<0] hat", "A [<0] [0>] red hat", "[<0][0>][0]"],
 )
 def test_a_translation_that_lost_mixed_up_or_emptied_tags_is_not_restored(translation: str) -> None:
     assert marked("Ein <b>roter</b> Hut").restore(placed(translation)) is None
@@ -72,9 +94,9 @@ def test_a_translation_that_lost_mixed_up_or_emptied_tags_is_not_restored(transl
 
 def test_tags_that_cross_each_other_are_not_restored() -> None:
     line = marked("<b>Ein</b> <i>Hut</i>")
-    assert line.restore(placed("[0] a [1] [2] hat [3]"))
-    assert line.restore(placed("[2] hat [3] [0] a [1]"))
-    assert line.restore(placed("[0] a [2] hat [1] [3]")) is None
+    assert line.restore(placed("[<0] a [0>] [<1] hat [1>]"))
+    assert line.restore(placed("[<1] hat [1>] [<0] a [0>]"))
+    assert line.restore(placed("[<0] a [<1] hat [0>] [1>]")) is None
 
 
 @many

@@ -14,10 +14,10 @@ from nmt.translation.markup import translate_markup
 from nmt.translation.placeholders import as_written, mark_request, name_request, put_back, translate_marked
 from nmt.translation.request import Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
-from nmt.vocabulary import PLACEHOLDERS
+from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
 from tests.tiny import SHORT
 
-FIRST, SECOND, *_ = PLACEHOLDERS
+FIRST, SECOND, *_ = ITEMS
 
 
 class Pretended:
@@ -42,7 +42,7 @@ def test_the_model_reads_placeholders_and_users_their_items(tokenizer: Tokenizer
     pretended = Pretended(lambda text: text.upper())
     found = translate(tokenizer, ["ein {name} im haus", "kein hut", "ein <b>hut</b>."], pretended)
     assert found == [["EIN {name} IM HAUS"], ["KEIN HUT"], ["EIN <b>HUT</b>."]]
-    assert pretended.asked == [[f"ein {FIRST} im haus", "kein hut", f"ein {FIRST} hut {SECOND}."]]
+    assert pretended.asked == [[f"ein {FIRST} im haus", "kein hut", f"ein {OPENINGS[0]} hut {CLOSINGS[0]}."]]
 
 
 def test_a_line_whose_placeholder_is_lost_is_translated_as_it_is(tokenizer: Tokenizer) -> None:
