@@ -36,7 +36,7 @@ class TrainingData:
     """Makes batches of `validation`."""
 
     @classmethod
-    def encode(cls, tokenizer: Tokenizer, train: list[Pair], validation: list[Pair]) -> "TrainingData":
+    def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":
         encoded = encode_pairs(tokenizer, train)
         facts = source_facts(tokenizer, encoded.source)
         tokenizer = tokenizer.with_words(learn_words(tokenizer, train))

@@ -5,13 +5,13 @@ Val or test text that is missing is held out of the training pairs: for each spl
 the same on every machine and in any order of lines, and mostly stay the same when the corpus grows.
 """
 
-import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair, known_by, require_pairs
+from nmt.data.filters import digest
+from nmt.data.texts import Row, Texts
 from nmt.fields import require
 from nmt.text.normalise import INVALID, tidy
 
@@ -27,7 +27,9 @@ class Split:
         self.config, self.training = config, training
         self.paired = config.unit == "pair"
         self.blank = "a side is blank" if self.paired else "blank"
-        self.pairs: list[Pair] = []
+        self.pairs = Texts()
+        self.corpus = 0
+        """Number of the corpus that is read now: the origin of each pair has it, and its line."""
         self.ledger = Ledger(unit=config.unit)
 
     def add(self, row: Sequence[object], line: int) -> None:
@@ -51,7 +53,7 @@ class Split:
             self.drop(self.blank, line)
         else:
             self.ledger.read += 1
-            self.pairs.append((source, target))
+            self.pairs.append(Row(source, target, self.corpus, line))
             for cause in (*causes, *more):
                 self.ledger.repair(cause, line)
 
@@ -62,10 +64,11 @@ class Split:
 
 @dataclass
 class Corpus:
-    """Text in memory. Pairs are (source, target); a text without a translation is ("", text)."""
+    """Pairs are (source, target); a text without a translation is ("", text)."""
 
     name: str
-    train: list[Pair]
+    train: Sequence[Pair]
+    """In `Texts`, if a reader made it: then it is in memory only in part, and has the origin of each pair."""
     val: list[Pair]
     tests: dict[str, list[Pair]]
     ledgers: dict[str, Ledger]
@@ -98,9 +101,9 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     splits = {"train": splits["train"], "val": splits["val"], **splits}  # the order of tables
     for key, split in splits.items():
         require_usable(name, key, split)
-    pairs = {key: split.pairs for key, split in splits.items()}
+    pairs = {key: list(split.pairs) for key, split in splits.items() if key != "train"}
     ledgers = {key: split.ledger for key, split in splits.items()}
-    return Corpus(name, pairs.pop("train"), pairs.pop("val"), pairs, ledgers, notes)
+    return Corpus(name, splits["train"].pairs, pairs.pop("val"), pairs, ledgers, notes)
 
 
 def require_usable(name: str, key: str, split: Split) -> None:
@@ -115,21 +118,36 @@ def require_german_and_english(config: DataConfig) -> None:
 
 def hold_out(train: Split, missing: list[str], name: str) -> dict[str, Split]:
     """Move pairs of train into a new split for each missing one."""
-    first: dict[str, int] = {}
-    for n, pair in enumerate(train.pairs):
-        first.setdefault(known_by(pair), n)
-    size = min(HELD_OUT, max(1, len(first) // HELD_OUT_SHARE))
+    distinct, first = least_texts(train.pairs, HELD_OUT * len(missing))
+    size = min(HELD_OUT, max(1, distinct // HELD_OUT_SHARE))
     kind = "source sentences" if train.ledger.unit == "pair" else "texts"
-    few = f"the corpus {name} has {len(first)} different {kind} and no {' or '.join(missing)} text"
-    require(len(first) > len(missing) * size, f"{few}: too few to hold some out; give it more, or files for them")
-    number = size * len(missing)
-    chosen = heapq.nsmallest(number, first, key=lambda text: blake2b(text.encode(), digest_size=8).digest())
+    few = f"the corpus {name} has {distinct} different {kind} and no {' or '.join(missing)} text"
+    require(distinct > len(missing) * size, f"{few}: too few to hold some out; give it more, or files for them")
     held_out: dict[str, Split] = {}
+    places: dict[int, Split] = {}
     for k, key in enumerate(missing):
         split = held_out[key] = Split(train.config, training=False)
-        split.pairs = [train.pairs[n] for n in sorted(first[text] for text in chosen[k :: len(missing)])]
+        places |= dict.fromkeys(first[k : size * len(missing) : len(missing)], split)
         split.ledger.read = size
         train.ledger.drop(f"held out for {key}", size)
-    taken = {first[text] for text in chosen}
-    train.pairs = [pair for n, pair in enumerate(train.pairs) if n not in taken]
+    rows, train.pairs = train.pairs.rows(), Texts()
+    for n, row in enumerate(rows):
+        places.get(n, train).pairs.append(row)
     return held_out
+
+
+def least_texts(pairs: Iterable[Pair], most: int) -> tuple[int, list[int]]:
+    """Count the different texts that pairs are known by (as far as HELD_OUT * HELD_OUT_SHARE), and find the first
+    places of those with the smallest hashes, the smallest first, at most `most`."""
+    enough, distinct = HELD_OUT * HELD_OUT_SHARE, set[bytes]()
+    first, bound = dict[bytes, int](), b"\xff" * 8
+    for n, pair in enumerate(pairs):
+        key = digest(known_by(pair))
+        if len(distinct) < enough:
+            distinct.add(key)
+        if key <= bound:
+            first.setdefault(key, n)
+        if len(first) > 4 * most:
+            first = {key: first[key] for key in sorted(first)[:most]}
+            bound = max(first)
+    return len(distinct), [first[key] for key in sorted(first)[:most]]

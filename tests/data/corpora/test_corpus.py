@@ -29,7 +29,7 @@ def test_val_and_test_are_held_out_without_overlap_and_it_is_said(tmp_path: Path
     assert len(val) == len(test) == 10  # 5% of 200 different source sentences
     sources = [source for source, _ in val + test]
     assert len(set(sources)) == 20
-    assert sorted(corpus.train + val + test) == sorted(pairs)
+    assert sorted([*corpus.train, *val, *test]) == sorted(pairs)
     assert corpus.ledgers["train"].dropped == {"held out for val": 10, "held out for test": 10}
     assert corpus.ledgers["train"].kept == len(corpus.train)
     assert corpus.notes == [
@@ -60,7 +60,7 @@ def test_texts_without_translations_are_held_out_by_themselves(tmp_path: Path) -
     write(tmp_path / "mine", "train", pairs_of("wort", 200))
     corpus = load_corpus(DataConfig(corpus=str(tmp_path / "mine"), text="both"))
     assert len(corpus.val) == len(corpus.tests["test"]) == 20  # 5% of 400 different texts
-    everything = corpus.train + corpus.val + corpus.tests["test"]
+    everything = [*corpus.train, *corpus.val, *corpus.tests["test"]]
     assert sorted(everything) == sorted(("", text) for pair in pairs_of("wort", 200) for text in pair)
     assert corpus.ledgers["train"].dropped == {"held out for val": 20, "held out for test": 20}
     assert {ledger.unit for ledger in corpus.ledgers.values()} == {"text"}

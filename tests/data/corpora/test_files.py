@@ -91,7 +91,7 @@ def test_a_header_of_language_names_orders_the_columns_of_tsv(tmp_path: Path) ->
     rows = ["id\ten\tde", *(f"{n}\tsentence {n}\tSatz {n}" for n in range(40))]
     (tmp_path / "pairs.tsv").write_text("\n".join(rows), encoding="utf-8")
     corpus = load(tmp_path / "pairs.tsv")
-    assert ("Satz 7", "sentence 7") in corpus.train + corpus.val + corpus.tests["test"]
+    assert ("Satz 7", "sentence 7") in [*corpus.train, *corpus.val, *corpus.tests["test"]]
     assert corpus.ledgers["train"].read == 40
     assert corpus.name == "pairs"
 
@@ -117,7 +117,7 @@ def test_a_file_and_a_common_prefix_are_corpora_too(tmp_path: Path, given_as: st
     (tmp_path / "news.jsonl").write_text("".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs))
     corpus = load(tmp_path / given_as)
     assert corpus.name == "news"
-    assert sorted(corpus.train + corpus.val + corpus.tests["test"]) == sorted(pairs)
+    assert sorted([*corpus.train, *corpus.val, *corpus.tests["test"]]) == sorted(pairs)
 
 
 # Text without translations
@@ -137,7 +137,7 @@ def test_text_in_one_language_needs_no_other(tmp_path: Path, files: str) -> None
     assert corpus.ledgers["train"].dropped == held_out
     assert corpus.ledgers["train"].read == 40
     assert sorted(corpus.tests) == (["test"] if held_out else ["test_a", "test_b"])
-    kept = corpus.train + (corpus.val + corpus.tests["test"] if held_out else [])
+    kept = [*corpus.train, *(corpus.val + corpus.tests["test"] if held_out else [])]
     assert sorted(kept) == sorted(("", line) for line in english)
 
 

@@ -52,7 +52,7 @@ def test_a_data_set_of_one_language_is_read(tmp_path: Path, column: str, text: T
     rows = [json.dumps({"id": n, column: f"sentence {n}"}) for n in range(40)]
     (tmp_path / "train.jsonl").write_text("\n".join([*rows, json.dumps({"id": 40, column: None})]))
     corpus = load_corpus(DataConfig(corpus=f"hub:{tmp_path}", text=text))
-    texts = corpus.train + corpus.val + corpus.tests["test"]
+    texts = [*corpus.train, *corpus.val, *corpus.tests["test"]]
     assert sorted(texts) == sorted(("", f"sentence {n}") for n in range(40))
     assert corpus.ledgers["train"].dropped[f"no text in {'de' if text == 'source' else 'en'}"] == 1
     with pytest.raises(ValueError, match="no columns for de and en"):
@@ -139,7 +139,7 @@ def load_in_a_new_process(home: Path, endpoint: str) -> tuple[str, list[list[str
         book = SimpleNamespace(train=[("eins", "one")], val=[("zwei", "two")], test=[("drei", "three")])
         phrasebook.phrasebook = lambda: book
         c = corpora.load_corpus(DataConfig())
-        print(json.dumps([c.name, c.train, list(c.tests), c.notes]))"""
+        print(json.dumps([c.name, list(c.train), list(c.tests), c.notes]))"""
     environment = os.environ | {"HF_HOME": str(home), "HF_ENDPOINT": endpoint, "NO_PROXY": "127.0.0.1"}
     environment.pop("HF_HUB_OFFLINE", None)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)

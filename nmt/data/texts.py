@@ -1,0 +1,155 @@
+"""Pairs of text in their order, each with its origin: appended one by one, read again one by one.
+
+The newest pairs are in memory; each CHUNK of them goes to a Parquet file, so that the memory does not grow with the
+corpus. The training text of a prepared run is read from its Parquet files by the same class.
+"""
+
+import shutil
+import tempfile
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from nmt.data.cleaning import Pair
+
+if TYPE_CHECKING:
+    import pyarrow
+
+CHUNK = 1 << 17  # pairs in memory: about 60 MB
+READ_AT_ONCE = 1 << 14
+TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool")  # of a row's columns
+
+
+class Row(NamedTuple):
+    """A pair, and where it comes from."""
+
+    source: str
+    target: str
+    corpus: int = 0
+    """Number of its corpus in a recipe with several corpora."""
+    line: int = 0
+    """Its line (or row) in the corpus, from 1; 0 if that is not known."""
+    key: int = 0
+    """Hash of the normalised pair: decides its shard and its place there. 0 before it is computed."""
+    changed: bool = False
+    """Whether it is a changed copy of a pair (data.variants and data.placeholders)."""
+
+    @property
+    def pair(self) -> Pair:
+        return self.source, self.target
+
+
+class Texts(Sequence[Pair]):
+    """Pairs in their order. As a sequence it has the pairs alone, and equals a list of them; `rows` has all."""
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self.files: list[Path] = []
+        self.ends: list[int] = []  # number of rows of all files up to this one
+        self.newest: list[Row] = []
+        self.folder: Any = None
+        self.cached: tuple[int, list[Row]] = (-1, [])
+        for row in rows:
+            self.append(row)
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> "Texts":
+        """Pairs whose origins are their numbers, from 1; the same object if they are `Texts` already."""
+        return pairs if isinstance(pairs, Texts) else cls(Row(a, b, 0, n) for n, (a, b) in enumerate(pairs, start=1))
+
+    @classmethod
+    def stored(cls, files: Sequence[Path]) -> "Texts":
+        """The pairs in Parquet files."""
+        from pyarrow.parquet import read_metadata
+
+        texts = cls()
+        for file in files:
+            texts.add_file(file, read_metadata(file).num_rows)
+        return texts
+
+    def add_file(self, file: Path, size: int) -> None:
+        self.files.append(file)
+        self.ends.append(size + (self.ends[-1] if self.ends else 0))
+
+    def append(self, row: Row) -> None:
+        self.newest.append(row)
+        if len(self.newest) >= CHUNK:
+            self.folder = self.folder or tempfile.TemporaryDirectory(prefix="nmt-")
+            file = Path(self.folder.name) / f"{len(self.files):05}.parquet"
+            write_rows(file, self.newest)
+            self.add_file(file, len(self.newest))
+            self.newest = []
+
+    def move(self, folder: Path) -> list[Path]:
+        """Move all rows to files in a folder, and return these. Each has CHUNK rows, but for the last one."""
+        folder.mkdir(parents=True, exist_ok=True)
+        files = [Path(shutil.move(file, folder / file.name)) for file in self.files]
+        if self.newest:
+            files.append(folder / f"{len(files):05}.parquet")
+            write_rows(files[-1], self.newest)
+        return files
+
+    def rows(self) -> Iterator[Row]:
+        return chain(chain.from_iterable(map(read_rows, self.files)), self.newest)
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (row.pair for row in self.rows())
+
+    def __len__(self) -> int:
+        return (self.ends[-1] if self.ends else 0) + len(self.newest)
+
+    @overload
+    def __getitem__(self, n: int) -> Pair: ...
+    @overload
+    def __getitem__(self, n: slice) -> list[Pair]: ...
+    def __getitem__(self, n: int | slice) -> Pair | list[Pair]:
+        if isinstance(n, slice):
+            return list(islice(self, *n.indices(len(self))))
+        n = range(len(self))[n]
+        file = bisect(self.ends, n)
+        start = self.ends[file - 1] if file else 0
+        if file == len(self.files):
+            return self.newest[n - start].pair
+        if self.cached[0] != file:
+            self.cached = file, list(read_rows(self.files[file]))
+        return self.cached[1][n - start].pair
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def __repr__(self) -> str:
+        return f"Texts({list(islice(self, 10))}{', …' if len(self) > 10 else ''})"
+
+
+def table_of(rows: Sequence[Row]) -> "pyarrow.Table":
+    import pyarrow
+
+    columns = list(zip(*rows, strict=True)) or [()] * len(TYPES)
+    arrays = [
+        pyarrow.array(values, type=pyarrow.type_for_alias(name)) for values, name in zip(columns, TYPES, strict=True)
+    ]
+    return pyarrow.Table.from_arrays(arrays, names=list(Row._fields))
+
+
+def write_rows(file: Path, *groups: Sequence[Row]) -> None:
+    """Write rows in groups, each of which can be read by itself."""
+    from pyarrow.parquet import ParquetWriter
+
+    with ParquetWriter(file, table_of(()).schema, compression="zstd") as writer:
+        for rows in groups:
+            writer.write_table(table_of(rows), row_group_size=max(1, len(rows)))
+
+
+def read_rows(file: Path, group: int | None = None) -> Iterator[Row]:
+    """The rows of a file, or those of one group."""
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(file) as parquet:
+        groups = None if group is None else [group]
+        for batch in parquet.iter_batches(READ_AT_ONCE, groups):
+            yield from map(Row, *(column.to_pylist() for column in batch.columns))

@@ -1,0 +1,42 @@
+"""Promises of pairs in order: what was appended is read again, from memory and from files."""
+
+from pathlib import Path
+
+import pytest
+
+from nmt.data import texts as module
+from nmt.data.texts import Row, Texts, read_rows, write_rows
+
+ROWS = [Row(f"Satz {n}", f"sentence {n}", n % 3, n + 1, n * 2**50, n % 5 == 0) for n in range(23)]
+
+
+@pytest.mark.parametrize("chunk", [1000, 23, 10, 1])
+def test_rows_are_those_that_were_appended_in_memory_or_in_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    texts = Texts(ROWS)
+    assert len(texts.newest) < chunk, "the rest is in files"
+    pairs = [row.pair for row in ROWS]
+    assert texts == pairs
+    assert texts != pairs[1:]
+    assert list(texts.rows()) == ROWS
+    assert len(texts) == 23
+    assert [texts[n] for n in (0, 11, -1)] == [pairs[n] for n in (0, 11, -1)]
+    assert texts[3:20:4] == pairs[3:20:4]
+    stored = Texts.stored(texts.move(tmp_path))
+    assert list(stored.rows()) == ROWS
+    assert stored[22] == pairs[22]
+    with pytest.raises(IndexError):
+        stored[23]
+
+
+def test_a_group_of_a_file_is_read_by_itself(tmp_path: Path) -> None:
+    write_rows(tmp_path / "file", ROWS[:4], [], ROWS[4:])
+    assert [list(read_rows(tmp_path / "file", group)) for group in range(3)] == [ROWS[:4], [], ROWS[4:]]
+
+
+def test_pairs_without_origins_are_numbered_from_1() -> None:
+    texts = Texts.of([("a", "b"), ("c", "d")])
+    assert [row.line for row in texts.rows()] == [1, 2]
+    assert Texts.of(texts) is texts
