@@ -73,7 +73,7 @@ def main() -> int:
 def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespace) -> dict[int, float]:
     """Validation nll by the number of updates."""
     training = replace(config.training, precision=dtype, threads=args.threads)
-    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
+    data = TrainingData.load(prepared)
     with tempfile.TemporaryDirectory() as folder:
         trainer = make_trainer(replace(config, training=training), data, Path(folder))
     emulated = dtype == "bf16" and choose_precision("auto", choose_device(training.device)) == "fp32"

@@ -73,7 +73,7 @@ def curves(args: argparse.Namespace) -> str:
 
 
 def curve(config: Config, prepared: Prepared, position: Any, n_steps: int) -> dict[int, float]:
-    data, found = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val), {}
+    data, found = TrainingData.load(prepared), {}
     with tempfile.TemporaryDirectory() as folder:
         trainer = make_trainer(replace(config, model=replace(NARROW, norm_position=position)), data, Path(folder))
     batches = trainer.batches()

@@ -169,7 +169,7 @@ def training_clock(run: Path, scratch: Path) -> Callable[[], float]:
     config = load_config(run / "config.yaml")
     config = replace(config, training=replace(config.training, start_from="", max_steps=10**6))
     prepared = Prepared.load(run)
-    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
+    data = TrainingData.load(prepared)
     trainer = make_trainer(config, data, scratch / run.name)
     batches = trainer.batches()
 

@@ -170,7 +170,7 @@ def time_training(args: argparse.Namespace) -> None:
         learning_rate=1e-3,
         compile=args.compile,
     )
-    data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
+    data = TrainingData.load(prepared)
     trainer = make_trainer(Config(model=model_of(args.model), training=training), data, args.run)
     batches = trainer.batches()
     try:

@@ -12,8 +12,9 @@ import hashlib
 import json
 import os
 import shutil
+import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +25,7 @@ except ImportError:  # Windows has msvcrt instead
 
 SUMS = "SHA256SUMS"
 MARKER = ".nmt"
+SAMPLES, SAMPLE = 16, 1 << 16  # parts of a large file that `quick_hash` reads, and the bytes of each
 MARKS = {  # the longest first: one mark of UTF-32 begins with a mark of UTF-16
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -198,8 +200,22 @@ def write_sums(folder: Path) -> None:
         (folder / SUMS).write_text("".join(f"{sha256(folder / name)}  {name}\n" for name in names), encoding="utf8")
 
 
-def check_sums(folder: Path, *needed: str) -> None:
-    """Raise ValueError unless SHA256SUMS lists all needed files, and each file it lists is there and unaltered."""
+def quick_hash(path: Path) -> str:
+    """A hash of a file's size and of SAMPLES parts of it, which also a file of many gigabytes has at once."""
+    size = path.stat().st_size
+    found = hashlib.sha256(str(size).encode())
+    with path.open("rb") as file:
+        for n in range(SAMPLES):
+            file.seek(n * max(0, size - SAMPLE) // (SAMPLES - 1))
+            found.update(file.read(SAMPLE))
+    return found.hexdigest()
+
+
+def check_sums(folder: Path, *needed: str, quick: Mapping[str, str] | None = None) -> None:
+    """Raise ValueError unless SHA256SUMS lists all needed files, and each file it lists is there and unaltered.
+
+    `quick`: by name, the `quick_hash` of files that are not read as a whole.
+    """
     sums = [line.partition("  ") for line in (folder / SUMS).read_text("utf8", "replace").splitlines()]
     if missing := set(needed) - {name for _, _, name in sums}:
         raise ValueError(f"{folder / SUMS} is damaged: it doesn't list {', '.join(sorted(missing))}")
@@ -207,7 +223,11 @@ def check_sums(folder: Path, *needed: str) -> None:
         require_plain_name(name, f"{folder / SUMS} is damaged or was altered: a file name")
         if not (folder / name).is_file():
             raise ValueError(f"{folder} is incomplete: {name} is missing")
-        if sha256(folder / name) != digest:
+        if quick and name in quick:
+            digest, found = quick[name], quick_hash(folder / name)
+        else:
+            found = sha256(folder / name)
+        if found != digest:
             raise ValueError(f"{folder / name} is damaged or was altered: its hash is not the one in {SUMS}")
 
 
@@ -217,12 +237,14 @@ def sha256(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     """Lock a folder until the block ends. A missing folder is made, and deleted again if nothing was put into
-    it. Raises ValueError if another process has locked it."""
+    it. If another process has locked it, raises ValueError or, with `wait`, waits until that process ends."""
     is_new, lock = not folder.exists(), folder / ".lock"
     folder.mkdir(parents=True, exist_ok=True)
     with lock.open("a") as file:
+        while wait and not try_lock(file):
+            time.sleep(0.2)
         # A process that has deleted the folder may have held the lock of a file that has no name any more.
         if not (try_lock(file) and lock.exists() and os.path.samestat(os.fstat(file.fileno()), lock.stat())):
             raise ValueError(f"{folder} is in use by another process: let it end, or choose another name")

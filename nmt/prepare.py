@@ -15,6 +15,9 @@ python -m nmt.prepare --data.corpus crawl.tsv --cleaning.profile crawled --expla
 OPTIONS = {
     "--explain": ("N", "Show N dropped pairs of each cause, at most 20."),
     "--report": ("", "Write report.html into the run folder, too."),
+    "--workers": ("N", "Worker processes (default: one for each core)."),
+    "--part": ("I/N", "Do part I of N, on machines with a shared folder."),
+    "--engine": ("NAME", "Who does the work: processes (default) or ray."),
 }
 # A separate tokenizer for each language goes only with some values of model.tied_embeddings.
 SHOWN = ("name", "runs", "data", "cleaning.profile", "tokenizer", "model.tied_embeddings")
@@ -39,18 +42,25 @@ def command(argv: Sequence[str] | None) -> int:
 
     from nmt.data.cleaning import ledger_table  # only now: these import PyTorch, and --help should be quick
     from nmt.data.corpora import corpus_files
+    from nmt.data.engines import Engine
     from nmt.data.losses import describe_losses
-    from nmt.data.prepared import EXAMPLES, explain, prepare, require_own_run_folder
+    from nmt.data.prepared import explain, prepare, prepare_part, require_own_run_folder
     from nmt.data.resolve import resolve
+    from nmt.data.shards import EXAMPLES
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 
     shown, is_reported = int(given.get("explain", 0)), given.get("report", False)
     require(0 <= shown <= EXAMPLES, f"--explain is {shown}: it must be at most {EXAMPLES}")
+    engine = Engine.parse(given.get("workers", "0"), given.get("engine", "processes"), given.get("part", "1/1"))
     run = resolve(parser, given)
     require_own_run_folder(run.config, run.folder)  # before the lock is written there
+    if engine.part[1] > 1:
+        if prepare_part(run.config, run.folder, engine):
+            say(f"Ready: {run.folder}")
+        return 0
     with locked(run.folder):
-        prepared = prepare(run.corpus, run.config, run.folder, load_scorer)
+        prepared = prepare(run.corpus, run.config, run.folder, load_scorer, engine)
     console().print(ledger_table(prepared.ledgers))
     for line in explain(prepared.dropped, shown):
         print(line)

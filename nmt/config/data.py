@@ -22,10 +22,10 @@ class DataConfig:
     also one plain file. auto is multi30k or, if the hub can't be reached, phrasebook."""
 
     source: Language = "de"
-    """Language to translate from: the ending of the source files, or the name of the column or key."""
+    """Language to translate from: ending of its files, or name of its column or key."""
 
     target: Language = "en"
-    """Language to translate into: the ending of the target files, or the name of the column or key."""
+    """Language to translate into: ending of its files, or name of its column or key."""
 
     text: Text = "auto"
     """What is read: pairs, the sentences of one language (source or target), or those of both, each by itself. auto is
@@ -38,27 +38,26 @@ class DataConfig:
     """Maximum number of SentencePiece pieces on each side of a training pair."""
 
     max_ratio: Annotated[float, Range(1)] = 5.0
-    """Maximum ratio between the lengths of the two sides of a pair, in characters, after 10 is added to each."""
+    """Maximum ratio between the lengths of the two sides, in characters, after 10 is added to each."""
 
     drop_duplicates: bool = True
     """Whether a training pair that occurs again, with both sides equal, is dropped."""
 
     drop_held_out: bool = True
-    """Whether training pairs are dropped whose source is also in the validation or test text."""
+    """Whether training pairs are dropped whose source is in the validation or test text."""
 
     scorer: Folder = ""
     """Model or run folder of a pair scorer (training.objective pair), which drops training pairs that are probably no
     translations."""
 
     least_quality: Probability = 0.5
-    """Lowest probability of being a true pair, by data.scorer. Pairs that are too long to be scored are dropped."""
+    """Lowest probability of being a true pair, by data.scorer."""
 
     variants: Probability = 0.0
-    """Share of the training pairs with copies without a full stop, IN CAPITALS and In Title Case."""
+    """Share of training pairs with copies without full stop, IN CAPITALS and In Title Case."""
 
     placeholders: Probability = 0.0
-    """Share of the training pairs with a copy that has placeholders (U+E000 to U+E00D), which the model learns to
-    copy."""
+    """Share of training pairs with a copy that has placeholders (U+E000 to U+E00D)."""
 
     def require_languages(self, text: str) -> None:
         """Raise ValueError if source and target are the same language, and this value of `text` needs both."""
@@ -103,7 +102,7 @@ class TokenizerConfig:
     """The SentencePiece tokenizer, which divides text into pieces. Ids 0 to 3 are always unk, bos, eos and pad."""
 
     kind: Literal["unigram", "bpe"] = "unigram"
-    """Algorithm that divides text into pieces: unigram (Kudo 2018) or bpe (Sennrich et al. 2016)."""
+    """Algorithm: unigram (Kudo 2018) or bpe (Sennrich et al. 2016)."""
 
     vocab_size: int = 8000
     """Number of pieces in the vocabulary; fewer, with a message, if the text is too small."""
@@ -115,10 +114,13 @@ class TokenizerConfig:
     """Share of the characters in the training text that the pieces cover. 0.9995 suits Chinese and Japanese."""
 
     byte_fallback: bool = True
-    """Whether other characters are spelled as bytes (256 pieces), so that no text is unknown."""
+    """Whether other characters are spelled as 256 byte pieces, so that no text is unknown."""
 
     user_defined_symbols: tuple[str, ...] = ()
     """Strings that are never divided: '[<br>, <name>]'."""
+
+    sample_characters: Annotated[int, Range(10_000)] = 100_000_000
+    """Most characters of training text that the tokenizer is trained on; 100 million take 3 GB of memory."""
 
     folder: Folder = ""
     """Folder of a tokenizer, model or run, whose tokenizer is used instead of training one."""

@@ -37,13 +37,36 @@ class Sequences:
     def __len__(self) -> int:
         return self.lengths_N.size(0)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether all ids are in memory, and not on the disk."""
+        return True
+
+    def ids_at(self, where_BL: Tensor) -> Tensor:
+        """The ids at these places among all ids (int64), and any ids where a place is before the first or after the
+        last one. Changes `where_BL`."""
+        return self.flat[where_BL.clamp_(0, self.flat.size(0) - 1)].long()
+
+    def counts(self, vocab_size: int) -> Tensor:
+        """How often each id of a vocabulary of this size occurs (int64)."""
+        return torch.bincount(self.flat[:-1].long(), minlength=vocab_size)
+
+    def ids(self, n: int) -> Tensor:
+        """The ids of sequence n (int64)."""
+        start = int(self.starts_N[n])
+        return self.ids_at(torch.arange(start, start + int(self.lengths_N[n])))
+
+    def chosen(self, index_B: Tensor) -> "Sequences":
+        """Sequences `index_B`, in memory."""
+        ids, mask = self.padded(index_B)
+        return Sequences(ids[mask], self.lengths_N[index_B])
+
     def padded(self, index_B: Tensor, *, bos: bool = False, eos: bool = False) -> tuple[Tensor, Tensor]:
         """Sequences `index_B`, with BOS before or EOS after each: ids (B, L) int64, and a mask, False at padding."""
         lengths_B1 = self.lengths_N[index_B, None]
         position_L = torch.arange(int(lengths_B1.max()) + bos + eos) - int(bos)
         inside = (position_L >= 0) & (position_L < lengths_B1)
-        where = (self.starts_N[index_B, None] + position_L).clamp_(0, self.flat.size(0) - 1)
-        ids = torch.where(inside, self.flat[where].long(), PAD)
+        ids = torch.where(inside, self.ids_at(self.starts_N[index_B, None] + position_L), PAD)
         if bos:
             ids[:, 0] = BOS
         if eos:
@@ -56,8 +79,29 @@ class Sequences:
         return [row[:n] for row, n in zip(ids.tolist(), self.lengths_N[index_B].tolist(), strict=True)]
 
 
+class Joined(Sequences):
+    """Sequences that are joined from their parts when they are needed (see `join`)."""
+
+    def __init__(self, parts: tuple[Sequences | int, ...]) -> None:
+        self.parts = parts
+        sizes = [p.lengths_N for p in parts if isinstance(p, Sequences)]
+        self.lengths_N = sum(sizes, torch.full_like(sizes[0], len(parts) - len(sizes)))
+
+    @property
+    def in_memory(self) -> bool:
+        return False
+
+    def chosen(self, index_B: Tensor) -> Sequences:
+        return join(*(part if isinstance(part, int) else part.chosen(index_B) for part in self.parts))
+
+    def padded(self, index_B: Tensor, *, bos: bool = False, eos: bool = False) -> tuple[Tensor, Tensor]:
+        return self.chosen(index_B).padded(torch.arange(len(index_B)), bos=bos, eos=eos)
+
+
 def join(*parts: Sequences | int) -> Sequences:
     """Sequence n of the result has sequence n of each part, one after another; an id is the same in all of them."""
+    if not all(isinstance(part, int) or part.in_memory for part in parts):
+        return Joined(parts)
     sizes = [p.lengths_N for p in parts if isinstance(p, Sequences)]
     lengths_N = sum(sizes, torch.full_like(sizes[0], len(parts) - len(sizes)))
     flat, at_N = torch.empty(int(lengths_N.sum()), dtype=torch.int32), lengths_N.cumsum(0) - lengths_N

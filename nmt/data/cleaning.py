@@ -3,13 +3,13 @@
 A text without a translation is a pair whose source is empty.
 
 `nmt.data.filters` has the filters that read the text of a pair; to add one, see there. Three others need more than a
-pair: `drop_doubtful` (a pair scorer) and `drop_long` (pieces) in `nmt.data.prepared`, and
+pair: `drop_doubtful` (a pair scorer) and `Draft.encode` (pieces) in `nmt.data.shards`, and
 `nmt.data.corpora.files.load_sentences` (one language).
 """
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,11 @@ class Ledger:
         assert later.read == self.kept, f"{self.kept} {self.unit}s left one stage, {later.read} reached the next"
         repaired, dropped = self.repaired + later.repaired, self.dropped + later.dropped
         return Ledger(self.read, repaired, dropped, later.first | self.first, self.unit)
+
+    def beside(self, other: "Ledger") -> "Ledger":
+        """The sum of this ledger and that of other pairs."""
+        repaired, dropped = self.repaired + other.repaired, self.dropped + other.dropped
+        return Ledger(self.read + other.read, repaired, dropped, other.first | self.first, self.unit)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it back."""
@@ -155,31 +160,38 @@ class Cleaner:
         found = found or (self.held_out.find(pair) if self.held_out else "")
         return found or ("alike an earlier one" if self.alike and self.alike.again(*pair) else "")
 
-    def clean(self, pairs: Sequence[Pair]) -> tuple[list[Pair], Ledger]:
+    def clean(self, pairs: Iterable[Pair]) -> tuple[list[Pair], Ledger]:
         """The pairs that are kept, in their order and repaired, and the ledger of all."""
-        ledger, kept = Ledger(read=len(pairs), unit=self.config.unit), list[Pair]()
+        ledger, kept = Ledger(unit=self.config.unit), list[Pair]()
         for read in pairs:
-            pair = self.repaired(read) if self.repair else read
-            if pair is not read:
-                ledger.repaired["wrong decoding undone"] += 1
-            if cause := self.cause(pair):
-                ledger.drop(cause)
-                self.examples.add(cause, pair)
-            else:
+            ledger.read += 1
+            pair = self.repaired(read, ledger.repaired)
+            if self.keeps(pair, ledger):
                 kept.append(pair)
-                self.seen.add(pair)
         return kept, ledger
 
-    def repaired(self, pair: Pair) -> Pair:
-        """The pair with text as it was before it was decoded wrongly; the same object if nothing is wrong."""
-        assert self.repair
-        if all(map(str.isascii, pair)):
+    def keeps(self, pair: Pair, ledger: Ledger) -> bool:
+        """Whether a repaired pair is kept; remembers it, or counts why it is dropped."""
+        if cause := self.cause(pair):
+            ledger.drop(cause)
+            self.examples.add(cause, pair)
+        else:
+            self.seen.add(pair)
+        return not cause
+
+    def repaired(self, pair: Pair, repaired: Counter[str]) -> Pair:
+        """The pair with text as it was before it was decoded wrongly, if cleaning.unicode is on; counts it if it is
+        another one."""
+        if not self.repair or all(map(str.isascii, pair)):
             return pair
         source, target = (tidy(self.repair(text))[0] if text else text for text in pair)
-        return pair if (source, target) == pair or not target or (pair[0] and not source) else (source, target)
+        if (source, target) == pair or not target or (pair[0] and not source):
+            return pair
+        repaired["wrong decoding undone"] += 1
+        return source, target
 
 
-def require_pairs(pairs: Sequence[Pair], ledger: Ledger) -> None:
+def require_pairs(ledger: Ledger) -> None:
     """Raise ValueError, with the causes, if no training pair or text is left."""
     problem = f"no training {ledger.unit} is left of {ledger.read:,}: {ledger.causes()}"
-    require(len(pairs) > 0, f"{problem}; see data.max_*, data.drop_*, data.least_quality and cleaning.*")
+    require(ledger.kept > 0, f"{problem}; see data.max_*, data.drop_*, data.least_quality and cleaning.*")

@@ -17,10 +17,9 @@ from nmt.data.batches import Sequences
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.filters import HeldOut
 from nmt.data.prepared import Prepared
-from nmt.data.tokenizer import encode_pairs
 from nmt.files import write_text
 from nmt.text.languages import script_of
-from nmt.vocabulary import FIRST_PIECE, SPACE, UNK
+from nmt.vocabulary import SPACE, UNK
 
 COUNTED = 200_000  # training pairs whose letters and overlap are counted: the first ones
 BARS, ROWS = 30, 40  # of a histogram and of a table
@@ -62,7 +61,7 @@ def page(prepared: Prepared) -> Iterator[str]:
     yield f" are kept: {len(prepared.train) / max(1, ledger.read):.1%}.</p>"
     yield from (f"<p>{html.escape(note)}</p>" for note in prepared.notes)
     yield from ledgers(prepared.ledgers, prepared.dropped)
-    ids = encode_pairs(prepared.tokenizer, prepared.train)
+    ids, _ = prepared.encoded()
     yield from lengths(ids.source, ids.target)
     yield from scripts(prepared.train[:COUNTED])
     yield from pieces(prepared, ids.target)
@@ -147,7 +146,7 @@ def scripts(pairs: Sequence[Pair]) -> Iterator[str]:
 def pieces(prepared: Prepared, target: Sequences) -> Iterator[str]:
     """The most frequent pieces of the target side, and the most frequent characters that are no pieces."""
     model = prepared.tokenizer.target
-    frequency = target.flat[:-1].bincount(minlength=FIRST_PIECE)
+    frequency = target.counts(model.vocab_size())
     order = frequency.argsort(descending=True).tolist()
     common = [(model.id_to_piece(n), int(frequency[n])) for n in order[:ROWS] if frequency[n]]
     names = (f'<span title="{n:,}">{html.escape(piece.replace(SPACE, "␣"))}</span>' for piece, n in common)

@@ -64,6 +64,5 @@ def cells(pairs: Pairs, chosen: list[int], tgt_vocab_size: int) -> tuple[Ints, I
 
 
 def ids_of(sequences: Sequences, n: int) -> Ints:
-    start = int(sequences.starts_N[n])
-    ids: Ints = sequences.flat[start : start + int(sequences.lengths_N[n])].numpy().astype(np.int64)
+    ids: Ints = sequences.ids(n).numpy()
     return ids

@@ -15,7 +15,8 @@ from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, loa
 from nmt.data.inputs import describe_edits, fingerprints
 from nmt.data.losses import describe_losses
 from nmt.data.resolve import resolve
-from nmt.data.tokenizer import Tokenizer, train_on_texts, train_tokenizer
+from nmt.data.shards import order
+from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.fields import require
 from nmt.files import check_sums, whole_folder, write_json
 from nmt.upgrade import FORMAT, take_format, upgrade_record
@@ -94,7 +95,7 @@ def train_on_corpus(corpus: Corpus | None, config: Config, folder: Path) -> Toke
     for warning in describe_losses({"train": ledger}, corpus_files(config.data)):
         say(warning)
     say(f"Training the tokenizer on {len(pairs):,} {ledger.unit}s of {corpus.name}")
-    return train_tokenizer(pairs, config.tokenizer, folder, *config.data.languages)
+    return train_tokenizer(sorted(pairs, key=order), config.tokenizer, folder, *config.data.languages)
 
 
 def train_on_files(files: list[str], config: Config, folder: Path) -> Tokenizer:
@@ -109,4 +110,5 @@ def train_on_files(files: list[str], config: Config, folder: Path) -> Tokenizer:
         say(warning)
     require(bool(texts), f"there is no usable line in {' and '.join(files)}")
     say(f"Training the tokenizer on {len(texts):,} sentences")
-    return train_on_texts(texts, config.tokenizer, folder, " and ".join(files))
+    pairs = sorted((("", text) for text in texts), key=order)
+    return train_tokenizer(pairs, config.tokenizer, folder, " and ".join(files))

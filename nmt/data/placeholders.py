@@ -85,8 +85,7 @@ class Aligner:
         ]
 
     def ids(self, side: Sequences, n: int) -> NDArray[np.int64]:
-        start = int(side.starts_N[n])
-        ids: NDArray[np.int64] = side.flat[start : start + int(side.lengths_N[n])].numpy().astype(np.int64)
+        ids: NDArray[np.int64] = side.ids(n).numpy()
         return ids
 
 

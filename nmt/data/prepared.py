@@ -7,23 +7,26 @@ They are made in a draft folder, `.preparing/`, and moved into place, `data/` la
 is prepared completely. A preparation that was interrupted starts again. The caller locks the run folder.
 """
 
+import contextlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-
+from nmt import __version__
 from nmt.cli import describe_changes, say
 from nmt.config import Config
-from nmt.data.cleaning import Examples, Ledger, Pair, require_pairs
-from nmt.data.corpora import Corpus, clean_train, corpus_files, corpus_path, load_corpus
-from nmt.data.inputs import Fingerprints, describe_edits, fingerprints
-from nmt.data.placeholders import add_placeholders
+from nmt.data.cleaning import Ledger, Pair, require_pairs
+from nmt.data.corpora import Corpus, corpus_files, corpus_path, load_corpus
+from nmt.data.engines import Engine, WorkerKilledError
+from nmt.data.facts import write_facts
+from nmt.data.inputs import describe_edits, fingerprints
+from nmt.data.shards import Draft, Scorer, by_key, shards_for, stored_name, total
+from nmt.data.texts import Texts
 from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
-from nmt.data.variants import make_variants
 from nmt.fields import require
 from nmt.files import (
     MARKER,
@@ -31,9 +34,11 @@ from nmt.files import (
     check_sums,
     flush_to_disk,
     iterate_lines,
+    locked,
     mark,
     model_in,
     naming,
+    quick_hash,
     remove_ours,
     write_json,
     write_lines,
@@ -42,15 +47,17 @@ from nmt.files import (
 from nmt.upgrade import FORMAT, take_format, upgrade_record
 from nmt.vocabulary import PLACEHOLDERS
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from nmt.data.batches import Pairs
+
 DRAFT = ".preparing"
 RESTORE = "Restore it, or delete"
-SCORED_AT_ONCE = 20_000  # pairs between two messages
-EXAMPLES = 20  # dropped pairs that are kept of each cause, to show them
+STATE, NOTES = "state.json", "tokenizer.json"  # in a draft: what was read, and that the tokenizer is trained
+QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a training starts
+ALL_CORES = Engine()
 CREATED_FIRST = {".lock", DRAFT, "config.yaml.partial"}  # before `is_run` can recognise a new run
-
-
-Scorer = Callable[[Sequence[Pair]], Sequence[float | None]]
-"""The probability that each pair is true; None for pairs that are too long to be scored."""
 
 
 @dataclass(kw_only=True)
@@ -61,24 +68,36 @@ class Prepared(Corpus):
     tokenizer: Tokenizer
     dropped: dict[str, list[Pair]]
     """Some of the training pairs that each cause dropped after reading: at most EXAMPLES."""
+    store: list[Path]
+    """The files with the ids of the training pairs, in their order; none in a folder that an older nmt prepared."""
 
     @classmethod
-    def load(cls, folder: Path) -> "Prepared":
-        """Read a run folder; ValueError if it isn't prepared, or was changed since."""
+    def load(cls, folder: Path, *, check: bool = True) -> "Prepared":
+        """Read a run folder; ValueError if it isn't prepared, or was changed since (unless `check` is off)."""
         record = read_record(folder) or {}
         require(bool(record), f"{folder} is not prepared: run python -m nmt.prepare")
+        data, sizes = folder / "data", record.get("shards", [])
         for part in ("data", "tokenizer"):
-            if (folder / part / SUMS).exists():  # an older nmt wrote none
+            if check and (folder / part / SUMS).exists():  # an older nmt wrote none
                 try:
-                    check_sums(folder / part)
+                    check_sums(folder / part, quick=record.get("quick"))
                 except ValueError as error:
                     raise ValueError(f"{error}. {RESTORE} {folder} and prepare again") from error
         tokenizer = Tokenizer.load(folder / "tokenizer")
         ledgers = read_ledgers(folder / "ledger.json")
-        tests = {split: read_pairs(folder / "data", split, size) for split, size in record["pairs"].items()}
+        texts = {n: read_pairs(data, n, k) for n, k in record["pairs"].items() if n != "train" or not sizes}
+        names = [data / stored_name(n, len(sizes)) for n in range(len(sizes))]
+        train = texts.pop("train") if not sizes else Texts.stored([n.with_suffix(".parquet") for n in names], sizes)
         dropped = {cause: [(a, b) for a, b in pairs] for cause, pairs in record.get("dropped", {}).items()}
-        whole = record["corpus"], tests.pop("train"), tests.pop("val"), tests, ledgers, record["notes"]
-        return cls(*whole, folder=folder, tokenizer=tokenizer, dropped=dropped)
+        whole = record["corpus"], train, texts.pop("val"), texts, ledgers, record["notes"]
+        store = [name.with_suffix(".safetensors") for name in names]
+        return cls(*whole, folder=folder, tokenizer=tokenizer, dropped=dropped, store=store)
+
+    def encoded(self) -> tuple["Pairs", "Tensor | None"]:
+        """The ids of the training pairs, and the number of each pair's corpus (None if an older nmt prepared them)."""
+        from nmt.data.store import load_store
+
+        return load_store(self.store) if self.store else (encode_pairs(self.tokenizer, self.train), None)
 
 
 def require_own_run_folder(config: Config, folder: Path) -> None:
@@ -111,7 +130,11 @@ def is_run(folder: Path) -> bool:
 
 
 def prepare(
-    corpus: Corpus | None, config: Config, folder: Path, load_scorer: Callable[[Config], Scorer] | None = None
+    corpus: Corpus | None,
+    config: Config,
+    folder: Path,
+    load_scorer: Callable[[Config], Scorer] | None = None,
+    engine: Engine = ALL_CORES,
 ) -> Prepared:
     """Clean the corpus, train the tokenizer on it, and put both into the run folder, unless they are there already.
 
@@ -126,49 +149,139 @@ def prepare(
         return load_finished(record, config, folder)
     assert load_scorer or not config.data.scorer
     scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
-    draft = folder / DRAFT
+    with naming(folder / DRAFT), kept_for_later(folder / DRAFT):
+        draft = begin(corpus, config, folder, engine)
+        clean(draft, engine, scorer)
+        train_on(draft)
+        engine.run(draft.encode, draft.missing("data"), "Encoding")
+        finish(draft, folder)
+    return Prepared.load(folder, check=False)
+
+
+def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
+    """Do one part of a preparation that several machines share: of cleaning and encoding, the shards of this part; what
+    is not divided, the first process that comes to it. Returns whether all is prepared now: if not, other parts are
+    missing, or this part must be called again after them."""
+    require(not config.data.scorer, "--part doesn't go with data.scorer: prepare without --part")
+    require_own_run_folder(config, folder)
+    with locked(folder, wait=True), kept_for_later(folder / DRAFT):
+        if read_record(folder):
+            return True
+        draft = begin(None, config, folder, engine)
+    clean(draft, engine, None)
+    with locked(folder, wait=True):
+        if read_record(folder):
+            return True
+        if is_lacking(draft, "clean"):
+            return False
+        train_on(draft)
+    engine.run(draft.encode, engine.share(draft.missing("data")), "Encoding")
+    with locked(folder, wait=True):
+        if not read_record(folder):
+            if is_lacking(draft, "data"):
+                return False
+            finish(draft, folder)
+    return True
+
+
+def is_lacking(draft: Draft, part: str) -> bool:
+    """Whether shards of this part are missing, which is said."""
+    if missing := draft.missing(part):
+        name = {"clean": "cleaned", "data": "encoded"}[part]
+        advice = "after the other parts are done, call this part again, or nmt.prepare without --part"
+        say(f"{len(missing):,} of {draft.size:,} shards are not {name} yet: {advice}")
+    return bool(missing)
+
+
+@contextlib.contextmanager
+def kept_for_later(draft: Path) -> Iterator[None]:
+    """Delete the draft if the block fails, which frees space if the disk is full. After Ctrl-C, or if a worker was
+    killed, it stays: the same command goes on with it."""
+    try:
+        yield
+    except (KeyboardInterrupt, WorkerKilledError):
+        raise
+    except BaseException:
+        if (draft / MARKER).is_file():
+            shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def begin(corpus: Corpus | None, config: Config, folder: Path, engine: Engine) -> Draft:
+    """Read the corpus and divide it into shards, unless a draft has it already, of equal settings and input files."""
+    draft, inputs = folder / DRAFT, fingerprints(input_files(config))
+    key = {"settings": data_settings(config), "inputs": inputs, "version": __version__}
+    if (draft / STATE).exists() and (state := read_json(draft / STATE, folder))["key"] == key:
+        say(f"{draft} has what an interrupted preparation left: going on with it")
+        return Draft(draft, config, state["shards"])
     for leftover in (folder / "data", folder / "tokenizer", draft):
         remove_ours(leftover)
-    inputs = fingerprints(input_files(config))
     corpus = corpus or load_corpus(config.data)
     for note in corpus.notes:
         say(note)
-    try:
-        with naming(draft):
-            mark(draft)
-            prepared = make_prepared(corpus, config, draft, scorer)
-            write_draft(draft, prepared, config, inputs)
-            move_into_place(draft, folder)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)  # frees space if the disk is full
-        raise
-    return replace(prepared, folder=folder)
+    mark(draft)
+    size = len(corpus.train)
+    made = Draft(draft, config, shards_for(size))
+    Texts.of(corpus.train).move(draft / "read")
+    for split, pairs in {"val": corpus.val, **corpus.tests}.items():
+        write_lines(draft / "data" / f"{split}.src", (source for source, _ in pairs))
+        write_lines(draft / "data" / f"{split}.tgt", (target for _, target in pairs))
+    engine.run(made.divide, made.missing("parts"), "Dividing")
+    splits = {split: len(pairs) for split, pairs in {"val": corpus.val, **corpus.tests}.items()}
+    ledgers = {split: ledger.as_dict() for split, ledger in corpus.ledgers.items()}
+    repaired = sum((Counter(report["repaired"]) for report in made.reports("parts")), Counter[str]())
+    state = {
+        "key": key,
+        "repaired": repaired,
+        "shards": made.size,
+        "corpus": corpus.name,
+        "notes": corpus.notes,
+        "pairs": splits,
+    }
+    write_json(draft / STATE, state | {"ledgers": ledgers})
+    shutil.rmtree(draft / "read")
+    return made
 
 
-def make_prepared(corpus: Corpus, config: Config, draft: Path, scorer: Scorer | None) -> Prepared:
-    """Clean the training text, and put a tokenizer into the draft."""
-    train, ledger, examples = clean_train(corpus, config.data, config.cleaning, EXAMPLES)
+def clean(draft: Draft, engine: Engine, scorer: Scorer | None) -> None:
+    """Clean this engine's share of the shards. A scorer is not sent to other processes: it may be on a GPU."""
+    missing = engine.share(draft.missing("clean"))
     if scorer:
-        train = drop_doubtful(train, scorer, config.data.least_quality, ledger, examples)
-    variants = make_variants(train, config.data) + add_placeholders(train, config.data.placeholders)
-    mark(draft / "tokenizer")
+        for n in missing:
+            draft.clean(n, scorer)
+    else:
+        engine.run(draft.clean, missing, "Cleaning")
+
+
+def train_on(draft: Draft) -> None:
+    """Put a tokenizer into the draft, unless it is there."""
+    config = draft.config
+    folder, state = draft.folder / "tokenizer", read_json(draft.folder / STATE, draft.folder)
+    if (draft.folder / NOTES).exists():
+        return
+    ledger = cleaned(draft, state)
+    require_pairs(ledger)
+    mark(folder)
     if config.tokenizer.folder:
         tokenizer = take_tokenizer(config)
-        tokenizer.save(draft / "tokenizer")
+        tokenizer.save(folder)
     else:
-        say(f"Training the tokenizer on {len(train):,} {ledger.unit}s of {corpus.name}")
+        say(f"Training the tokenizer on {ledger.kept:,} {ledger.unit}s of {state['corpus']}")
         marks = PLACEHOLDERS if config.data.placeholders else ()
         settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
-        tokenizer = train_tokenizer([*train, *variants], settings, draft / "tokenizer", *config.data.languages)
+        pairs = (row.pair for row in by_key(draft.files("clean")))
+        tokenizer = train_tokenizer(pairs, settings, folder, *config.data.languages)
     for note in tokenizer.notes:
         say(note)
-    train = drop_long(train, tokenizer, config.data.max_pieces, ledger, examples)
-    if variants:
-        train += drop_long(variants, tokenizer, config.data.max_pieces, Ledger(len(variants)), Examples(0))
-        say(f"With {len(variants):,} changed copies: {len(train):,} training pairs")
-    ledgers = corpus.ledgers | {"train": ledger}
-    whole = corpus.name, train, corpus.val, corpus.tests, ledgers, corpus.notes + tokenizer.notes
-    return Prepared(*whole, folder=draft, tokenizer=tokenizer, dropped=examples.by_cause())
+    write_json(draft.folder / NOTES, tokenizer.notes)  # the last: the tokenizer is whole
+    shutil.rmtree(draft.folder / "parts")
+
+
+def cleaned(draft: Draft, state: dict[str, Any]) -> Ledger:
+    """The ledger of the training text after cleaning."""
+    ledger, _ = total(draft.reports("clean"))
+    ledger.repaired += Counter(state["repaired"])
+    return Ledger.from_dict(state["ledgers"]["train"]).then(ledger)
 
 
 def input_files(config: Config) -> list[Path]:
@@ -190,57 +303,41 @@ def take_tokenizer(config: Config) -> Tokenizer:
     return tokenizer
 
 
-def drop_doubtful(
-    pairs: Sequence[Pair], scorer: Scorer, least: float, ledger: Ledger, examples: Examples
-) -> list[Pair]:
-    """The pairs whose quality is at least `least`; the ledger counts the dropped pairs."""
-    kept = []
-    for start in range(0, len(pairs), SCORED_AT_ONCE):
-        chunk = pairs[start : start + SCORED_AT_ONCE]
-        for pair, quality in zip(chunk, scorer(chunk), strict=True):
-            if quality is not None and quality >= least:
-                kept.append(pair)
-            else:
-                cause = "too long for data.scorer" if quality is None else f"quality below {least:g}"
-                ledger.drop(cause)
-                examples.add(cause, pair)
-        say(f"Scored {start + len(chunk):,} of {len(pairs):,} pairs, kept {len(kept):,}")
-    require_pairs(kept, ledger)
-    return kept
+def finish(draft: Draft, folder: Path) -> None:
+    """Write what belongs to all shards together, and move all into the run folder."""
+    write_draft(draft)
+    move_into_place(draft.folder, folder)
 
 
-def drop_long(pairs: Sequence[Pair], tokenizer: Tokenizer, most: int, ledger: Ledger, examples: Examples) -> list[Pair]:
-    """The pairs with at most `most` pieces on each side; the ledger counts the dropped pairs."""
-    ids, cause, kept = encode_pairs(tokenizer, pairs), f"longer than {most:,} pieces", list[Pair]()
-    lengths = torch.maximum(ids.source.lengths_N, ids.target.lengths_N).tolist()
-    for pair, length in zip(pairs, lengths, strict=True):
-        if length <= most:
-            kept.append(pair)
-        else:
-            examples.add(cause, pair)
-    ledger.drop(cause, len(pairs) - len(kept))
-    require_pairs(kept, ledger)
-    return kept
-
-
-def write_draft(draft: Path, prepared: Prepared, config: Config, inputs: Fingerprints) -> None:
-    splits = {"train": prepared.train, "val": prepared.val, **prepared.tests}
-    for split, pairs in splits.items():
-        write_lines(draft / "data" / f"{split}.src", (source for source, _ in pairs))
-        write_lines(draft / "data" / f"{split}.tgt", (target for _, target in pairs))
-    write_json(draft / "ledger.json", {split: ledger.as_dict() for split, ledger in prepared.ledgers.items()})
+def write_draft(draft: Draft) -> None:
+    """Write facts, ledgers, the record and the hashes."""
+    state, data = read_json(draft.folder / STATE, draft.folder), draft.folder / "data"
+    notes = state["notes"] + read_json(draft.folder / NOTES, draft.folder)
+    reports = draft.reports("data")
+    ledger = cleaned(draft, state).then(total(reports)[0])
+    require_pairs(ledger)
+    _, examples = total([*draft.reports("clean"), *reports])
+    sizes = [report["pairs"] for report in reports]
+    if sum(sizes) > ledger.kept:
+        say(f"With {sum(sizes) - ledger.kept:,} changed copies: {sum(sizes):,} training pairs")
+    longest = max(report["longest_source"] for report in reports)
+    write_facts(Tokenizer.load(draft.folder / "tokenizer"), draft.files("data"), longest, data)
+    splits = {"train": ledger.as_dict()} | {k: v for k, v in state["ledgers"].items() if k != "train"}
+    write_json(draft.folder / "ledger.json", {k: splits[k] for k in state["ledgers"]})
     record = {
         "format": FORMAT,
-        "corpus": prepared.name,
-        "pairs": {split: len(pairs) for split, pairs in splits.items()},
-        "notes": prepared.notes,
-        "settings": data_settings(config),
-        "inputs": inputs,
-        "dropped": prepared.dropped,
+        "corpus": state["corpus"],
+        "pairs": {"train": sum(sizes), **state["pairs"]},
+        "shards": sizes,
+        "notes": notes,
+        "settings": data_settings(draft.config),
+        "inputs": state["key"]["inputs"],
+        "dropped": examples.by_cause(),
+        "quick": {f.name: quick_hash(f) for f in sorted(data.glob("train-*")) if f.stat().st_size > QUICK_ABOVE},
     }
-    write_json(draft / "data" / "corpus.json", record)
+    write_json(data / "corpus.json", record)
     for part in ("data", "tokenizer"):
-        write_sums(draft / part)
+        write_sums(draft.folder / part)
 
 
 def data_settings(config: Config) -> dict[str, Any]:
@@ -256,6 +353,7 @@ def flat(settings: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def move_into_place(draft: Path, folder: Path) -> None:
     """Flush the draft to the disk, and move its parts into the run folder, `data/` last."""
+    (draft / STATE).unlink()  # a preparation that is interrupted from here on starts again
     for path in sorted(draft.rglob("*"), reverse=True):
         flush_to_disk(path)
     for name in ("tokenizer", "ledger.json", "data"):

@@ -59,13 +59,11 @@ class Texts(Sequence[Pair]):
         return pairs if isinstance(pairs, Texts) else cls(Row(a, b, 0, n) for n, (a, b) in enumerate(pairs, start=1))
 
     @classmethod
-    def stored(cls, files: Sequence[Path]) -> "Texts":
-        """The pairs in Parquet files."""
-        from pyarrow.parquet import read_metadata
-
+    def stored(cls, files: Sequence[Path], sizes: Sequence[int]) -> "Texts":
+        """The pairs in Parquet files with so many rows."""
         texts = cls()
-        for file in files:
-            texts.add_file(file, read_metadata(file).num_rows)
+        for file, size in zip(files, sizes, strict=True):
+            texts.add_file(file, size)
         return texts
 
     def add_file(self, file: Path, size: int) -> None:

@@ -11,16 +11,16 @@ three byte pieces, as if it had no piece, and is decoded to ▁ again; without b
 
 import copy
 import io
-import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from nmt.cli import say
 from nmt.config import TokenizerConfig
 from nmt.data.cleaning import Pair
 from nmt.data.mapped import PIECES, Languages, Mapped, MappedModel
@@ -36,9 +36,8 @@ from nmt.vocabulary import BOS, EOS, PAD, PLACEHOLDERS, SPACE, UNK
 if TYPE_CHECKING:
     from nmt.data.batches import Pairs, Sequences
 
-Item = TypeVar("Item")
 WORDS = "words.txt"  # in a model folder
-MAX_SENTENCES = 5_000_000  # most sentences that a model is trained on: a fixed sample of a larger corpus
+BYTES_A_CHARACTER = {"unigram": 31, "bpe": 13}  # of training text, that SentencePiece takes at most (measured)
 SPECIAL_IDS: dict[str, Any] = {"unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "pad_id": PAD}
 STAND_IN = "\ufdd0"  # replaces ▁ while a text is encoded: a noncharacter, which never has a piece (see NO_PIECE)
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -233,17 +232,22 @@ class LineCodec:
         return [tidy(str(text))[0] for text in self.model.decode(ids)]
 
 
+def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str]) -> list[list[int]]:
+    """The ids of sources (side 0) or targets (side 1), with what tells a model their language."""
+    start = tokenizer.starts()[side]
+    ids = tokenizer.encode_target(texts) if side else tokenizer.encode_source(texts)
+    return [start + text if text else text for text in ids] if start else ids
+
+
 def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> "Pairs":
     """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once."""
     from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
 
-    starts = tokenizer.starts()
-
-    def encode_side(side: int, encode: Callable[[Sequence[str]], list[list[int]]]) -> "Sequences":
+    def encoded(side: int) -> "Sequences":
         chunks = ([pair[side] for pair in pairs[start : start + chunk]] for start in range(0, len(pairs), chunk))
-        return Sequences.of(starts[side] + ids if ids else ids for texts in chunks for ids in encode(texts))
+        return Sequences.of(ids for texts in chunks for ids in encode_side(tokenizer, side, texts))
 
-    return Pairs(encode_side(0, tokenizer.encode_source), encode_side(1, tokenizer.encode_target))
+    return Pairs(encoded(0), encoded(1))
 
 
 def characters_of(model: Any) -> Characters:
@@ -304,18 +308,18 @@ def load_words(folder: Path) -> Words | None:
         raise ValueError(f"{folder / WORDS} is damaged: {error}") from error
 
 
-def train_tokenizer(pairs: list[Pair], config: TokenizerConfig, folder: Path, *languages: str) -> Tokenizer:
+def train_tokenizer(pairs: Iterable[Pair], config: TokenizerConfig, folder: Path, *languages: str) -> Tokenizer:
     """Train the model(s) on the pairs and write them to the folder; the same pairs and settings give the same bytes.
 
-    `languages`: those of the source and the target or, for pairs without sources, those of the texts. A vocabulary
-    larger than the text supports is reduced, with a note. Raises ValueError if `config.vocab_size` is too small for the
-    characters that must have a piece.
+    The first pairs are used, up to `config.sample_characters`. `languages`: those of the source and the target or, for
+    pairs without sources, those of the texts. A vocabulary larger than the text supports is reduced, with a note.
+    Raises ValueError if `config.vocab_size` is too small for the characters that must have a piece.
     """
-    if not pairs[0][0]:
-        return train_on_texts([text for _, text in pairs], config, folder, " and ".join(languages))
     notes: list[str] = []
+    chosen = sample(pairs, config, notes)
+    if not chosen[0][0]:
+        return train_on_texts([text for _, text in chosen], config, folder, " and ".join(languages), notes)
     source, target = languages
-    chosen = sample(pairs, MAX_SENTENCES // 2 if config.joint else MAX_SENTENCES, "pairs", notes)
     if config.joint:
         src_model = tgt_model = train_model(chain.from_iterable(chosen), config, f"{source} and {target}", notes)
     else:
@@ -326,21 +330,32 @@ def train_tokenizer(pairs: list[Pair], config: TokenizerConfig, folder: Path, *l
     return tokenizer
 
 
-def train_on_texts(texts: list[str], config: TokenizerConfig, folder: Path, name: str) -> Tokenizer:
+def train_on_texts(
+    texts: list[str], config: TokenizerConfig, folder: Path, name: str, notes: Sequence[str] = ()
+) -> Tokenizer:
     """Train one model for all languages on tidied texts without translations; otherwise like `train_tokenizer`."""
     require(config.joint, "tokenizer.joint is false, which needs a corpus with two languages: set it to true")
-    notes: list[str] = []
-    model = train_model(sample(texts, MAX_SENTENCES, "sentences", notes), config, name, notes)
+    notes = list(notes)
+    model = train_model(texts, config, name, notes)
     tokenizer = Tokenizer(model, model, notes)
     tokenizer.save(folder)
     return tokenizer
 
 
-def sample(items: list[Item], most: int, kind: str, notes: list[str]) -> list[Item]:
-    if len(items) <= most:
-        return items
-    notes.append(f"The tokenizer is trained on a sample of {most:,} of the {len(items):,} {kind}.")
-    return [items[n] for n in sorted(random.Random(1).sample(range(len(items)), most))]
+def sample(pairs: Iterable[Pair], config: TokenizerConfig, notes: list[str]) -> list[Pair]:
+    """The first pairs, with at most `config.sample_characters` on both sides together."""
+    chosen, characters = list[Pair](), 0
+    for pair in pairs:
+        characters += len(pair[0]) + len(pair[1])
+        if chosen and characters > config.sample_characters:
+            limit = f"{config.sample_characters:,} characters (tokenizer.sample_characters)"
+            notes.append(f"The tokenizer is trained on a sample of {len(chosen):,} of the pairs or texts: {limit}.")
+            break
+        chosen.append(pair)
+    gigabytes = min(characters, config.sample_characters) * BYTES_A_CHARACTER[config.kind] / 2**30
+    if gigabytes >= 1:
+        say(f"Training the tokenizer takes about {gigabytes:.1f} GB of memory: tokenizer.sample_characters sets it")
+    return chosen
 
 
 def train_model(texts: Iterable[str], config: TokenizerConfig, languages: str, notes: list[str]) -> Any:

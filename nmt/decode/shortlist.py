@@ -45,7 +45,7 @@ class Shortlist:
 
 def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> Shortlist:
     """Learn a shortlist from a corpus of ids."""
-    frequency_V = torch.bincount(pairs.target.flat[:-1].long(), minlength=tgt_vocab_size)
+    frequency_V = pairs.target.counts(tgt_vocab_size)
     frequent_F = frequency_V.argsort(descending=True, stable=True)[:FREQUENT]
     source, target, probability = model_1(pairs, src_vocab_size, tgt_vocab_size)
     order = np.lexsort((-probability, source))

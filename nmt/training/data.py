@@ -1,23 +1,19 @@
 """The data of training: sentence pairs as text in, ids of pieces out."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
+from torch import Tensor
 
 from nmt.config import Config
 from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
-from nmt.data.tokenizer import Tokenizer, encode_pairs
-from nmt.text.sentences import split_sentences
-from nmt.text.words import Words
+from nmt.data.facts import FACTS, MEASURED_SOURCES, learn_words, usual_sentences
+from nmt.data.prepared import Prepared, read_json
+from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.training.objectives import Objective, make_objective, validation_objective
 from nmt.translation.model_folder import Facts
-
-# Number of sentences that is usual in a training source: a sample of at most so many; this fraction has it, or more.
-MEASURED_SOURCES, USUAL_SHARE = 20_000, 1 / 100
-WORDS_SOURCES = 500_000  # at most so many sources are read for their words
 
 
 @dataclass(frozen=True)
@@ -34,6 +30,20 @@ class TrainingData:
     """Makes batches of `train`."""
     validated: Objective = field(default_factory=Objective)
     """Makes batches of `validation`."""
+    corpus_N: Tensor | None = None
+    """Number of the corpus of each pair of `train` (int64); None if it isn't known."""
+
+    @classmethod
+    def load(cls, prepared: Prepared) -> "TrainingData":
+        """The data of a prepared run folder: ids and facts are read, and only the validation text is encoded."""
+        if not prepared.store:
+            return cls.encode(prepared.tokenizer, prepared.train, prepared.val)
+        data = prepared.folder / "data"
+        tokenizer = prepared.tokenizer.with_words(load_words(data))
+        train, corpus_N = prepared.encoded()
+        facts = Facts(**{name: n for name, n in read_json(data / FACTS, prepared.folder).items() if n})
+        validation = encode_pairs(tokenizer, prepared.val)
+        return cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N)
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":
@@ -49,20 +59,10 @@ class TrainingData:
         return replace(self, train=train, validation=validation, objective=learned, validated=validated)
 
 
-def learn_words(tokenizer: Tokenizer, train: Sequence[Pair]) -> Words | None:
-    """The words of a sample of the sources; None without sources, or if they are read by another library's rules."""
-    step = math.ceil(len(train) / WORDS_SOURCES)
-    has_sources = bool(train and train[0][0]) and not tokenizer.mapped
-    chosen = train[::step] if has_sources else []
-    texts = (tokenizer.readable(source) for source, _ in chosen), (target for _, target in chosen)
-    return Words.learn(*texts) if has_sources else None
-
-
 def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:
     """How long the training sources are, in pieces and sentences; the defaults if there are no sources."""
     if not source.lengths_N.max():
         return Facts()
     chosen = torch.linspace(0, len(source) - 1, min(len(source), MEASURED_SOURCES)).long()
-    counts = sorted(len(split_sentences(text)) for text in tokenizer.decode_source(source.rows(chosen)))
-    usual = counts[-math.ceil(len(counts) * USUAL_SHARE)]
+    usual = usual_sentences(tokenizer.decode_source(source.rows(chosen)))
     return Facts(longest_source=int(source.lengths_N.max()), usual_sentences=usual)

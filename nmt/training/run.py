@@ -170,7 +170,7 @@ class Run:
     def train(self, prepared: Prepared) -> None:
         """Train, or resume training; then choose the weights and write the model folder."""
         processes, config = self.processes, self.config
-        data = TrainingData.encode(prepared.tokenizer, prepared.train, prepared.val)
+        data = TrainingData.load(prepared)
         trainer = make_trainer(config, data, self.folder, processes)
         self.announce(trainer, prepared)
         progress = trainer.progress

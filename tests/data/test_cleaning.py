@@ -49,8 +49,8 @@ def test_a_text_without_a_translation_is_judged_by_itself() -> None:
     kept, ledger = cleaner.clean(texts)
     assert kept == texts[:2]
     assert ledger.dropped == {"occurs in val or test": 1, "repeated": 1, "longer than 40 characters": 1}
-    with pytest.raises(ValueError, match="no training text is left of 5: 1 occurs in val or test"):
-        require_pairs([], ledger)
+    with pytest.raises(ValueError, match="no training pair is left of 5: 5 occurs in val or test"):
+        require_pairs(Ledger(5, dropped=Counter({"occurs in val or test": 5})))
 
 
 def test_filters_can_be_turned_off() -> None:

@@ -14,6 +14,7 @@ from nmt.data import prepared as module
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora import Corpus, load_corpus
 from nmt.data.prepared import Prepared, prepare, read_record, require_own_run_folder
+from nmt.data.shards import order
 from nmt.prepare import main
 from nmt.upgrade import FORMAT
 
@@ -54,7 +55,7 @@ def config(runs: Path, **data: object) -> Config:
 
 def test_every_training_pair_is_kept_or_dropped_for_its_cause(tmp_path: Path) -> None:
     prepared = prepare(corpus(), config(tmp_path), tmp_path / "run")
-    assert prepared.train == pairs("eins")
+    assert sorted(prepared.train) == sorted(pairs("eins"))
     ledger = prepared.ledgers["train"]
     assert ledger.dropped == {
         "a side is blank": 1,
@@ -86,12 +87,14 @@ def test_the_folder_holds_what_was_prepared(tmp_path: Path) -> None:
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == [
         "data/SHA256SUMS",
         "data/corpus.json",
+        "data/facts.json",
         "data/test.src",
         "data/test.tgt",
-        "data/train.src",
-        "data/train.tgt",
+        "data/train-00000-of-00001.parquet",
+        "data/train-00000-of-00001.safetensors",
         "data/val.src",
         "data/val.tgt",
+        "data/words.txt",
         "ledger.json",
         "tokenizer/.nmt",
         "tokenizer/SHA256SUMS",
@@ -136,7 +139,7 @@ def test_a_finished_folder_is_returned_at_once_and_it_is_said(
 
 
 @pytest.mark.parametrize(
-    "step", ["clean_train", "train_tokenizer", "write_lines", "flush_to_disk", "move tokenizer", "move data"]
+    "step", ["shards_for", "train_tokenizer", "write_lines", "flush_to_disk", "move tokenizer", "move data"]
 )
 def test_a_preparation_that_was_interrupted_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
@@ -208,7 +211,7 @@ def without_hashes(folder: Path) -> None:
     file.write_text(json.dumps(record))
 
 
-@pytest.mark.parametrize("names", [["train.src"], ["test.tgt"], ["val.src", "val.tgt"]])
+@pytest.mark.parametrize("names", [["test.tgt"], ["val.src", "val.tgt"]])
 def test_a_folder_whose_text_was_changed_is_refused(tmp_path: Path, names: list[str]) -> None:
     prepare(corpus(), config(tmp_path), tmp_path)
     for name in names:
@@ -361,13 +364,13 @@ def test_texts_out_are_texts_in_without_those_in_the_ledger(
     assert ledger.dropped[cause] == 2 * read // 67
     sides = {"source": (0,), "target": (1,), "both": (0, 1)}.get(text, ())
     good = [("", pair[side]) for pair in pairs("train") for side in sides] or pairs("train")
-    assert prepared.train == good
+    assert sorted(prepared.train) == sorted(good)
     assert [len(prepared.val), len(prepared.tests["test"])] == [len(good)] * 2
     loaded = Prepared.load(tmp_path / "run")
-    assert (loaded.train, loaded.val, loaded.ledgers) == (good, prepared.val, prepared.ledgers)
+    assert (loaded.train, loaded.val, loaded.ledgers) == (prepared.train, prepared.val, prepared.ledgers)
     assert loaded.ledgers["val"].unit == ("pair" if text == "pairs" else "text")
     if text != "pairs":
-        assert set((tmp_path / "run" / "data" / "train.src").read_text().splitlines()) == {""}
+        assert {source for source, _ in prepared.train} == {""}
         assert f"Training the tokenizer on {len(good) + read // 67} texts of mine" in capsys.readouterr().err
 
 
@@ -399,7 +402,7 @@ def test_a_corpus_is_read_once(tmp_path: Path, folder: Path, counted_loads: list
     first = prepare(None, settings, tmp_path / "run")
     again = prepare(None, settings, tmp_path / "run")
     assert len(counted_loads) == 1
-    assert first.train == again.train == pairs("train")
+    assert first.train == again.train == sorted(pairs("train"), key=order)
 
 
 def test_the_command_prepares_shows_the_ledger_and_names_the_folder(

@@ -10,7 +10,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from nmt.config import TokenizerConfig
 from nmt.data import tokenizer as module
-from nmt.data.tokenizer import LineCodec, Tokenizer, encode_pairs, train_tokenizer
+from nmt.data.tokenizer import LineCodec, Tokenizer, encode_pairs, sample, train_tokenizer
 from nmt.text.normalise import tidy
 from nmt.text.words import Words
 from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
@@ -262,14 +262,17 @@ def test_long_sentences_are_learned_from(train: Train) -> None:
     assert "Ω" in "".join(long.source_pieces(long.encode_source(["Ω"])[0]))
 
 
-def test_of_a_large_corpus_a_fixed_sample_is_used(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_SENTENCES", 60)
-    sampled = train()
-    assert sampled.notes[0] == "The tokenizer is trained on a sample of 30 of the 64 pairs."
-    assert sampled.source.serialized_model_proto() == train().source.serialized_model_proto()
-    chosen = module.sample(PAIRS, 30, "pairs", [])
-    assert len(chosen) == 30
-    assert list(chosen) == [pair for pair in PAIRS if pair in chosen] != PAIRS[:30]
+def test_of_a_large_corpus_the_first_pairs_are_used(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, notes = TokenizerConfig(sample_characters=10_000), list[str]()
+    pairs = [("a" * 100, "b" * 200)] * 50
+    monkeypatch.setattr(module, "BYTES_A_CHARACTER", {"unigram": 150_000})
+    assert sample(pairs, config, notes) == pairs[:33]
+    limit = "10,000 characters (tokenizer.sample_characters)"
+    assert notes == [f"The tokenizer is trained on a sample of 33 of the pairs or texts: {limit}."]
+    assert "about 1.4 GB of memory" in capsys.readouterr().err
+    assert sample([("a" * 20_000, "b")], config, []) == [("a" * 20_000, "b")], "at least one pair"
 
 
 # Lines of pieces and ids

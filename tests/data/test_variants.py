@@ -46,7 +46,7 @@ def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
     data = replace(CONFIG, corpus=str(corpus))
     config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=320))
     prepared = prepare(load_corpus(data), config, tmp_path / "run")
-    assert prepared.train[:80] == PAIRS[:80]
+    assert {*PAIRS[:80]} < {*prepared.train}
     assert len(prepared.train) == 80 + 3 * 8
     assert prepared.val == PAIRS[80:90]
     assert sum(source.isupper() for source, _ in prepared.train) == 8

@@ -86,7 +86,7 @@ def clean_train(
     cleaner = Cleaner(config, cleaning or CleaningConfig(), held_out, examples)
     train, cleaned = cleaner.clean(corpus.train)
     ledger = corpus.ledgers["train"].then(cleaned)
-    require_pairs(train, ledger)
+    require_pairs(ledger)
     return train, ledger, cleaner.examples
 
 

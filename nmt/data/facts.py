@@ -1,0 +1,48 @@
+"""Facts about training text, learned once when a corpus is prepared: how long sources are, and their words."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+from nmt.data.cleaning import Pair
+from nmt.data.texts import Row, read_rows
+from nmt.data.tokenizer import WORDS, Tokenizer
+from nmt.files import write_json, write_text
+from nmt.text.sentences import split_sentences
+from nmt.text.words import Words
+
+# Number of sentences that is usual in a training source: a sample of at most so many; this fraction has it, or more.
+MEASURED_SOURCES, USUAL_SHARE = 20_000, 1 / 100
+WORDS_SOURCES = 500_000  # at most so many sources are read for their words
+FACTS = "facts.json"
+
+
+def learn_words(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Words | None:
+    """The words of a sample of the sources; None without sources, or if they are read by another library's rules."""
+    step = math.ceil(len(pairs) / WORDS_SOURCES)
+    has_sources = bool(pairs and pairs[0][0]) and not tokenizer.mapped
+    chosen = pairs[::step] if has_sources else []
+    texts = (tokenizer.readable(source) for source, _ in chosen), (target for _, target in chosen)
+    return Words.learn(*texts) if has_sources else None
+
+
+def usual_sentences(sources: Iterable[str]) -> int:
+    """The number of sentences that few sources have, or more."""
+    counts = sorted(len(split_sentences(text)) for text in sources)
+    return counts[-math.ceil(len(counts) * USUAL_SHARE)]
+
+
+def sample(files: Sequence[Path], most: int) -> Iterator[Row]:
+    """About so many rows of shards: the first ones of each, which are a random sample."""
+    return chain.from_iterable(islice(read_rows(file), math.ceil(most / len(files))) for file in files)
+
+
+def write_facts(tokenizer: Tokenizer, files: Sequence[Path], longest_source: int, folder: Path) -> None:
+    """Learn the facts of the text in these files, and write them to facts.json and words.txt in the folder."""
+    facts = {"longest_source": longest_source}
+    if longest_source:
+        facts["usual_sentences"] = usual_sentences(row.source for row in sample(files, MEASURED_SOURCES))
+    write_json(folder / FACTS, facts)
+    if words := learn_words(tokenizer, [row.pair for row in sample(files, WORDS_SOURCES)]):
+        write_text(folder / WORDS, [words.dump()])

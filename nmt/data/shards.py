@@ -1,0 +1,214 @@
+"""Shards of training text: what was read flows in; clean pairs, and then their ids, flow out, one shard at a time.
+
+A pair goes to shard `key mod S`, where the key is a hash of the pair without case, digits and punctuation, and each
+shard is sorted by it. So every shard is a uniform sample of the corpus, repeated pairs meet in one shard, and the
+result does not depend on who worked on which shard, and when.
+
+The folder of a preparation that is not finished yet has:
+
+    read/       the pairs as they were read, in files of equal size
+    parts/      the same files, each with one group of rows for each shard
+    clean/      the pairs of each shard that its cleaning kept
+    tokenizer/
+    data/       ids and text of each shard, and the text of val and tests
+    reports/    the ledger of each finished file: it is written last, so what has a report is finished
+"""
+
+import heapq
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+from nmt.cli import say
+from nmt.config import Config
+from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair
+from nmt.data.filters import alike, digest
+from nmt.data.texts import Row, read_rows, write_rows
+from nmt.data.tokenizer import Tokenizer, encode_side
+from nmt.data.variants import make_variants
+from nmt.files import flush_to_disk, iterate_lines, partial_path, write_json
+
+Scorer = Callable[[Sequence[Pair]], Sequence[float | None]]
+"""The probability that each pair is true; None for pairs that are too long to be scored."""
+
+SHARD = 1 << 18  # a shard has at most about so many of the pairs that were read: about 200 MB in memory
+SCORED_AT_ONCE = 20_000  # pairs between two messages
+ENCODED_AT_ONCE = 10_000
+EXAMPLES = 20  # dropped pairs that are kept of each cause, to show them
+
+
+def shards_for(pairs: int) -> int:
+    """The number of shards: a power of two."""
+    return 1 << max(0, (pairs - 1).bit_length() - (SHARD - 1).bit_length())
+
+
+def stored_name(n: int, size: int) -> str:
+    """The name of a shard in data/, without its ending."""
+    return f"train-{n:05}-of-{size:05}"
+
+
+def key_of(pair: Pair) -> int:
+    return int.from_bytes(digest(f"{alike(pair[0])}\n{alike(pair[1])}"), "big")
+
+
+def order(pair: Pair) -> tuple[int, Pair]:
+    """The order of pairs in a shard, and of all pairs for the tokenizer: by their hashes."""
+    return key_of(pair), pair
+
+
+def row_order(row: Row) -> tuple[int, Pair]:
+    """The same as `order`."""
+    return row.key, row.pair
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The folder of a preparation that is not finished yet; its functions can run in any process."""
+
+    folder: Path
+    config: Config
+    size: int
+    """Number of shards."""
+
+    @property
+    def read_files(self) -> list[Path]:
+        return sorted((self.folder / "read").glob("*.parquet"))
+
+    def file(self, part: str, n: int) -> Path:
+        """The result: a file in parts/ or clean/, or the text beside encoded ids."""
+        name = stored_name(n, self.size) if part == "data" else f"{n:05}"
+        return self.folder / part / f"{name}.parquet"
+
+    def files(self, part: str) -> list[Path]:
+        return [self.file(part, n) for n in range(self.size)]
+
+    def report(self, part: str, n: int) -> Path:
+        return self.folder / "reports" / f"{part}-{n:05}.json"
+
+    def missing(self, part: str) -> list[int]:
+        """The numbers of files that are not finished yet."""
+        size = len(self.read_files) if part == "parts" else self.size
+        return [n for n in range(size) if not self.report(part, n).exists()]
+
+    def finish(self, part: str, n: int, report: dict[str, Any], *groups: Sequence[Row]) -> None:
+        file = self.file(part, n)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_rows(partial_path(file), *groups)
+        flush_to_disk(partial_path(file))
+        partial_path(file).replace(file)
+        write_json(self.report(part, n), report)
+
+    def reports(self, part: str) -> list[dict[str, Any]]:
+        files = sorted((self.folder / "reports").glob(f"{part}-*.json"))
+        return [json.loads(file.read_text("utf-8")) for file in files]
+
+    def splits(self) -> dict[str, list[Pair]]:
+        """The text of val and the tests, by name, val first."""
+        files = sorted((self.folder / "data").glob("*.src"), key=lambda file: (file.stem != "val", file.stem))
+        sides = ((iterate_lines(file.with_suffix(end)) for end in (".src", ".tgt")) for file in files)
+        return {file.stem: list(zip(*lines, strict=True)) for file, lines in zip(files, sides, strict=True)}
+
+    def divide(self, n: int) -> None:
+        """Repair the pairs of a file that was read, and divide them by shards."""
+        cleaner, repaired = Cleaner(self.config.data, self.config.cleaning, {}), Counter[str]()
+        groups: list[list[Row]] = [[] for _ in range(self.size)]
+        for row in read_rows(self.read_files[n]):
+            pair = cleaner.repaired(row.pair, repaired)
+            key = key_of(pair)
+            groups[key % self.size].append(Row(*pair, row.corpus, row.line, key))
+        self.finish("parts", n, {"repaired": repaired}, *groups)
+
+    def clean(self, n: int, scorer: Scorer | None = None) -> None:
+        """Clean the pairs of a shard, add changed copies, and sort all."""
+        files = sorted((self.folder / "parts").glob("*.parquet"))
+        rows = [row for file in files for row in read_rows(file, n)]
+        cleaner = Cleaner(self.config.data, self.config.cleaning, self.splits(), EXAMPLES)
+        ledger = Ledger(read=len(rows), unit=self.config.data.unit)
+        rows = [row for row in rows if cleaner.keeps(row.pair, ledger)]
+        if scorer:
+            rows = drop_doubtful(rows, scorer, self.config.data.least_quality, ledger, cleaner.examples)
+        rows.sort(key=row_order)
+        rows += self.copies(rows)
+        rows.sort(key=row_order)
+        self.finish("clean", n, {"ledger": ledger.as_dict(), "dropped": cleaner.examples.by_cause()}, rows)
+
+    def copies(self, rows: Sequence[Row]) -> list[Row]:
+        """Changed copies of pairs, of each corpus by itself; they have no line."""
+        if not (self.config.data.variants or self.config.data.placeholders):
+            return []
+        from nmt.data.placeholders import add_placeholders  # only now: it imports PyTorch
+
+        copies = list[Row]()
+        for corpus, group in groupby(sorted(rows, key=lambda row: row.corpus), key=lambda row: row.corpus):
+            pairs = [row.pair for row in group]
+            made = make_variants(pairs, self.config.data) + add_placeholders(pairs, self.config.data.placeholders)
+            copies += [Row(*pair, corpus, 0, key_of(pair), True) for pair in made]
+        return copies
+
+    def encode(self, n: int) -> None:
+        """Encode the pairs of a shard, and drop long ones."""
+        from nmt.data.store import Shard, flat  # only now: it imports PyTorch
+
+        tokenizer, most = Tokenizer.load(self.folder / "tokenizer"), self.config.data.max_pieces
+        cause, examples, kept = f"longer than {most:,} pieces", Examples(EXAMPLES), list[Row]()
+        ledger = Ledger(unit=self.config.data.unit)
+        ids: tuple[list[list[int]], list[list[int]]] = ([], [])
+        for rows in chunks(read_rows(self.file("clean", n)), ENCODED_AT_ONCE):
+            sides = (encode_side(tokenizer, side, [row.pair[side] for row in rows]) for side in (0, 1))
+            for row, source, target in zip(rows, *sides, strict=True):
+                ledger.read += not row.changed
+                if max(len(source), len(target)) <= most:
+                    kept.append(row)
+                    ids[0].append(source)
+                    ids[1].append(target)
+                elif not row.changed:
+                    ledger.drop(cause)
+                    examples.add(cause, row.pair)
+        corpora = flat([[row.corpus for row in kept]])[0]
+        shard = Shard(*flat(ids[0]), *flat(ids[1]), corpora)
+        shard.write(self.file("data", n).with_suffix(".safetensors"))
+        report = {"ledger": ledger.as_dict(), "dropped": examples.by_cause(), "pairs": len(kept)}
+        self.finish("data", n, report | {"longest_source": int(max(shard.source_lengths, default=0))}, kept)
+
+
+def drop_doubtful(rows: Sequence[Row], scorer: Scorer, least: float, ledger: Ledger, examples: Examples) -> list[Row]:
+    """The rows whose quality is at least `least`; the ledger counts the dropped ones."""
+    kept, scored = list[Row](), 0
+    for chunk in chunks(rows, SCORED_AT_ONCE):
+        for row, quality in zip(chunk, scorer([row.pair for row in chunk]), strict=True):
+            if quality is not None and quality >= least:
+                kept.append(row)
+            else:
+                cause = "too long for data.scorer" if quality is None else f"quality below {least:g}"
+                ledger.drop(cause)
+                examples.add(cause, row.pair)
+        scored += len(chunk)
+        say(f"Scored {scored:,} of {len(rows):,} pairs, kept {len(kept):,}")
+    return kept
+
+
+def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    rows = iter(rows)
+    while chunk := list(islice(rows, size)):
+        yield chunk
+
+
+def by_key(files: Iterable[Path]) -> Iterator[Row]:
+    """The rows of sorted shards, the least keys first."""
+    return heapq.merge(*map(read_rows, files), key=row_order)
+
+
+def total(reports: Iterable[dict[str, Any]]) -> tuple[Ledger, Examples]:
+    """The ledger of all shards together, and the examples with the least hashes."""
+    examples, ledgers = Examples(EXAMPLES), list[Ledger]()
+    for report in reports:
+        ledgers.append(Ledger.from_dict(report["ledger"]))
+        for cause, pairs in report["dropped"].items():
+            for source, target in pairs:
+                examples.add(cause, (source, target))
+    return reduce(Ledger.beside, ledgers), examples

@@ -1,0 +1,152 @@
+"""Promises of engines: the same files whoever makes them; what is finished is not made again."""
+
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from nmt.config import Config
+from nmt.data import shards
+from nmt.data.engines import Engine, WorkerKilledError
+from nmt.data.prepared import DRAFT, Prepared, prepare, prepare_part
+from nmt.data.shards import Draft
+from nmt.prepare import main
+from tests.data.test_prepared import config, pairs, tree
+
+ONE = Engine(workers=1)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """Those of a corpus of four shards, in files."""
+    monkeypatch.setattr(shards, "SHARD", 32)
+    for split, n in (("train", 60), ("val", 8), ("test", 8)):
+        rows = [*pairs(split, n), *(pairs(split, 8) if split == "train" else [])]
+        lines = "".join(f"{source}\t{target}\n" for source, target in rows)
+        (tmp_path / "mine").mkdir(exist_ok=True)
+        (tmp_path / "mine" / f"{split}.tsv").write_text(lines, encoding="utf8")
+    return config(tmp_path, corpus=str(tmp_path / "mine"), text="pairs", variants=0.1)
+
+
+def die(file: Path, n: int) -> None:
+    """Kill this process at the first call for number 1."""
+    if n == 1 and not file.exists():
+        file.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    file.with_name(f"{n}.done").touch()
+
+
+@pytest.mark.slow
+def test_processes_make_the_same_bytes_as_one(tmp_path: Path, settings: Config) -> None:
+    first = prepare(None, settings, tmp_path / "one", engine=ONE)
+    assert len(first.store) == 4
+    assert first.ledgers["train"].dropped == {"repeated": 8}
+    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2))
+    assert tree(tmp_path / "two") == tree(tmp_path / "one")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
+def test_ray_makes_the_same_bytes(tmp_path: Path, settings: Config) -> None:
+    prepare(None, settings, tmp_path / "one", engine=ONE)
+    prepare(None, settings, tmp_path / "ray", engine=Engine(workers=2, kind="ray"))
+    assert tree(tmp_path / "ray") == tree(tmp_path / "one")
+
+
+def test_parts_together_make_the_same_bytes(
+    tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(None, settings, tmp_path / "one", engine=ONE)
+    first, second = (Engine(workers=1, part=(i, 2)) for i in (1, 2))
+    run = tmp_path / "parts"
+    assert not prepare_part(settings, run, first)
+    assert "2 of 4 shards are not cleaned yet" in capsys.readouterr().err
+    assert not prepare_part(settings, run, second), "it encodes its own shards"
+    assert "2 of 4 shards are not encoded yet" in capsys.readouterr().err
+    assert prepare_part(settings, run, first)
+    assert prepare_part(settings, run, second)
+    (run / ".lock").unlink()
+    assert tree(run) == tree(tmp_path / "one")
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_told_and_the_rest_is_kept(tmp_path: Path) -> None:
+    task = partial(die, tmp_path / "killed")
+    with pytest.raises(WorkerKilledError, match=r"Cleaning: a worker process was killed.* the same command goes on"):
+        Engine(workers=2).run(task, [0, 1, 2, 3], "Cleaning")
+    Engine(workers=2).run(task, [n for n in range(4) if not (tmp_path / f"{n}.done").exists()], "Cleaning")
+    assert len(list(tmp_path.glob("*.done"))) == 4
+
+
+@pytest.mark.parametrize(("step", "left"), [("clean", 2), ("encode", 4), ("encode", 1)])
+def test_an_interrupted_preparation_does_only_what_is_missing(
+    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch, step: str, left: int
+) -> None:
+    whole, calls, run = getattr(Draft, step), list[int](), tmp_path / "run"
+
+    def interrupted(draft: Draft, n: int) -> None:
+        if n == 4 - left:
+            raise KeyboardInterrupt
+        whole(draft, n)
+
+    def counted(draft: Draft, n: int) -> None:
+        calls.append(n)
+        whole(draft, n)
+
+    prepare(None, settings, tmp_path / "one", engine=ONE)
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(None, settings, run, engine=ONE)
+    monkeypatch.setattr(Draft, step, counted)
+    prepare(None, settings, run, engine=ONE)
+    assert calls == list(range(4 - left, 4))
+    assert tree(run) == tree(tmp_path / "one")
+
+
+def test_what_another_corpus_left_is_not_taken(
+    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(draft: Draft, n: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, "encode", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(None, settings, tmp_path / "run", engine=ONE)
+    assert (tmp_path / "run" / DRAFT).exists()
+    with (tmp_path / "mine" / "train.tsv").open("a") as file:
+        file.write("Neu ist das\tThat is new\n")
+    assert ("Neu ist das", "That is new") in prepare(None, settings, tmp_path / "run", engine=ONE).train
+
+
+@pytest.mark.slow
+def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config) -> None:
+    argv = [
+        "--data.corpus",
+        settings.data.corpus,
+        "--runs",
+        str(tmp_path),
+        "--name",
+        "run",
+        "--tokenizer.vocab_size",
+        "320",
+    ]
+    kill = "import os; from nmt.data.shards import Draft; Draft.encode = lambda *_: os.kill(os.getpid(), 9)"
+    code = f"{kill}; from nmt.prepare import main; main({argv!r})"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    assert len(list((tmp_path / "run" / DRAFT / "clean").iterdir())) == 1
+    assert main(argv) == 0
+    assert not (tmp_path / "run" / DRAFT).exists()
+    assert len(Prepared.load(tmp_path / "run").train) == 60
+
+
+@pytest.mark.parametrize("part", ["0/4", "5/4", "1", "a/b"])
+def test_a_part_that_is_none_is_refused(part: str) -> None:
+    with pytest.raises(ValueError, match=r"--part is .*: it must be I/N"):
+        Engine.parse("0", "processes", part)
