@@ -17,6 +17,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 TOLD = (
     "attention",
     "crossings",
+    "large-corpora",
     "distillation",
     "documents",
     "documents-office",
@@ -344,6 +345,29 @@ def serve_peers(rows: Sequence[Row]) -> str:
     return markdown(["clients", "sentences/s, nmt", "LibreTranslate", "nmt / LibreTranslate", *times], lines)
 
 
+def prepare_speed(rows: Sequence[Row]) -> str:
+    def line(row: Row) -> list[str]:
+        made, start, mapped = row["prepare"], row["load"], row["map"]
+        memory = [f"{part['memory'] / 2**20:,.0f}" for part in (made, start, mapped)]
+        speeds = [f"{part['pairs_a_second']:,.0f}" for part in (made, start)]
+        seconds = [f"{part:.1f}" for part in (made["seconds"], start["seconds"], mapped["seconds"])]
+        cells = [seconds[0], speeds[0], memory[0], seconds[1], memory[1], speeds[1], seconds[2], memory[2]]
+        return [f"{row['pairs']:,}", *cells]
+
+    headings = [
+        "pairs",
+        "prepare: s",
+        "pairs/s",
+        "MiB",
+        "load: s",
+        "MiB",
+        "pairs/s in batches",
+        "datasets.map: s",
+        "MiB",
+    ]
+    return markdown(headings, [line(row) for row in rows])
+
+
 TABLES = {
     table.__name__: table
     for table in (
@@ -359,6 +383,7 @@ TABLES = {
         attention_cache,
         pair_scorer,
         documents,
+        prepare_speed,
         serve_speed,
         serve_peers,
         students,

@@ -21,6 +21,7 @@ from typing import Any
 
 from benchmarks.setup import REFERENCE
 from nmt.config import ModelConfig
+from nmt.data.prepared import Prepared
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.vocabulary import SPECIAL_PIECES
 
@@ -53,10 +54,8 @@ def reference() -> ModelConfig:
 
 def read_text(run: Path) -> tuple[list[str], list[str]]:
     """Source and target lines of the training text."""
-    source, target = (
-        (run / "data" / f"train.{side}").read_text(encoding="utf8").splitlines() for side in ("src", "tgt")
-    )
-    return source, target
+    source, target = zip(*Prepared.load(run).train, strict=True)
+    return list(source), list(target)
 
 
 def transformers(args: argparse.Namespace) -> tuple[float, float, float]:

@@ -197,7 +197,16 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     settings = {f"--{name}" for name in flatten(Config())}
     assert shown_options(texts["nmt.train"]) == settings | {"--config", "--resume"}
     kept = {name for name in settings if name.startswith(("--data", "--tokenizer", "--name", "--runs"))}
-    more = {"--config", "--model.tied_embeddings", "--cleaning.profile", "--explain", "--report"}
+    more = {
+        "--config",
+        "--model.tied_embeddings",
+        "--cleaning.profile",
+        "--explain",
+        "--report",
+        "--workers",
+        "--part",
+        "--engine",
+    }
     assert shown_options(texts["nmt.prepare"]) == kept | more
     assert "--training" not in texts["nmt.prepare"]
     assert len(texts["nmt.prepare"].splitlines()) < 110

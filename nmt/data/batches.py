@@ -14,6 +14,7 @@ from torch import Tensor
 
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
+WINDOW = 1 << 20  # pairs of a large corpus that are planned at once
 Plan = list[Tensor]  # for each batch of an epoch, the indices of its pairs
 
 
@@ -229,6 +230,25 @@ def plan_batches(lengths: Sequence[Tensor], budget: int, seed: int, epoch: int) 
         order_N = order_N[lengths_N[order_N].argsort(stable=True)]
     batches = list(cut(order_N, torch.stack(list(lengths)).amax(0), budget))
     return [batches[i] for i in torch.randperm(len(batches), generator=generator)]
+
+
+def epoch_batches(
+    lengths: Sequence[Tensor], budget: int, seed: int, epoch: int, first: int = 0, *, windows: bool = False
+) -> Iterator[tuple[int, Tensor]]:
+    """The batches of an epoch with their numbers, from number `first` on: those of `plan_batches`.
+
+    With `windows`, each WINDOW pairs one after another have a plan of their own, so that memory and the time to resume
+    don't grow with the corpus; the windows come in a random order. This suits pairs that are in a random order, as
+    those of a store. Batch k of the w-th window has number w * WINDOW + k; a window has fewer batches.
+    """
+    n_pairs = len(lengths[0])
+    size = WINDOW if windows else max(n_pairs, WINDOW)
+    order = torch.randperm(-(-n_pairs // size), generator=torch.Generator().manual_seed(seed * 1_000_003 + epoch))
+    place, skipped = divmod(first, WINDOW) if len(order) > 1 else (0, first)
+    for turn, start in enumerate((order * size).tolist()[place:], start=place):
+        plan = plan_batches([lengths_N[start : start + size] for lengths_N in lengths], budget, seed, epoch)
+        for number in range(skipped if turn == place else 0, len(plan)):
+            yield turn * WINDOW + number, plan[number] + start
 
 
 def cut(order_N: Tensor, lengths_N: Tensor, budget: int) -> Iterator[Tensor]:

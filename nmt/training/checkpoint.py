@@ -31,7 +31,7 @@ class Progress:
     """Optimizer steps taken."""
     epoch: int = 0
     batch: int = 0
-    """Batches of this epoch's plan already used."""
+    """Number of the next batch in this epoch (see `epoch_batches`)."""
     seconds: float = 0.0
     """Time spent in training so far, validation included."""
     best_step: int = 0

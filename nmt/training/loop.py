@@ -18,7 +18,7 @@ from torch import nn
 
 from nmt.cli import say
 from nmt.config import Config, TrainingConfig
-from nmt.data.batches import Batch, PlannedBatch, plan_batches
+from nmt.data.batches import Batch, PlannedBatch, epoch_batches
 from nmt.fields import require
 from nmt.files import write_lines
 from nmt.model.build import build_model
@@ -201,10 +201,10 @@ class Trainer:
         while True:
             lengths = self.model.sequence_lengths(*pairs.lengths)
             budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
-            plan = plan_batches(lengths, budget, self.config.seed, progress.epoch)
-            for number in range(progress.batch, len(plan)):
-                progress.batch += 1
-                yield PlannedBatch(pairs, plan[number], progress.epoch, number)
+            place, stored = (self.config.seed, progress.epoch, progress.batch), not pairs.target.in_memory
+            for number, index_B in epoch_batches(lengths, budget, *place, windows=stored):
+                progress.batch = number + 1
+                yield PlannedBatch(pairs, index_B, progress.epoch, number)
             progress.epoch, progress.batch = progress.epoch + 1, 0
 
     def step(self, batches: Iterator[PlannedBatch], window: Window) -> None:

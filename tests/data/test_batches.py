@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches
+from nmt.data import batches as module
+from nmt.data.batches import Pairs, Sequences, epoch_batches, make_batch, plan_batches
 from nmt.vocabulary import BOS, EOS, PAD
 
 ids = st.lists(st.integers(4, 99), max_size=12)
@@ -63,6 +64,35 @@ def test_a_plan_is_a_pure_function_of_seed_and_epoch() -> None:
     for seed, epoch in ((1, 4), (2, 3)):
         other = plan_batches(pairs.lengths, 200, seed, epoch)
         assert [b.tolist() for b in other] != [b.tolist() for b in one]
+
+
+@pytest.mark.parametrize("windows", [False, True])
+def test_an_epoch_in_windows_has_every_pair_once_and_goes_on_at_any_batch(
+    monkeypatch: pytest.MonkeyPatch, windows: bool
+) -> None:
+    monkeypatch.setattr(module, "WINDOW", 128)
+    lengths = random_lengths(500).lengths
+    whole = list(epoch_batches(lengths, 200, 1, 3, windows=windows))
+    assert sorted(torch.cat([index for _, index in whole]).tolist()) == list(range(500))
+    numbers = [number for number, _ in whole]
+    assert numbers == sorted(set(numbers))
+    assert (len({int(index[0]) // 128 for _, index in whole[:10]}) == 1) == windows
+    for n in (0, 7, len(whole) - 1):
+        rest = list(epoch_batches(lengths, 200, 1, 3, numbers[n], windows=windows))
+        assert [k for k, _ in rest] == numbers[n:]
+        assert all(torch.equal(a, b) for (_, a), (_, b) in zip(rest, whole[n:], strict=True))
+    assert list(epoch_batches(lengths, 200, 1, 3, numbers[-1] + 1, windows=windows)) == []
+    other = list(epoch_batches(lengths, 200, 1, 4, windows=windows))
+    assert [index.tolist() for _, index in other] != [index.tolist() for _, index in whole]
+
+
+def test_a_corpus_of_one_window_has_the_plan_of_the_whole() -> None:
+    lengths = random_lengths(500).lengths
+    plan = plan_batches(lengths, 200, 1, 3)
+    for windows in (False, True):
+        batches = list(epoch_batches(lengths, 200, 1, 3, windows=windows))
+        assert [number for number, _ in batches] == list(range(len(plan)))
+        assert all(torch.equal(a, b) for (_, a), b in zip(batches, plan, strict=True))
 
 
 def test_little_of_a_batch_is_padding() -> None:

@@ -1,0 +1,160 @@
+"""How fast a corpus is prepared, how much memory that takes, and how soon training starts on it.
+
+    python -m benchmarks.prepare_speed corpora/tatoeba/train corpora/multi30k/train --pairs 10000 100000 1000000
+
+The corpora are made: each pair is two random pairs of the given ones, one after the other, so that texts are about as
+long as those of news and seldom repeated; one pair in fifty occurs again. Each is prepared by nmt.prepare; then a new
+process loads it as training does, and makes batches. Beside it, datasets.map encodes the same pairs with the tokenizer
+that nmt.prepare has trained; it neither cleans, nor drops repeated pairs, nor trains a tokenizer. Memory is the peak of
+the sum over all processes of a command, in which a page that n processes share counts 1/n in each.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+
+REPEATED = 50  # one pair in so many occurs again
+LOADED = 3.0  # seconds in which batches are made
+BATCH_TOKENS = 4096
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpora", nargs="*", help="prefixes of files of pairs (.de and .en)")
+    parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the made corpora")
+    parser.add_argument("--workers", default="0", help="as nmt.prepare's (default: one for each core)")
+    parser.add_argument("--only", choices=["load", "map"], help=argparse.SUPPRESS)  # in a process of its own
+    args = parser.parse_args()
+    if args.only:
+        print(json.dumps(load(Path(args.corpora[0])) if args.only == "load" else encode(Path(args.corpora[0]))))
+        return 0
+    rows = []
+    for size in args.pairs:
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append({"benchmark": "prepare_speed", **measure(Path(folder), args, size), **describe_run()})
+            print(json.dumps(rows[-1]))
+    add_rows(RESULTS / "prepare_speed.jsonl", rows)
+    print(report(rows))
+    return 0
+
+
+def measure(folder: Path, args: argparse.Namespace, size: int) -> Row:
+    """The figures for a corpus of this size."""
+    corpus = folder / "made.tsv"
+    characters = make_corpus(args.corpora, size, corpus)
+    command = ["nmt.prepare", "--data.corpus", corpus, "--runs", folder, "--name", "run", "--workers", args.workers]
+    _, seconds, memory = watched(*command)
+    row: Row = {"pairs": size, "characters": characters}
+    row |= {"prepare": {"seconds": seconds, "memory": memory, "pairs_a_second": rounded(size / seconds)}}
+    row["stored"] = sum(file.stat().st_size for file in (folder / "run" / "data").glob("*.safetensors"))
+    for only in ("load", "map"):
+        found, seconds, memory = watched("benchmarks.prepare_speed", "--only", only, folder / "run")
+        row[only] = {**json.loads(found.splitlines()[-1]), "process_seconds": seconds, "memory": memory}
+    return row
+
+
+def make_corpus(prefixes: list[str], size: int, file: Path) -> int:
+    """Write a made corpus as TSV, and return the number of its characters."""
+    pairs: list[tuple[str, str]] = []
+    for prefix in prefixes:
+        sides = (Path(f"{prefix}.{code}").read_text(encoding="utf8").splitlines() for code in ("de", "en"))
+        pairs += zip(*sides, strict=True)
+    generator, lines, characters = random.Random(1), [""] * REPEATED, 0
+    with file.open("w", encoding="utf8") as out:
+        for n in range(size):
+            if n % REPEATED:
+                one, other = generator.choices(pairs, k=2)
+                lines[n % REPEATED] = "\t".join(f"{a} {b}" for a, b in zip(one, other, strict=True))
+            else:
+                lines[0] = lines[-1] or "Ja.\tYes."  # again
+            out.write(f"{lines[n % REPEATED]}\n")
+            characters += len(lines[n % REPEATED]) - 1
+    return characters
+
+
+def watched(module: str, *options: object) -> tuple[str, float, int]:
+    """Run a module: what it prints, its seconds, and the peak of the memory of all its processes, in bytes."""
+    started, peak = time.perf_counter(), 0
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen([sys.executable, "-m", module, *map(str, options)], stdout=out)
+        while process.poll() is None:
+            peak = max(peak, sum(map(resident, family(process.pid))))
+            time.sleep(0.1)
+        seconds = rounded(time.perf_counter() - started)
+        if process.returncode:
+            raise ValueError(f"{module} ended with status {process.returncode}")
+        out.seek(0)
+        return out.read(), seconds, peak
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that it started."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [pid, *(other for child in children for other in family(int(child)))]
+
+
+def resident(pid: int) -> int:
+    """Bytes of a process in memory; of pages shared by n processes, 1/n."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:  # it has ended
+        return 0
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+def load(run: Path) -> dict[str, Any]:
+    """Load prepared data as training does, and make batches."""
+    from nmt.data.batches import epoch_batches, make_batch
+    from nmt.data.prepared import Prepared
+    from nmt.training.data import TrainingData
+
+    started = time.perf_counter()
+    pairs = TrainingData.load(Prepared.load(run)).train
+    plan = epoch_batches(pairs.lengths, BATCH_TOKENS, seed=1, epoch=0, windows=True)
+    _, index_B = next(plan)
+    make_batch(pairs, index_B)
+    first, loaded, ended = time.perf_counter(), 0, 0.0
+    for _, index_B in plan:
+        make_batch(pairs, index_B)
+        loaded += len(index_B)
+        if (ended := time.perf_counter()) > first + LOADED:
+            break
+    return {"seconds": rounded(first - started), "pairs_a_second": rounded(loaded / (ended - first))}
+
+
+def encode(run: Path) -> dict[str, Any]:
+    """Encode the pairs of the corpus by datasets.map, with as many processes as there are cores."""
+    import datasets
+
+    from nmt.data.engines import usable_cores
+    from nmt.data.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.load(run / "tokenizer")
+    datasets.disable_progress_bars()
+
+    def ids(rows: dict[str, list[str]]) -> dict[str, list[list[int]]]:
+        return {"source": tokenizer.encode_source(rows["de"]), "target": tokenizer.encode_target(rows["en"])}
+
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as cache:
+        columns = {"delimiter": "\t", "column_names": ["de", "en"], "quoting": 3}
+        file = str(run.parent / "made.tsv")
+        rows = datasets.load_dataset("csv", data_files=file, split="train", cache_dir=cache, **columns)
+        rows = rows.map(ids, batched=True, num_proc=usable_cores(), remove_columns=["de", "en"])
+    return {"seconds": rounded(time.perf_counter() - started)}
+
+
+if __name__ == "__main__":
+    run_script(main)
