@@ -10,6 +10,7 @@ the sum over all processes of a command, in which a page that n processes share 
 """
 
 import argparse
+import itertools
 import json
 import random
 import subprocess
@@ -31,6 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpora", nargs="*", help="prefixes of files of pairs (.de and .en)")
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the made corpora")
+    parser.add_argument("--characters", default="10000000", help="as nmt.prepare's --tokenizer.sample_characters")
     parser.add_argument("--workers", default="0", help="as nmt.prepare's (default: one for each core)")
     parser.add_argument("--only", choices=["load", "map"], help=argparse.SUPPRESS)  # in a process of its own
     args = parser.parse_args()
@@ -52,6 +54,7 @@ def measure(folder: Path, args: argparse.Namespace, size: int) -> Row:
     corpus = folder / "made.tsv"
     characters = make_corpus(args.corpora, size, corpus)
     command = ["nmt.prepare", "--data.corpus", corpus, "--runs", folder, "--name", "run", "--workers", args.workers]
+    command += ["--tokenizer.sample_characters", args.characters]
     _, seconds, memory = watched(*command)
     row: Row = {"pairs": size, "characters": characters}
     row |= {"prepare": {"seconds": seconds, "memory": memory, "pairs_a_second": rounded(size / seconds)}}
@@ -122,7 +125,8 @@ def load(run: Path) -> dict[str, Any]:
 
     started = time.perf_counter()
     pairs = TrainingData.load(Prepared.load(run)).train
-    plan = epoch_batches(pairs.lengths, BATCH_TOKENS, seed=1, epoch=0, windows=True)
+    epochs = (epoch_batches(pairs.lengths, BATCH_TOKENS, 1, epoch, windows=True) for epoch in itertools.count())
+    plan = itertools.chain.from_iterable(epochs)
     _, index_B = next(plan)
     make_batch(pairs, index_B)
     first, loaded, ended = time.perf_counter(), 0, 0.0
@@ -145,14 +149,14 @@ def encode(run: Path) -> dict[str, Any]:
     datasets.disable_progress_bars()
 
     def ids(rows: dict[str, list[str]]) -> dict[str, list[list[int]]]:
-        return {"source": tokenizer.encode_source(rows["de"]), "target": tokenizer.encode_target(rows["en"])}
+        sources, _, targets = zip(*(line.partition("\t") for line in rows["text"]), strict=True)
+        return {"source": tokenizer.encode_source(sources), "target": tokenizer.encode_target(targets)}
 
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as cache:
-        columns = {"delimiter": "\t", "column_names": ["de", "en"], "quoting": 3}
         file = str(run.parent / "made.tsv")
-        rows = datasets.load_dataset("csv", data_files=file, split="train", cache_dir=cache, **columns)
-        rows = rows.map(ids, batched=True, num_proc=usable_cores(), remove_columns=["de", "en"])
+        rows = datasets.load_dataset("text", data_files=file, split="train", cache_dir=cache)
+        rows.map(ids, batched=True, num_proc=usable_cores(), remove_columns=["text"])
     return {"seconds": rounded(time.perf_counter() - started)}
 
 

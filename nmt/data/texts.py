@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -89,7 +89,9 @@ class Texts(Sequence[Pair]):
         return files
 
     def rows(self) -> Iterator[Row]:
-        return chain(chain.from_iterable(map(read_rows, self.files)), self.newest)
+        for file in self.files:  # a generator keeps this object, and so the temporary files, as long as it is read
+            yield from read_rows(file)
+        yield from self.newest
 
     def __iter__(self) -> Iterator[Pair]:
         return (row.pair for row in self.rows())

@@ -32,6 +32,11 @@ def test_rows_are_those_that_were_appended_in_memory_or_in_files(
         stored[23]
 
 
+def test_rows_can_be_read_when_nothing_else_keeps_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHUNK", 10)
+    assert list(Texts(ROWS).rows()) == ROWS
+
+
 def test_a_group_of_a_file_is_read_by_itself(tmp_path: Path) -> None:
     write_rows(tmp_path / "file", ROWS[:4], [], ROWS[4:])
     assert [list(read_rows(tmp_path / "file", group)) for group in range(3)] == [ROWS[:4], [], ROWS[4:]]
