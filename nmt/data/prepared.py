@@ -95,7 +95,7 @@ class Prepared(Corpus):
 
     def encoded(self) -> tuple["Pairs", "Tensor | None"]:
         """The ids of the training pairs, and the number of each pair's corpus (None if an older nmt prepared them)."""
-        from nmt.data.store import load_store
+        from nmt.data.stored import load_store
 
         return load_store(self.store) if self.store else (encode_pairs(self.tokenizer, self.train), None)
 

@@ -20,14 +20,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import groupby, islice
+from itertools import compress, groupby, islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from nmt.cli import say
 from nmt.config import Config
 from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair
 from nmt.data.filters import alike, digest
+from nmt.data.store import Shard, Side, small
 from nmt.data.texts import Row, read_rows, write_rows
 from nmt.data.tokenizer import Tokenizer, encode_side
 from nmt.data.variants import make_variants
@@ -36,9 +39,9 @@ from nmt.files import flush_to_disk, iterate_lines, partial_path, write_json
 Scorer = Callable[[Sequence[Pair]], Sequence[float | None]]
 """The probability that each pair is true; None for pairs that are too long to be scored."""
 
-SHARD = 1 << 18  # a shard has at most about so many of the pairs that were read: about 200 MB in memory
+SHARD = 1 << 17  # a shard has about so many of the pairs that were read, or fewer
 SCORED_AT_ONCE = 20_000  # pairs between two messages
-ENCODED_AT_ONCE = 10_000
+AT_ONCE = 5_000  # pairs that are encoded, or written, together
 EXAMPLES = 20  # dropped pairs that are kept of each cause, to show them
 
 
@@ -95,10 +98,10 @@ class Draft:
         size = len(self.read_files) if part == "parts" else self.size
         return [n for n in range(size) if not self.report(part, n).exists()]
 
-    def finish(self, part: str, n: int, report: dict[str, Any], *groups: Sequence[Row]) -> None:
+    def finish(self, part: str, n: int, report: dict[str, Any], groups: Iterable[Sequence[Row]]) -> None:
         file = self.file(part, n)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_rows(partial_path(file), *groups)
+        write_rows(partial_path(file), groups)
         flush_to_disk(partial_path(file))
         partial_path(file).replace(file)
         write_json(self.report(part, n), report)
@@ -121,7 +124,7 @@ class Draft:
             pair = cleaner.repaired(row.pair, repaired)
             key = key_of(pair)
             groups[key % self.size].append(Row(*pair, row.corpus, row.line, key))
-        self.finish("parts", n, {"repaired": repaired}, *groups)
+        self.finish("parts", n, {"repaired": repaired}, groups)
 
     def clean(self, n: int, scorer: Scorer | None = None) -> None:
         """Clean the pairs of a shard, add changed copies, and sort all."""
@@ -135,7 +138,9 @@ class Draft:
         rows.sort(key=row_order)
         rows += self.copies(rows)
         rows.sort(key=row_order)
-        self.finish("clean", n, {"ledger": ledger.as_dict(), "dropped": cleaner.examples.by_cause()}, rows)
+        self.finish(
+            "clean", n, {"ledger": ledger.as_dict(), "dropped": cleaner.examples.by_cause()}, chunks(rows, AT_ONCE)
+        )
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Changed copies of pairs, of each corpus by itself; they have no line."""
@@ -152,28 +157,27 @@ class Draft:
 
     def encode(self, n: int) -> None:
         """Encode the pairs of a shard, and drop long ones."""
-        from nmt.data.store import Shard, flat  # only now: it imports PyTorch
-
         tokenizer, most = Tokenizer.load(self.folder / "tokenizer"), self.config.data.max_pieces
         cause, examples, kept = f"longer than {most:,} pieces", Examples(EXAMPLES), list[Row]()
         ledger = Ledger(unit=self.config.data.unit)
-        ids: tuple[list[list[int]], list[list[int]]] = ([], [])
-        for rows in chunks(read_rows(self.file("clean", n)), ENCODED_AT_ONCE):
-            sides = (encode_side(tokenizer, side, [row.pair[side] for row in rows]) for side in (0, 1))
-            for row, source, target in zip(rows, *sides, strict=True):
+        source, target = Side(), Side()
+        for rows in chunks(read_rows(self.file("clean", n)), AT_ONCE):
+            sides = [encode_side(tokenizer, side, [row.pair[side] for row in rows]) for side in (0, 1)]
+            fits = [max(map(len, pair)) <= most for pair in zip(*sides, strict=True)]
+            for row, is_kept in zip(rows, fits, strict=True):
                 ledger.read += not row.changed
-                if max(len(source), len(target)) <= most:
-                    kept.append(row)
-                    ids[0].append(source)
-                    ids[1].append(target)
-                elif not row.changed:
+                if not (is_kept or row.changed):
                     ledger.drop(cause)
                     examples.add(cause, row.pair)
-        corpora = flat([[row.corpus for row in kept]])[0]
-        shard = Shard(*flat(ids[0]), *flat(ids[1]), corpora)
+            kept += compress(rows, fits)
+            source.add(compress(sides[0], fits))
+            target.add(compress(sides[1], fits))
+        shard = Shard(*source.arrays(), *target.arrays(), small(np.array([row.corpus for row in kept], np.int32)))
         shard.write(self.file("data", n).with_suffix(".safetensors"))
         report = {"ledger": ledger.as_dict(), "dropped": examples.by_cause(), "pairs": len(kept)}
-        self.finish("data", n, report | {"longest_source": int(max(shard.source_lengths, default=0))}, kept)
+        self.finish(
+            "data", n, report | {"longest_source": int(max(shard.source_lengths, default=0))}, chunks(kept, AT_ONCE)
+        )
 
 
 def drop_doubtful(rows: Sequence[Row], scorer: Scorer, least: float, ledger: Ledger, examples: Examples) -> list[Row]:

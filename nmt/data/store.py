@@ -3,61 +3,25 @@
 A shard is one safetensors file with the ids of its sources one after another, their lengths, the same of its targets,
 and the number of each pair's corpus. Ids and lengths take two bytes each, or four where a value needs them. Processes
 that train on one machine share the mapped pages, and only those pages are in memory that were read lately.
-
-Shapes: N pairs, B batch, L positions.
+Nothing here imports PyTorch: `nmt.data.stored` makes tensors of these files.
 """
 
 import json
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from safetensors.numpy import save
-from torch import Tensor
 
-from nmt.data.batches import Pairs, Sequences
 from nmt.fields import require
 from nmt.files import whole_file
-from nmt.vocabulary import PAD
 
 Array = NDArray[np.integer]
 TYPES: dict[str, np.dtype[Any]] = {"U16": np.dtype(np.uint16), "I32": np.dtype(np.int32)}  # of tensors in a file
-
-
-class StoredSequences(Sequences):
-    """Id sequences in the files of a store: `Sequences` whose ids are read from the disk when they are needed."""
-
-    def __init__(self, parts: Sequence[Array], lengths: Sequence[Array]) -> None:
-        """`parts`: the ids of each file; `lengths`: those of the sequences of each file."""
-        self.lengths_N = torch.from_numpy(np.concatenate(lengths).astype(np.int64))
-        self.starts_N = self.lengths_N.cumsum(0) - self.lengths_N
-        self.parts = [torch.from_numpy(part) for part in parts]
-        self.ends = torch.tensor([len(part) for part in parts]).cumsum(0)  # of each part, among all ids
-
-    def ids_at(self, where_BL: Tensor) -> Tensor:
-        if not self.ends[-1]:  # no sequence has any
-            return torch.full_like(where_BL, PAD)
-        where_BL = where_BL.clamp_(0, int(self.ends[-1]) - 1)
-        if len(self.parts) == 1:
-            return self.parts[0][where_BL].long()
-        ids_BL, part_BL = torch.empty_like(where_BL), torch.bucketize(where_BL, self.ends, right=True)
-        for n in part_BL.unique().tolist():
-            chosen = part_BL == n
-            start = int(self.ends[n - 1]) if n else 0
-            ids_BL[chosen] = self.parts[n][where_BL[chosen] - start].long()
-        return ids_BL
-
-    def counts(self, vocab_size: int) -> Tensor:
-        empty = torch.zeros(vocab_size, dtype=torch.int64)
-        return sum((torch.bincount(part.long(), minlength=vocab_size) for part in self.parts), empty)
-
-    @property
-    def in_memory(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
@@ -96,22 +60,23 @@ def mapped(file: Path, start: int, entry: dict[str, Any]) -> Array:
     return np.memmap(file, kind, "c", start + begin, ((end - begin) // kind.itemsize,))
 
 
-def flat(sequences: Iterable[Sequence[int]]) -> tuple[Array, Array]:
-    """The ids of sequences one after another, and their lengths, in the smallest type that holds them."""
-    lengths, parts = list[int](), list[Array]()
-    for ids in sequences:
-        lengths.append(len(ids))
-        parts.append(np.array(ids, np.int32))
-    return small(np.concatenate([np.zeros(0, np.int32), *parts])), small(np.array(lengths, np.int32))
+class Side:
+    """The ids of many sequences, which are added part by part."""
+
+    def __init__(self) -> None:
+        self.parts, self.lengths = [np.zeros(0, np.int32)], array("i")
+
+    def add(self, sequences: Iterable[Sequence[int]]) -> None:
+        ids = array("i")
+        for sequence in sequences:
+            ids.extend(sequence)
+            self.lengths.append(len(sequence))
+        self.parts.append(np.frombuffer(ids, np.int32))
+
+    def arrays(self) -> tuple[Array, Array]:
+        """All ids one after another, and the length of each sequence, in the smallest type that holds them."""
+        return small(np.concatenate(self.parts)), small(np.array(self.lengths, np.int32))
 
 
 def small(values: Array) -> Array:
     return values.astype(np.uint16 if not len(values) or values.max() < 1 << 16 else np.int32)
-
-
-def load_store(files: Sequence[Path]) -> tuple[Pairs, Tensor]:
-    """The pairs in the files of a store, and the number of each pair's corpus (int64, N)."""
-    shards = [Shard.read(file) for file in files]
-    source = StoredSequences([s.source for s in shards], [s.source_lengths for s in shards])
-    target = StoredSequences([s.target for s in shards], [s.target_lengths for s in shards])
-    return Pairs(source, target), torch.from_numpy(np.concatenate([s.corpora for s in shards]).astype(np.int64))

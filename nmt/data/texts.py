@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 CHUNK = 1 << 17  # pairs in memory: about 60 MB
-READ_AT_ONCE = 1 << 14
+READ_AT_ONCE = 1 << 12
 TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool")  # of a row's columns
 
 
@@ -75,7 +75,7 @@ class Texts(Sequence[Pair]):
         if len(self.newest) >= CHUNK:
             self.folder = self.folder or tempfile.TemporaryDirectory(prefix="nmt-")
             file = Path(self.folder.name) / f"{len(self.files):05}.parquet"
-            write_rows(file, self.newest)
+            write_rows(file, [self.newest])
             self.add_file(file, len(self.newest))
             self.newest = []
 
@@ -85,7 +85,7 @@ class Texts(Sequence[Pair]):
         files = [Path(shutil.move(file, folder / file.name)) for file in self.files]
         if self.newest:
             files.append(folder / f"{len(files):05}.parquet")
-            write_rows(files[-1], self.newest)
+            write_rows(files[-1], [self.newest])
         return files
 
     def rows(self) -> Iterator[Row]:
@@ -136,7 +136,7 @@ def table_of(rows: Sequence[Row]) -> "pyarrow.Table":
     return pyarrow.Table.from_arrays(arrays, names=list(Row._fields))
 
 
-def write_rows(file: Path, *groups: Sequence[Row]) -> None:
+def write_rows(file: Path, groups: Iterable[Sequence[Row]]) -> None:
     """Write rows in groups, each of which can be read by itself."""
     from pyarrow.parquet import ParquetWriter
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -11,7 +12,8 @@ from nmt.data import shards
 from nmt.data.batches import Pairs, Sequences, join, make_batch, plan_batches
 from nmt.data.engines import Engine
 from nmt.data.prepared import prepare
-from nmt.data.store import Shard, flat, load_store
+from nmt.data.store import Shard, Side, small
+from nmt.data.stored import load_store
 from nmt.data.tokenizer import encode_pairs
 from nmt.training.data import TrainingData
 from nmt.training.objectives import BothSides, Objective
@@ -25,7 +27,11 @@ def store(folder: Path, parts: list[list[list[int]]] = TEXTS) -> tuple[Pairs, Se
     """A store of these texts as sources, and reversed as targets; and the sources in memory."""
     files = [folder / f"{n}.safetensors" for n in range(len(parts))]
     for n, (file, part) in enumerate(zip(files, parts, strict=True)):
-        Shard(*flat(part), *flat([ids[::-1] for ids in part]), flat([[n] * len(part)])[0]).write(file)
+        source, target = Side(), Side()
+        source.add(part[:1])
+        source.add(part[1:])
+        target.add(ids[::-1] for ids in part)
+        Shard(*source.arrays(), *target.arrays(), small(np.full(len(part), n, np.int32))).write(file)
     pairs, corpus_N = load_store(files)
     assert corpus_N.tolist() == [n for n, part in enumerate(parts) for _ in part]
     return pairs, Sequences.of(ids for part in parts for ids in part)
@@ -63,7 +69,7 @@ def batches(pairs: Pairs, objective: Objective) -> list[Tensor]:
     return [t for index in plan for t in vars(objective.batch(pairs, index, torch.Generator())).values()]
 
 
-@pytest.mark.parametrize("size", [1 << 18, 16])
+@pytest.mark.parametrize("size", [1 << 17, 16])
 @pytest.mark.parametrize("objective", [Objective(), BothSides()])
 def test_training_reads_what_encoding_the_text_would_give(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, objective: Objective

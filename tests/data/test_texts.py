@@ -38,7 +38,7 @@ def test_rows_can_be_read_when_nothing_else_keeps_the_pairs(monkeypatch: pytest.
 
 
 def test_a_group_of_a_file_is_read_by_itself(tmp_path: Path) -> None:
-    write_rows(tmp_path / "file", ROWS[:4], [], ROWS[4:])
+    write_rows(tmp_path / "file", [ROWS[:4], [], ROWS[4:]])
     assert [list(read_rows(tmp_path / "file", group)) for group in range(3)] == [ROWS[:4], [], ROWS[4:]]
 
 
