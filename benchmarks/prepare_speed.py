@@ -39,10 +39,10 @@ def main() -> int:
     if args.only:
         print(json.dumps(load(Path(args.corpora[0])) if args.only == "load" else encode(Path(args.corpora[0]))))
         return 0
-    rows = []
+    rows, run = [], describe_run()
     for size in args.pairs:
         with tempfile.TemporaryDirectory() as folder:
-            rows.append({"benchmark": "prepare_speed", **measure(Path(folder), args, size), **describe_run()})
+            rows.append({"benchmark": "prepare_speed", **measure(Path(folder), args, size), **run})
             print(json.dumps(rows[-1]))
     add_rows(RESULTS / "prepare_speed.jsonl", rows)
     print(report(rows))
