@@ -91,7 +91,7 @@ def watched(module: str, *options: object) -> tuple[str, float, int]:
         process = subprocess.Popen([sys.executable, "-m", module, *map(str, options)], stdout=out)
         while process.poll() is None:
             peak = max(peak, sum(map(resident, family(process.pid))))
-            time.sleep(0.1)
+            time.sleep(0.5)  # reading these figures takes time from the processes
         seconds = rounded(time.perf_counter() - started)
         if process.returncode:
             raise ValueError(f"{module} ended with status {process.returncode}")

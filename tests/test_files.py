@@ -6,18 +6,22 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
 from types import SimpleNamespace
 
 import pytest
 
 from nmt.files import (
+    check_sums,
     iterate_lines,
     locked,
     mark,
     naming,
     partial_path,
+    quick_hash,
     read_lines,
     remove_ours,
     require_plain_name,
@@ -25,12 +29,42 @@ from nmt.files import (
     whole_file,
     whole_folder,
     write_lines,
+    write_sums,
     write_text,
 )
 
 
 def tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_of_a_large_file_samples_are_compared(tmp_path: Path) -> None:
+    file, content = tmp_path / "large", bytes(range(256)) * 8192
+    file.write_bytes(content)
+    write_sums(tmp_path)
+    quick = {"large": quick_hash(file)}
+    check_sums(tmp_path, quick=quick)
+    for change in (content[:-1] + b"x", b"x" + content[1:], content + b"x", content[:-1]):
+        file.write_bytes(change)
+        with pytest.raises(ValueError, match="large is damaged or was altered"):
+            check_sums(tmp_path, quick=quick)
+
+
+def test_a_process_can_wait_for_a_lock(tmp_path: Path) -> None:
+    held, ended = Event(), list[float]()
+
+    def hold() -> None:
+        with locked(tmp_path):
+            held.set()
+            time.sleep(0.3)
+            ended.append(time.monotonic())
+
+    thread = Thread(target=hold)
+    thread.start()
+    held.wait()
+    with locked(tmp_path, wait=True):
+        assert ended, "the other one has let it go"
+    thread.join()
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class Sequences:
     def ids(self, n: int) -> Tensor:
         """The ids of sequence n (int64)."""
         start = int(self.starts_N[n])
-        return self.ids_at(torch.arange(start, start + int(self.lengths_N[n])))
+        return self.flat[start : start + int(self.lengths_N[n])].long()
 
     def chosen(self, index_B: Tensor) -> "Sequences":
         """Sequences `index_B`, in memory."""

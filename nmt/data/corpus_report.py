@@ -21,7 +21,7 @@ from nmt.files import write_text
 from nmt.text.languages import script_of
 from nmt.vocabulary import SPACE, UNK
 
-COUNTED = 200_000  # training pairs whose letters and overlap are counted: the first ones
+COUNTED = 200_000  # training pairs whose lengths, letters and overlap are shown: the first ones
 BARS, ROWS = 30, 40  # of a histogram and of a table
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2430; --soft: #5c6675; --line: #d8dde5; --back: #fcfcfd; --one: #2b6cb0;
@@ -98,11 +98,12 @@ def lengths(source: Sequences, target: Sequences) -> Iterator[str]:
     yield '<h2>Lengths</h2><div class="side">'
     sides = [("one", "source", source), ("two", "target", target)]
     for colour, name, ids in sides:
-        sizes = ids.lengths_N.tolist()
+        sizes = ids.lengths_N[:COUNTED].tolist()
         if any(sizes):
-            middle = f"median {statistics.median(sizes):g}, longest {max(sizes):,}"
+            middle = f"median {statistics.median(sizes):g}, longest {int(ids.lengths_N.max()):,}"
             yield histogram(sizes, colour, f"Pieces of a {name}: {middle}")
-    ratios = [t / s for s, t in zip(source.lengths_N.tolist(), target.lengths_N.tolist(), strict=True) if s]
+    both = (ids.lengths_N[:COUNTED].tolist() for ids in (source, target))
+    ratios = [t / s for s, t in zip(*both, strict=True) if s]
     if ratios:
         middle = f"median {statistics.median(ratios):.2f}"
         yield histogram([min(ratio, 4.0) for ratio in ratios], "one", f"Target pieces for a source piece: {middle}")

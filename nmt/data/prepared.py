@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt import __version__
 from nmt.cli import describe_changes, say
 from nmt.config import Config
 from nmt.data.cleaning import Ledger, Pair, require_pairs
@@ -210,7 +209,7 @@ def kept_for_later(draft: Path) -> Iterator[None]:
 def begin(corpus: Corpus | None, config: Config, folder: Path, engine: Engine) -> Draft:
     """Read the corpus and divide it into shards, unless a draft has it already, of equal settings and input files."""
     draft, inputs = folder / DRAFT, fingerprints(input_files(config))
-    key = {"settings": data_settings(config), "inputs": inputs, "version": __version__}
+    key = {"settings": data_settings(config), "inputs": inputs, "format": FORMAT}
     if (draft / STATE).exists() and (state := read_json(draft / STATE, folder))["key"] == key:
         say(f"{draft} has what an interrupted preparation left: going on with it")
         return Draft(draft, config, state["shards"])

@@ -38,6 +38,12 @@ class StoredSequences(Sequences):
             ids_BL[chosen] = self.parts[n][where_BL[chosen] - start].long()
         return ids_BL
 
+    def ids(self, n: int) -> Tensor:
+        start, length = int(self.starts_N[n]), int(self.lengths_N[n])
+        part = int(torch.searchsorted(self.ends, start, right=True)) if length else 0
+        start -= int(self.ends[part - 1]) if part else 0
+        return self.parts[part][start : start + length].long()
+
     def counts(self, vocab_size: int) -> Tensor:
         empty = torch.zeros(vocab_size, dtype=torch.int64)
         return sum((torch.bincount(part.long(), minlength=vocab_size) for part in self.parts), empty)
