@@ -33,13 +33,14 @@ def main() -> int:
     parser.add_argument("corpora", nargs="*", help="prefixes of files of pairs (.de and .en)")
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the made corpora")
     parser.add_argument("--characters", default="10000000", help="as nmt.prepare's --tokenizer.sample_characters")
+    parser.add_argument("--note", default="", help="a sentence about the run, for the table")
     parser.add_argument("--workers", default="0", help="as nmt.prepare's (default: one for each core)")
     parser.add_argument("--only", choices=["load", "map"], help=argparse.SUPPRESS)  # in a process of its own
     args = parser.parse_args()
     if args.only:
         print(json.dumps(load(Path(args.corpora[0])) if args.only == "load" else encode(Path(args.corpora[0]))))
         return 0
-    rows, run = [], describe_run()
+    rows, run = [], {"note": args.note, **describe_run()}
     for size in args.pairs:
         with tempfile.TemporaryDirectory() as folder:
             rows.append({"benchmark": "prepare_speed", **measure(Path(folder), args, size), **run})

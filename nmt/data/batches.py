@@ -194,9 +194,9 @@ class PlannedBatch:
         return torch.Generator().manual_seed(self.seed(seed, " noise"))
 
     def __str__(self) -> str:
-        lines = ", ".join(str(i + 1) for i in sorted(self.index_B.tolist())[:10])
+        numbers = ", ".join(str(i + 1) for i in sorted(self.index_B.tolist())[:10])
         more = f" and {len(self.index_B) - 10} more" if len(self.index_B) > 10 else ""
-        return f"batch {self.number + 1} of epoch {self.epoch + 1} (lines {lines}{more} of the training text)"
+        return f"batch {self.number + 1} of epoch {self.epoch + 1} (pairs {numbers}{more} of the training text)"
 
 
 def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:

@@ -4,7 +4,6 @@ import contextlib
 import copy
 import itertools
 import math
-import os
 import signal
 import time
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from torch import nn
 from nmt.cli import say
 from nmt.config import Config, TrainingConfig
 from nmt.data.batches import Batch, PlannedBatch, epoch_batches
+from nmt.data.engines import usable_cores
 from nmt.fields import require
 from nmt.files import write_lines
 from nmt.model.build import build_model
@@ -98,11 +98,6 @@ def check_lengths(model: Model, data: TrainingData) -> None:
             f"a {name} sequence takes {longest} positions, and model.max_positions is {limit}: "
             f"raise it, or take other model.positions, which have no limit",
         )
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on, if the system says so; otherwise all cores."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def choose_batch_tokens(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes) -> int:

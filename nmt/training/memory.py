@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from nmt.data.batches import Pairs, Plan, plan_batches
+from nmt.data.batches import WINDOW, Pairs, Plan, plan_batches
 from nmt.fields import require
 from nmt.model.device import is_out_of_memory
 from nmt.training.loss import Learner
@@ -28,7 +28,9 @@ def find_batch_tokens(learner: Learner, objective: Objective, pairs: Pairs, proc
         size *= 2
     best, speed = 0, 0.0
     while not best or may_double(learner, processes):
-        plan = plan_batches(lengths, objective.budget(size, len(lengths)), seed=0, epoch=0)
+        plan = plan_batches(
+            [lengths_N[:WINDOW] for lengths_N in lengths], objective.budget(size, len(lengths)), seed=0, epoch=0
+        )
         if best and len(plan) < MIN_BATCHES:
             break
         new_speed = tokens_per_second(learner, objective, pairs, plan)

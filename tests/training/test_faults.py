@@ -143,7 +143,7 @@ def test_the_batch_to_blame_is_named_whichever_process_had_it(corpus: Path) -> N
     process = sabotage(corpus, 1, NOT_A_NUMBER, "blamed")
     output = finish(process)
     assert process.returncode != 0
-    assert "nmt.train: the loss is not finite at step 1, of batch 2 of epoch 1 (lines " in output
+    assert "nmt.train: the loss is not finite at step 1, of batch 2 of epoch 1 (pairs " in output
     assert str(ROOT / "nmt") not in output, "no traceback"
 
 
@@ -151,5 +151,5 @@ def test_all_processes_skip_the_same_batches(corpus: Path) -> None:
     process = sabotage(corpus, 1, NOT_A_NUMBER, "skipped", "--training.skip_nonfinite", "1")
     output = finish(process)
     assert process.returncode == 0, output
-    assert output.count("of batch 2 of epoch 1 (lines ") == output.count("These batches are skipped.") == 1
+    assert output.count("of batch 2 of epoch 1 (pairs ") == output.count("These batches are skipped.") == 1
     assert saved(corpus, "skipped", 2)

@@ -115,7 +115,7 @@ def test_a_gradient_that_is_not_finite_stops_before_the_step(data: TrainingData,
     with torch.no_grad():
         sick.model.get_parameter("decoder.0.feed_forward.up.weight")[0, 0] = math.nan
     before = sick.model.output.weight.detach().clone()
-    with pytest.raises(FloatingPointError, match=r"loss is not finite at step 1, of batch 1 of epoch 1 \(lines \d+"):
+    with pytest.raises(FloatingPointError, match=r"loss is not finite at step 1, of batch 1 of epoch 1 \(pairs \d+"):
         run(sick)
     assert torch.equal(sick.model.output.weight, before)
     assert not list_checkpoints(sick.checkpoints), "nothing was learned yet"
@@ -296,7 +296,7 @@ def test_a_pair_without_room_in_memory_is_named(
 ) -> None:
     trainer = new_trainer(data, tmp_path)
     out_of_memory_above(trainer, 0, monkeypatch)
-    with pytest.raises(ValueError, match=r"memory ran out over a single pair, in batch 1 of epoch 1 \(lines \d+ of"):
+    with pytest.raises(ValueError, match=r"memory ran out over a single pair, in batch 1 of epoch 1 \(pairs \d+ of"):
         trainer.step(trainer.batches(), Window())
 
 
