@@ -276,9 +276,9 @@ def add_device_options(parser: Any, precision: DecodingPrecision) -> None:
     )
 
 
-LANGUAGES = {  # of a model that knows several
-    "source": "Code of the source language, for a converted model that knows several.",
-    "target": "Code of the target language, in the same way.",
+LANGUAGES = {  # of a model that knows several: the option after --source or --target, and its help
+    "source": ("--from", "Code of the source language, for a model that must be told it (NLLB, M2M-100)."),
+    "target": ("--to", "Code of the target language, for a model that knows several."),
 }
 ADAPTER = {
     "--adapter": (
@@ -288,6 +288,12 @@ ADAPTER = {
     )
 }
 LM = {"--lm": ("DIR", "Model or run folder of a language model of the target language, used with --lm-weight.")}
+
+
+def add_languages(group: Any, ending: str = "") -> None:
+    """Add the options --source and --target, with this ending, which are also called --from and --to."""
+    for side, (option, text) in LANGUAGES.items():
+        group.add_argument(f"--{side}{ending}", option, default=SUPPRESS, metavar="LANGUAGE", help=text)
 
 
 def require_lm(options: Any, search: SearchConfig) -> None:

@@ -11,6 +11,7 @@ from nmt.cli import (
     LM,
     add_backend_option,
     add_device_options,
+    add_languages,
     add_options,
     add_search_options,
     make_parser,
@@ -52,7 +53,8 @@ def make_evaluate_parser() -> Any:
     group = parser.add_argument_group("Model and device")
     text = "Model or run folder. Without it, the newest finished run that translates."
     group.add_argument("--model", action="append", default=[], metavar="DIR", help=text)
-    add_options(group, {f"--{side}-language": ("LANGUAGE", text) for side, text in LANGUAGES.items()} | ADAPTER | LM)
+    add_languages(group, "-language")
+    add_options(group, ADAPTER | LM)
     add_backend_option(group)
     add_device_options(group, precision="auto")  # as for translating: what is scored is what users get
     add_search_options(parser, *(f.name for f in fields(SearchConfig) if f.name != "n_best"))
@@ -106,16 +108,20 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     translator = Translator.load(
         folder, options.device, precision=options.precision, backend=options.backend, adapter=options.get("adapter")
     )
-    if "lm" in options:
-        translator.load_language_model(find_model(options.lm), options.precision)
     languages = [options.get(f"{side}_language", "") for side in LANGUAGES]
     translator = translator.between(*languages) if any(languages) else translator
+    if "lm" in options:
+        translator.load_language_model(find_model(options.lm), options.precision)
     search = override_search(replace(translator.search, n_best=1), options)
     require_lm(options, search)
     chosen = {"metrics": metrics, "search": search, "markup": options.markup}
-    results = {name: evaluate(translator, *lines, **chosen) for name, lines in tests.items()}
-    for name, file in files.items():
-        write_lines(file, results[name].translations)
+    directions = {name: translator.tokenizer.languages.direction_in(name) for name in tests}
+    fitting = [n for n, pair in directions.items() if all(a in ("", b) for a, b in zip(languages, pair, strict=True))]
+    wanted = [name for name in tests if name in fitting or not any(directions[name])]
+    require(bool(wanted), f"no test set has these languages: there is {', '.join(tests)}")
+    results = {name: evaluate(translator.between(*directions[name]), *tests[name], **chosen) for name in wanted}
+    for name in wanted if files else ():
+        write_lines(files[name], results[name].translations)
     return results
 
 

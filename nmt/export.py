@@ -20,6 +20,8 @@ OPTIONS = {
         "int8_float32, int8_float16, int8_bfloat16 and int16; hf takes float32, float16 and bfloat16; onnx takes "
         "float32 and int8; transformers.js takes float32.",
     ),
+    "--source-language": ("LANGUAGE", "Code of the source language, for a model that must be told it."),
+    "--target-language": ("LANGUAGE", "Code of the target language, for a model that knows several."),
     "--check": (
         "FILE",
         "Text in the source language, with which the exported model is compared with this one: its first 200 lines. "
@@ -46,7 +48,8 @@ def command(options: Any) -> int:
 
     require("to" in options, "the format is missing: give --to, such as --to ctranslate2")
     check = Path(options.check) if "check" in options else None
-    parity = export(Path(options.model), Path(options.out), options.to, options.get("quantization"), check)
+    languages = options.get("source_language", ""), options.get("target_language", "")
+    parity = export(Path(options.model), Path(options.out), options.to, options.get("quantization"), check, languages)
     for line in parity.sentences_of_card():
         say(line)
     say(f"Exported: {options.out}")

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nmt.cli import add_options, console, make_run_parser, parse, run_command, say
+from nmt.cli import add_options, console, make_run_parser, parse, run_command, say, setting_types
 from nmt.fields import require
 
 EXAMPLE_LINES = """
@@ -20,7 +20,11 @@ OPTIONS = {
     "--engine": ("NAME", "Who does the work: processes (default) or ray."),
 }
 # A separate tokenizer for each language goes only with some values of model.tied_embeddings.
-SHOWN = ("name", "runs", "data", "cleaning.profile", "tokenizer", "model.tied_embeddings")
+SHOWN = {"name", "runs", "cleaning.profile", "model.tied_embeddings"} | {
+    name
+    for name in setting_types()
+    if name.startswith(("data.", "tokenizer.")) and name != "data.many_to_many"  # for recipes
+}
 
 
 def make_prepare_parser() -> Any:

@@ -10,10 +10,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from nmt.cli import (
     ADAPTER,
-    LANGUAGES,
     LM,
     add_backend_option,
     add_device_options,
+    add_languages,
     add_options,
     add_search_options,
     make_parser,
@@ -119,9 +119,9 @@ def make_translate_parser() -> Any:
     add_options(group, OUTPUT)
     add_options(parser.add_argument_group("Documents"), DOCUMENTS)
     group = parser.add_argument_group("Model and device")
-    add_options(
-        group, MODELS | {f"--{side}": ("LANGUAGE", text) for side, text in LANGUAGES.items()} | ADAPTER | LM | SCORER
-    )
+    add_options(group, MODELS)
+    add_languages(group)
+    add_options(group, ADAPTER | LM | SCORER)
     add_backend_option(group)
     add_device_options(group, precision="auto")
     group = parser.add_argument_group("Constraints on the translations of all lines")
@@ -186,10 +186,10 @@ def load_translator(options: Any) -> "tuple[Translator | None, tuple[str, str] |
     translator = Translator.load(
         folders, options.device, precision=options.precision, backend=options.backend, adapter=options.get("adapter")
     )
-    if "lm" in options:
-        translator.load_language_model(find_model(options.lm), options.precision)
     source, target = options.get("source", ""), options.get("target", "")
     translator = translator.between(source, target) if source or target else translator
+    if "lm" in options:
+        translator.load_language_model(find_model(options.lm), options.precision)
     if options.verbose:
         print(f"{', '.join(map(str, folders))}: {translator.describe()}", file=sys.stderr)
     info, _ = read_info(settings_file(folders[0]))

@@ -39,7 +39,8 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     pair scorer and no profile has filtered, without changed copies."""
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
     text |= {"tokenizer.sample_characters": 100_000_000}  # older nmt took up to 5 million sentences
-    return text | {"data.variants": 0.0, "data.placeholders": 0.0, "cleaning.profile": "none"} | settings
+    text |= {"data.variants": 0.0, "data.placeholders": 0.0, "cleaning.profile": "none", "data.many_to_many": []}
+    return text | settings
 
 
 def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:

@@ -70,7 +70,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.name:
             require_plain_name(self.name, "name")
-        if self.data.text == "auto":
+        self.require_fitting_languages()
+        if self.data.text == "auto" and not self.data.many_to_many:
             self.data.require_languages(text_of(self.training.objective))
         one_vocabulary = f"data.text is {self.data.text}, which needs tokenizer.joint true"
         require(self.tokenizer.joint or self.data.unit == "pair", one_vocabulary)
@@ -87,6 +88,22 @@ class Config:
         self.lora.check(self.training, self.model)
         self.noise.check_use(self.training.objective)
         self.require_fitting_family()
+
+    @property
+    def temperature(self) -> float:
+        """The number that training.mixing_temperature means."""
+        usual = 5.0 if len(self.data.many_to_many) > 2 else 1.0
+        return usual if self.training.mixing_temperature == "auto" else self.training.mixing_temperature
+
+    def require_fitting_languages(self) -> None:
+        """Raise ValueError if the settings don't fit a model of several languages."""
+        if self.data.many_to_many:
+            objective = self.training.objective
+            problem = f"data.many_to_many needs training.objective translation: it is {objective}"
+            require(objective == "translation", problem)
+            require(self.tokenizer.joint, "data.many_to_many needs one vocabulary: set tokenizer.joint to true")
+            problem = "data.many_to_many doesn't go with training.teacher: a teacher knows one pair of languages"
+            require(not self.training.teachers, problem)
 
     def require_fitting_family(self) -> None:
         """Raise ValueError if the model's family can't learn training.objective."""

@@ -9,7 +9,14 @@ from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
 # Not of nmt.augment and nmt.tokenizer:
-ONLY_OF_RUNS = {"data.max_pieces", "data.scorer", "data.least_quality", "data.variants", "data.placeholders"}
+ONLY_OF_RUNS = {
+    "data.many_to_many",
+    "data.max_pieces",
+    "data.scorer",
+    "data.least_quality",
+    "data.variants",
+    "data.placeholders",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +33,11 @@ class DataConfig:
 
     target: Language = "en"
     """Language to translate into: ending of its files, or name of its column or key."""
+
+    many_to_many: tuple[str, ...] = ()
+    """Languages of a model that translates each of them into each other one, such as '[de, en, fr, cs]'. The corpus has
+    them side by side, and data.source and data.target are not used. A piece before each source, such as <2fr>, tells
+    the target language."""
 
     text: Text = "auto"
     """What is read: pairs, the sentences of one language (source or target), or those of both, each by itself. auto is
@@ -66,11 +78,13 @@ class DataConfig:
         require(one or self.source != self.target, f"{same}, unless data.text is source or target")
 
     def __post_init__(self) -> None:
-        if self.text != "auto":  # what auto stands for, `Config` knows
+        if self.text != "auto" and not self.many_to_many:  # what auto stands for, `Config` knows
             self.require_languages(self.text)
-        for name, code in (("source", self.source), ("target", self.target)):
+        several = [("many_to_many", code) for code in self.many_to_many]
+        for name, code in (("source", self.source), ("target", self.target), *several):
             is_code = re.fullmatch(r"[\w-]+", code) is not None
             require(is_code, f"data.{name} is {code!r}: it must be a language code such as de, pt-BR or zh_Hans")
+        self.check_many_to_many()
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         scorable = self.scorer == "" or self.unit == "pair"
@@ -79,9 +93,26 @@ class DataConfig:
             require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
         require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")
 
+    def check_many_to_many(self) -> None:
+        codes = self.many_to_many
+        listed = f"data.many_to_many is [{', '.join(codes)}]"
+        require(len(set(codes)) == len(codes) != 1, f"{listed}: name at least two languages, each once")
+        for name in ("scorer", "variants", "placeholders"):
+            used = bool(codes) and bool(getattr(self, name))
+            require(not used, f"{listed}, and data.{name} is for one pair of languages: leave it out")
+        require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")
+
+    @property
+    def directions(self) -> list[tuple[str, str]]:
+        """The source and target language of each direction that is learned."""
+        codes = self.many_to_many
+        return [(a, b) for a in codes for b in codes if a != b] or [(self.source, self.target)]
+
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages whose sentences are read."""
+        if self.many_to_many:
+            return self.many_to_many
         return {"source": (self.source,), "target": (self.target,)}.get(self.text, (self.source, self.target))
 
     @property

@@ -66,6 +66,11 @@ class TrainingConfig:
     """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for fine-tuning on little
     text."""
 
+    mixing_temperature: Annotated[float | Literal["auto"], Range(1), MAY_CHANGE] = "auto"
+    """How evenly the directions of several languages are learned: the share of a direction is its number of pairs to
+    the power of 1 / temperature (Arivazhagan et al. 2019). 1 keeps the sizes, and a high temperature makes all shares
+    equal. auto is 5 with three or more languages, and 1 with two."""
+
     max_steps: Annotated[Count, MAY_CHANGE] = 100_000
     """Number of optimizer steps. With 0, nothing is trained. The cosine schedule ends at this step."""
 

@@ -62,6 +62,10 @@ class Sequences:
         ids, mask = self.padded(index_B)
         return Sequences(ids[mask], self.lengths_N[index_B])
 
+    def part(self, rows: range) -> "Sequences":
+        """Sequences that follow one another, in memory."""
+        return self.chosen(torch.arange(rows.start, rows.stop))
+
     def padded(self, index_B: Tensor, *, bos: bool = False, eos: bool = False) -> tuple[Tensor, Tensor]:
         """Sequences `index_B`, with BOS before or EOS after each: ids (B, L) int64, and a mask, False at padding."""
         lengths_B1 = self.lengths_N[index_B, None]
@@ -128,6 +132,10 @@ class Pairs:
 
     def __post_init__(self) -> None:
         assert len(self.source) == len(self.target), "each source needs one target"
+
+    def part(self, rows: range) -> "Pairs":
+        """Pairs that follow one another, in memory."""
+        return replace(self, source=self.source.part(rows), target=self.target.part(rows))
 
     @property
     def lengths(self) -> tuple[Tensor, Tensor]:

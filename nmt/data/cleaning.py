@@ -10,7 +10,8 @@ pair: `drop_doubtful` (a pair scorer) and `Draft.encode` (pieces) in `nmt.data.s
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import CleaningConfig, DataConfig
@@ -38,16 +39,32 @@ class Ledger:
     """The line (or row), from 1, where a cause first occurred in reading."""
     unit: str = "pair"
     """What is counted: pair or text."""
+    parts: dict[str, "Ledger"] = field(default_factory=dict)
+    """The same for each part of the text by itself, such as a direction; empty if there is only one."""
+
+    @classmethod
+    def total(cls, parts: Mapping[str, "Ledger"]) -> "Ledger":
+        """The sum of the ledgers of several parts."""
+        return replace(reduce(cls.beside, parts.values()), parts=dict(parts))
 
     @property
     def kept(self) -> int:
         return self.read - self.dropped.total()
 
+    def count(self, part: str = "") -> None:
+        """Count a pair that is read. `part`: the part that it is of, if there are several."""
+        self.read += 1
+        if part in self.parts:
+            self.parts[part].read += 1
+
     def repair(self, cause: str, line: int) -> None:
         self.repaired[cause] += 1
         self.first.setdefault(cause, line)
 
-    def drop(self, cause: str, count: int = 1, line: int | None = None) -> None:
+    def drop(self, cause: str, count: int = 1, line: int | None = None, part: str = "") -> None:
+        """Count dropped pairs. `part`: the part that they are of, if there are several."""
+        if part in self.parts:
+            self.parts[part].drop(cause, count, line)
         if count:
             self.dropped[cause] += count
         if line:
@@ -62,21 +79,25 @@ class Ledger:
         """The sum of this ledger and the ledger of the next stage, whose input is what this stage kept."""
         assert later.read == self.kept, f"{self.kept} {self.unit}s left one stage, {later.read} reached the next"
         repaired, dropped = self.repaired + later.repaired, self.dropped + later.dropped
-        return Ledger(self.read, repaired, dropped, later.first | self.first, self.unit)
+        parts = {name: part.then(later.parts[name]) for name, part in self.parts.items()}
+        return Ledger(self.read, repaired, dropped, later.first | self.first, self.unit, parts)
 
     def beside(self, other: "Ledger") -> "Ledger":
         """The sum of this ledger and that of other pairs."""
         repaired, dropped = self.repaired + other.repaired, self.dropped + other.dropped
-        return Ledger(self.read + other.read, repaired, dropped, other.first | self.first, self.unit)
+        parts = {name: part.beside(other.parts[name]) for name, part in self.parts.items()}
+        return Ledger(self.read + other.read, repaired, dropped, other.first | self.first, self.unit, parts)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it back."""
-        return {name: getattr(self, name) for name in ("unit", "read", "repaired", "dropped", "kept", "first")}
+        own = {name: getattr(self, name) for name in ("unit", "read", "repaired", "dropped", "kept", "first")}
+        return own | ({"parts": {name: part.as_dict() for name, part in self.parts.items()}} if self.parts else {})
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> "Ledger":
         counters = Counter(saved["repaired"]), Counter(saved["dropped"])
-        ledger = cls(saved["read"], *counters, saved["first"], saved.get("unit", "pair"))  # older ones count pairs
+        parts = {name: cls.from_dict(part) for name, part in saved.get("parts", {}).items()}
+        ledger = cls(saved["read"], *counters, saved["first"], saved.get("unit", "pair"), parts)  # older ones: pairs
         require(ledger.kept == saved["kept"], f"a ledger doesn't add up: {saved['kept']} kept, but {saved}")
         return ledger
 
@@ -97,6 +118,8 @@ def ledger_table(ledgers: Mapping[str, Ledger]) -> "Table":
             cells = (f"{column[cause]:,}" if cause in column else "" for column in counts)
             table.add_row(f"{verb}: {cause}", *cells, places[0] if places else "")
     table.add_row("kept", *(f"{ledger.kept:,}" for ledger in ledgers.values()))
+    for part in dict.fromkeys(part for ledger in ledgers.values() for part in ledger.parts):
+        table.add_row(f"kept: {part}", *(f"{ledger.parts[part].kept:,}" for ledger in ledgers.values()))
     return table
 
 
@@ -141,6 +164,8 @@ class Cleaner:
         self.held_out = HeldOut(held_out) if "contamination" in cleaning.values else None
         self.alike = Seen() if "alike" in cleaning.values else None
         self.seen: set[Pair] = set()
+        self.strict = False
+        """Whether a target that occurs in val or test is as bad as such a source (several directions of one text)."""
 
     def cause(self, pair: Pair) -> str:
         """Why a pair is dropped, by the first filter that applies; empty for a pair that is kept.
@@ -156,6 +181,8 @@ class Cleaner:
             return "repeated"
         if self.config.drop_held_out and known_by(pair) in self.known:
             return "source occurs in val or test" if pair[0] else "occurs in val or test"
+        if self.strict and self.config.drop_held_out and pair[1] in self.known:
+            return "target occurs in val or test"
         found = next((cause for cause, is_bad in self.filters.items() if is_bad(*pair)), "")
         found = found or (self.held_out.find(pair) if self.held_out else "")
         return found or ("alike an earlier one" if self.alike and self.alike.again(*pair) else "")
@@ -170,10 +197,10 @@ class Cleaner:
                 kept.append(pair)
         return kept, ledger
 
-    def keeps(self, pair: Pair, ledger: Ledger) -> bool:
+    def keeps(self, pair: Pair, ledger: Ledger, part: str = "") -> bool:
         """Whether a repaired pair is kept; remembers it, or counts why it is dropped."""
         if cause := self.cause(pair):
-            ledger.drop(cause)
+            ledger.drop(cause, part=part)
             self.examples.add(cause, pair)
         else:
             self.seen.add(pair)

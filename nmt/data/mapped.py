@@ -5,14 +5,14 @@ the SentencePiece model. In a folder, source.spm and target.spm are the models, 
 languages.
 """
 
-import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from nmt.data.languages import Languages
 from nmt.fields import from_json, require
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES, UNK
 
@@ -21,61 +21,10 @@ FORMAT = 1
 BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 
 
-@dataclass(frozen=True)
-class Languages:
-    """How a model is told from which language, and into which, it translates: by pieces before the source, or before
-    the target. Both are given by the codes of the languages."""
-
-    before_source: dict[str, str] = field(default_factory=dict)
-    """The piece for each source language; empty if the model isn't told."""
-    before_target: dict[str, str] = field(default_factory=dict)
-    """The piece for each target language, which its translations begin with."""
-    target_in_source: bool = False
-    """Whether the piece of the target language stands before the source instead (Marian)."""
-    source: str = ""
-    """Code of the language that was chosen; empty: none is."""
-    target: str = ""
-
-    def between(self, source: str, target: str) -> "Languages":
-        """These languages, with others chosen; empty keeps the present choice. ValueError for an unknown code."""
-        for option, code, known in (("--source", source, self.before_source), ("--target", target, self.before_target)):
-            if code and known:
-                require_known(option, code, list(known))
-        return replace(self, source=source or self.source, target=target or self.target)
-
-    def require_chosen(self, section: str = "") -> None:
-        """Raise ValueError if a language that the model must be told isn't chosen. `section`: that of the options with
-        which languages are chosen."""
-        for side, code, known in (
-            ("source", self.source, self.before_source),
-            ("target", self.target, self.before_target),
-        ):
-            hint = f"choose one with --{section}{side} ({some_of(list(known))})"
-            message = f"the model knows {len(known)} languages: {hint}"
-            require(code in known or not known, message)
-
-    def starts(self) -> tuple[list[str], list[str]]:
-        """The pieces before each source, and before each target."""
-        source = [self.before_source[self.source]] if self.source in self.before_source else []
-        target = [self.before_target[self.target]] if self.target in self.before_target else []
-        return (target + source, []) if self.target_in_source else (source, target)
-
-
 def unique_names(pieces: Sequence[str]) -> list[str]:
     """The pieces, each with a name of its own. A converted model may have a second <s> or <pad>, which no text has."""
     first = {piece: i for i, piece in reversed(list(enumerate(pieces)))}
     return [piece if first[piece] == i else f"<unused{i}>" for i, piece in enumerate(pieces)]
-
-
-def require_known(option: str, code: str, known: list[str]) -> None:
-    near = difflib.get_close_matches(code, known, n=5, cutoff=0.4) or [k for k in known if k[:2] == code[:2]]
-    hint = f"near ones are {', '.join(near)}" if near else f"it knows {some_of(known)}"
-    require(code in known, f"{option} is {code}, a language that the model doesn't know: {hint}")
-
-
-def some_of(codes: list[str], most: int = 12) -> str:
-    shown = ", ".join(codes[:most])
-    return shown if len(codes) <= most else f"{shown} and {len(codes) - most} more"
 
 
 class MappedModel:

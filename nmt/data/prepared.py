@@ -23,6 +23,7 @@ from nmt.data.corpora import Corpus, corpus_files, corpus_path, load_corpus
 from nmt.data.engines import Engine, WorkerKilledError
 from nmt.data.facts import write_facts
 from nmt.data.inputs import describe_edits, fingerprints
+from nmt.data.languages import Languages
 from nmt.data.shards import Draft, Scorer, by_key, shards_for, stored_name, total
 from nmt.data.texts import Texts
 from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
@@ -88,7 +89,7 @@ class Prepared(Corpus):
         names = [data / stored_name(n, len(sizes)) for n in range(len(sizes))]
         train = texts.pop("train") if not sizes else Texts.stored([n.with_suffix(".parquet") for n in names], sizes)
         dropped = {cause: [(a, b) for a, b in pairs] for cause, pairs in record.get("dropped", {}).items()}
-        whole = record["corpus"], train, texts.pop("val"), texts, ledgers, record["notes"]
+        whole = record["corpus"], train, texts.pop("val"), texts, ledgers, record["notes"], record.get("val_sizes", [])
         store = [name.with_suffix(".safetensors") for name in names]
         return cls(*whole, folder=folder, tokenizer=tokenizer, dropped=dropped, store=store)
 
@@ -236,6 +237,7 @@ def begin(corpus: Corpus | None, config: Config, folder: Path, engine: Engine) -
         "corpus": corpus.name,
         "notes": corpus.notes,
         "pairs": splits,
+        "val_sizes": corpus.val_sizes,
     }
     write_json(draft / STATE, state | {"ledgers": ledgers})
     shutil.rmtree(draft / "read")
@@ -269,7 +271,12 @@ def train_on(draft: Draft) -> None:
         marks = PLACEHOLDERS if config.data.placeholders else ()
         settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
         pairs = (row.pair for row in by_key(draft.files("clean")))
-        tokenizer = train_tokenizer(pairs, settings, folder, *config.data.languages)
+        known = Languages.among(config.data.many_to_many)
+        tags = [*known.before_target.values()]
+        tokenizer = train_tokenizer(pairs, settings, folder, *config.data.languages, tags=tags)
+        if tags:
+            tokenizer = tokenizer.with_languages(known)
+            tokenizer.save(folder)
     for note in tokenizer.notes:
         say(note)
     write_json(draft.folder / NOTES, tokenizer.notes)  # the last: the tokenizer is whole
@@ -291,7 +298,12 @@ def input_files(config: Config) -> list[Path]:
 def take_tokenizer(config: Config) -> Tokenizer:
     """Load the tokenizer in `config.tokenizer.folder`."""
     folder = Path(config.tokenizer.folder)
-    tokenizer = Tokenizer.load(model_in(folder)).for_corpus(*config.data.languages)
+    tokenizer = Tokenizer.load(model_in(folder))
+    several = config.data.many_to_many
+    missing = [code for code in several if code not in tokenizer.languages.before_target]
+    problem = f"the tokenizer in {folder} doesn't know {', '.join(missing)}, languages of data.many_to_many"
+    require(not missing, f"{problem}: take another, or train one (leave tokenizer.folder out)")
+    tokenizer = tokenizer if several else tokenizer.for_corpus(*config.data.languages)
     separate = f"the tokenizer in {folder} has a vocabulary for each language, but"
     require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
     advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
@@ -327,6 +339,7 @@ def write_draft(draft: Draft) -> None:
         "format": FORMAT,
         "corpus": state["corpus"],
         "pairs": {"train": sum(sizes), **state["pairs"]},
+        "val_sizes": state["val_sizes"],
         "shards": sizes,
         "notes": notes,
         "settings": data_settings(draft.config),

@@ -19,7 +19,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import compress, groupby, islice
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from nmt.cli import say
 from nmt.config import Config
 from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair
 from nmt.data.filters import alike, digest
+from nmt.data.portions import cleaners_for, ledger_for, portions_of, starts_of
 from nmt.data.store import Shard, Side, small
 from nmt.data.texts import Row, read_rows, write_rows
 from nmt.data.tokenizer import Tokenizer, encode_side
@@ -77,6 +78,11 @@ class Draft:
     config: Config
     size: int
     """Number of shards."""
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Those of the portions, by their numbers."""
+        return [portion.name for portion in portions_of(self.config.data)]
 
     @property
     def read_files(self) -> list[Path]:
@@ -130,17 +136,18 @@ class Draft:
         """Clean the pairs of a shard, add changed copies, and sort all."""
         files = sorted((self.folder / "parts").glob("*.parquet"))
         rows = [row for file in files for row in read_rows(file, n)]
-        cleaner = Cleaner(self.config.data, self.config.cleaning, self.splits(), EXAMPLES)
-        ledger = Ledger(read=len(rows), unit=self.config.data.unit)
-        rows = [row for row in rows if cleaner.keeps(row.pair, ledger)]
+        cleaners = cleaners_for(self.config.data, self.config.cleaning, self.splits(), EXAMPLES)
+        ledger, names, examples = ledger_for(self.config.data), self.names, cleaners[0].examples
+        for row in rows:
+            ledger.count(names[row.corpus])
+        rows = [row for row in rows if cleaners[row.corpus].keeps(row.pair, ledger, names[row.corpus])]
         if scorer:
-            rows = drop_doubtful(rows, scorer, self.config.data.least_quality, ledger, cleaner.examples)
+            rows = drop_doubtful(rows, scorer, self.config.data.least_quality, ledger, examples)
         rows.sort(key=row_order)
         rows += self.copies(rows)
         rows.sort(key=row_order)
-        self.finish(
-            "clean", n, {"ledger": ledger.as_dict(), "dropped": cleaner.examples.by_cause()}, chunks(rows, AT_ONCE)
-        )
+        report = {"ledger": ledger.as_dict(), "dropped": examples.by_cause()}
+        self.finish("clean", n, report, chunks(rows, AT_ONCE))
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Changed copies of pairs, of each corpus by itself; they have no line."""
@@ -159,15 +166,17 @@ class Draft:
         """Encode the pairs of a shard, and drop long ones."""
         tokenizer, most = Tokenizer.load(self.folder / "tokenizer"), self.config.data.max_pieces
         cause, examples, kept = f"longer than {most:,} pieces", Examples(EXAMPLES), list[Row]()
-        ledger = Ledger(unit=self.config.data.unit)
+        ledger, starts = ledger_for(self.config.data), starts_of(tokenizer, portions_of(self.config.data))
         source, target = Side(), Side()
         for rows in chunks(read_rows(self.file("clean", n)), AT_ONCE):
-            sides = [encode_side(tokenizer, side, [row.pair[side] for row in rows]) for side in (0, 1)]
+            first = [starts[row.corpus] for row in rows]
+            sides = [encode_side(tokenizer, side, [row.pair[side] for row in rows], first) for side in (0, 1)]
             fits = [max(map(len, pair)) <= most for pair in zip(*sides, strict=True)]
             for row, is_kept in zip(rows, fits, strict=True):
-                ledger.read += not row.changed
+                if not row.changed:
+                    ledger.count(self.names[row.corpus])
                 if not (is_kept or row.changed):
-                    ledger.drop(cause)
+                    ledger.drop(cause, part=self.names[row.corpus])
                     examples.add(cause, row.pair)
             kept += compress(rows, fits)
             source.add(compress(sides[0], fits))

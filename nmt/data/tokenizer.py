@@ -11,9 +11,10 @@ three byte pieces, as if it had no piece, and is decoded to ▁ again; without b
 
 import copy
 import io
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import chain
 from math import inf
@@ -23,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 from nmt.cli import say
 from nmt.config import TokenizerConfig
 from nmt.data.cleaning import Pair
-from nmt.data.mapped import PIECES, Languages, Mapped, MappedModel
-from nmt.fields import require
+from nmt.data.languages import Languages
+from nmt.data.mapped import PIECES, Mapped, MappedModel
+from nmt.fields import from_json, require
 from nmt.text.characters import Characters
 from nmt.text.items import NO_OWN
 from nmt.text.normalise import tidy
@@ -36,7 +38,10 @@ from nmt.vocabulary import BOS, EOS, PAD, PLACEHOLDERS, SPACE, UNK
 if TYPE_CHECKING:
     from nmt.data.batches import Pairs, Sequences
 
+Start = tuple[list[int], list[int]]
+"""The ids that a source, and a target, begins with."""
 WORDS = "words.txt"  # in a model folder
+LANGUAGES = "languages.json"  # the same, of a model that knows several
 BYTES_A_CHARACTER = {"unigram": 31, "bpe": 13}  # of training text, that SentencePiece takes at most (measured)
 SPECIAL_IDS: dict[str, Any] = {"unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "pad_id": PAD}
 STAND_IN = "\ufdd0"  # replaces ▁ while a text is encoded: a noncharacter, which never has a piece (see NO_PIECE)
@@ -52,6 +57,8 @@ class Tokenizer:
     mapped: Mapped | None = None
     words: Words | None = None
     """Those of the sources of training, if they are known."""
+    own_languages = Languages()
+    """Those of a model that was trained here for several."""
 
     def __init__(self, source: Any, target: Any, notes: Sequence[str] = (), mapped: Mapped | None = None) -> None:
         """`notes`: sentences for the user about how training went. `mapped`: has `source` and `target`, if they are
@@ -77,7 +84,7 @@ class Tokenizer:
         if joint.exists():
             require(not one_side, f"{folder} holds joint.model and a model of one side: remove what doesn't belong")
             model = load_model(joint)
-            return cls(model, model).with_words(load_words(folder))
+            return cls(model, model).with_words(load_words(folder)).with_languages(load_languages(folder))
         require(one_side, f"{folder} holds no tokenizer: neither joint.model nor source.model and target.model")
         return cls(*(load_model(path) for path in separate)).with_words(load_words(folder))
 
@@ -92,21 +99,28 @@ class Tokenizer:
         other.words = words
         return other
 
+    def with_languages(self, languages: Languages) -> "Tokenizer":
+        """This tokenizer for a model that is told these languages."""
+        if self.mapped:
+            return Tokenizer.of(replace(self.mapped, languages=languages))
+        starts = [*languages.before_source.values(), *languages.before_target.values()]
+        missing = [piece for piece in starts if piece and self.source.piece_to_id(piece) == UNK]
+        require(not missing, f"the tokenizer has no piece {', '.join(missing)}: take another")
+        other = copy.copy(self)
+        other.own_languages = languages
+        return other
+
     @property
     def languages(self) -> Languages:
-        """The languages that a model must be told; none for models that are trained here."""
-        return self.mapped.languages if self.mapped else Languages()
+        """The languages that a model must be told; none for a model of one pair of languages."""
+        return self.mapped.languages if self.mapped else self.own_languages
 
     def between(self, source: str, target: str) -> "Tokenizer":
         """This tokenizer for other languages, by their codes; ValueError if there are none such."""
         known = self.languages.before_source or self.languages.before_target
         given = " and ".join(f"--{side} {code}" for side, code in (("source", source), ("target", target)) if code)
         require(bool(known) or not given, f"the model has one pair of languages: leave {given} out")
-        return (
-            Tokenizer.of(replace(self.mapped, languages=self.languages.between(source, target)))
-            if self.mapped
-            else self
-        )
+        return self.with_languages(self.languages.between(source, target)) if known else self
 
     def for_corpus(self, source: str, target: str = "") -> "Tokenizer":
         """This tokenizer for the languages of a corpus, as far as the model must be told them and knows their codes;
@@ -117,7 +131,7 @@ class Tokenizer:
         chosen.languages.require_chosen("data.")
         return chosen
 
-    def starts(self) -> tuple[list[int], list[int]]:
+    def starts(self) -> Start:
         """The ids that each source, and each target, begins with: they tell the model the languages."""
         source, target = self.languages.starts()
         return [self.source.piece_to_id(p) for p in source], [self.target.piece_to_id(p) for p in target]
@@ -133,6 +147,8 @@ class Tokenizer:
             (folder / f"{name}.model").write_bytes(model.serialized_model_proto())
         if self.words:
             (folder / WORDS).write_text(self.words.dump(), encoding="utf8", newline="")
+        if self.own_languages.before_target:
+            (folder / LANGUAGES).write_text(json.dumps(asdict(self.own_languages), ensure_ascii=False), encoding="utf8")
 
     def side(self, name: str | None) -> Any:
         """The model of `source` or `target`; the name may be None if both sides have the same model."""
@@ -232,20 +248,31 @@ class LineCodec:
         return [tidy(str(text))[0] for text in self.model.decode(ids)]
 
 
-def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str]) -> list[list[int]]:
-    """The ids of sources (side 0) or targets (side 1), with what tells a model their language."""
-    start = tokenizer.starts()[side]
+def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: Sequence[Start] = ()) -> list[list[int]]:
+    """The ids of sources (side 0) or targets (side 1), with what tells a model their language.
+
+    `starts`: what each pair begins with; empty: what the tokenizer says.
+    """
     ids = tokenizer.encode_target(texts) if side else tokenizer.encode_source(texts)
-    return [start + text if text else text for text in ids] if start else ids
+    if not starts and not tokenizer.starts()[side]:
+        return ids
+    starts = starts or [tokenizer.starts()] * len(texts)
+    return [start[side] + text if text else text for start, text in zip(starts, ids, strict=True)]
 
 
-def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], chunk: int = 10_000) -> "Pairs":
-    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once."""
+def encode_pairs(
+    tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], starts: Sequence[Start] = (), chunk: int = 10_000
+) -> "Pairs":
+    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once.
+
+    `starts`: as for `encode_side`.
+    """
     from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
 
     def encoded(side: int) -> "Sequences":
-        chunks = ([pair[side] for pair in pairs[start : start + chunk]] for start in range(0, len(pairs), chunk))
-        return Sequences.of(ids for texts in chunks for ids in encode_side(tokenizer, side, texts))
+        parts = (slice(start, start + chunk) for start in range(0, len(pairs), chunk))
+        chunks = (([pair[side] for pair in pairs[part]], starts[part]) for part in parts)
+        return Sequences.of(ids for texts, first in chunks for ids in encode_side(tokenizer, side, texts, first))
 
     return Pairs(encoded(0), encoded(1))
 
@@ -308,21 +335,34 @@ def load_words(folder: Path) -> Words | None:
         raise ValueError(f"{folder / WORDS} is damaged: {error}") from error
 
 
-def train_tokenizer(pairs: Iterable[Pair], config: TokenizerConfig, folder: Path, *languages: str) -> Tokenizer:
+def load_languages(folder: Path) -> Languages:
+    file = folder / LANGUAGES
+    try:
+        return from_json(Languages, json.loads(file.read_text(encoding="utf8"))) if file.exists() else Languages()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{file} is damaged: {error}") from error
+
+
+def train_tokenizer(
+    pairs: Iterable[Pair], config: TokenizerConfig, folder: Path, *languages: str, tags: Sequence[str] = ()
+) -> Tokenizer:
     """Train the model(s) on the pairs and write them to the folder; the same pairs and settings give the same bytes.
 
     The first pairs are used, up to `config.sample_characters`. `languages`: those of the source and the target or, for
-    pairs without sources, those of the texts. A vocabulary larger than the text supports is reduced, with a note.
-    Raises ValueError if `config.vocab_size` is too small for the characters that must have a piece.
+    pairs without sources, those of the texts, or of pairs in several directions. `tags`: pieces that no text becomes,
+    not even one that is written so; their ids are put before sources. A vocabulary larger than the text supports is
+    reduced, with a note. Raises ValueError if `config.vocab_size` is too small for the characters that need a piece.
     """
     notes: list[str] = []
     chosen = sample(pairs, config, notes)
     if not chosen[0][0]:
         return train_on_texts([text for _, text in chosen], config, folder, " and ".join(languages), notes)
-    source, target = languages
     if config.joint:
-        src_model = tgt_model = train_model(chain.from_iterable(chosen), config, f"{source} and {target}", notes)
+        texts = chain.from_iterable(chosen)
+        distinct = dict.fromkeys(texts) if len(languages) > 2 else texts  # each text is in several directions
+        src_model = tgt_model = train_model(distinct, config, " and ".join(languages), notes, tags)
     else:
+        source, target = languages
         src_model = train_model((src for src, _ in chosen), config, source, notes)
         tgt_model = train_model((tgt for _, tgt in chosen), config, target, notes)
     tokenizer = Tokenizer(src_model, tgt_model, notes)
@@ -358,13 +398,15 @@ def sample(pairs: Iterable[Pair], config: TokenizerConfig, notes: list[str]) -> 
     return chosen
 
 
-def train_model(texts: Iterable[str], config: TokenizerConfig, languages: str, notes: list[str]) -> Any:
+def train_model(
+    texts: Iterable[str], config: TokenizerConfig, languages: str, notes: list[str], tags: Sequence[str] = ()
+) -> Any:
     """Train one model, with fewer pieces if the text has too few: SentencePiece's error says how many it has."""
     sentences = [NO_PIECE.sub(" ", text) for text in texts]
     size = wanted = config.vocab_size
     while True:
         try:
-            model = run_trainer(iter(sentences), config, size)
+            model = run_trainer(iter(sentences), config, size, tags)
             break
         except RuntimeError as error:
             size = supported_size(str(error), size, languages)
@@ -384,7 +426,7 @@ def supported_size(message: str, size: int, languages: str) -> int:
     return int(too_high[1])
 
 
-def run_trainer(sentences: Iterator[str], config: TokenizerConfig, size: int) -> Any:
+def run_trainer(sentences: Iterator[str], config: TokenizerConfig, size: int, tags: Sequence[str]) -> Any:
     from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
     proto = io.BytesIO()
@@ -398,6 +440,7 @@ def run_trainer(sentences: Iterator[str], config: TokenizerConfig, size: int) ->
         byte_fallback=config.byte_fallback,
         character_coverage=config.character_coverage,
         user_defined_symbols=list(config.user_defined_symbols),
+        control_symbols=list(tags),
         max_sentence_length=MAX_BYTES,
         num_threads=16,  # fixed: unigram's sums, and so its pieces, depend on the number of threads
         minloglevel=2,

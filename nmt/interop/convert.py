@@ -12,7 +12,8 @@ import yaml
 
 from nmt import __version__
 from nmt.config import ModelConfig
-from nmt.data.mapped import Mapped, some_of
+from nmt.data.languages import some_of
+from nmt.data.mapped import Mapped
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.files import sha256

@@ -104,10 +104,18 @@ def load_format(name: str) -> Format:
     return form
 
 
-def export(folder: Path, target: Path, name: str, quantization: str | None = None, check: Path | None = None) -> Parity:
+def export(
+    folder: Path,
+    target: Path,
+    name: str,
+    quantization: str | None = None,
+    check: Path | None = None,
+    languages: tuple[str, str] = ("", ""),
+) -> Parity:
     """Write the model of a model folder (or run folder) as a new folder `target` in the format `name`.
 
-    `quantization`: None for the format's default; `check`: a file of source lines to compare with, see `real_lines`.
+    `quantization`: None for the format's default; `check`: a file of source lines to compare with, see `real_lines`;
+    `languages`: the source and target language of a model that knows several, empty for those that are chosen.
     Raises ValueError, and leaves nothing behind, if the format can't express a setting, or if the results differ.
     """
     form, folder = load_format(name), require_model(folder)
@@ -118,10 +126,11 @@ def export(folder: Path, target: Path, name: str, quantization: str | None = Non
     model, tokenizer, info = load_model(folder)
     obstacles = form.obstacles(info, tokenizer)
     require(not obstacles, f"{name} can't express this model: {'; '.join(obstacles)}")
+    tokenizer = tokenizer.between(*languages)
     try:
         tokenizer.languages.require_chosen()
     except ValueError as error:
-        raise ValueError(f"{error} when you convert it: nmt.convert takes these options") from error
+        raise ValueError(f"{error}; here the options are --source-language and --target-language") from error
     lines = real_lines(folder, info, check)
     task = Export(model, tokenizer, info, quantization, folder)
     with whole_folder(target) as draft:

@@ -10,7 +10,8 @@ from typing import Any
 
 from torch import Tensor
 
-from nmt.data.mapped import Languages, Mapped
+from nmt.data.languages import Languages
+from nmt.data.mapped import Mapped
 from nmt.fields import require
 from nmt.interop.bart import Converted, Vocabulary, Weights, embeddings, layers, model_settings, search_settings
 from nmt.interop.foreign import Foreign, read_json, read_weights

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nmt.data.mapped import Languages
+from nmt.data.languages import Languages
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import POSITIONS
 from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output

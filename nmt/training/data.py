@@ -1,15 +1,18 @@
 """The data of training: sentence pairs as text in, ids of pieces out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 import torch
 from torch import Tensor
 
 from nmt.config import Config
-from nmt.data.batches import Pairs, Sequences
+from nmt.data.batches import Pairs, Sequences, epoch_batches
 from nmt.data.cleaning import Pair
 from nmt.data.facts import FACTS, MEASURED_SOURCES, learn_words, usual_sentences
+from nmt.data.mixing import Mixture, mixture_of
+from nmt.data.portions import Portion, starts_of
 from nmt.data.prepared import Prepared, read_json
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.training.objectives import Objective, make_objective, validation_objective
@@ -31,19 +34,30 @@ class TrainingData:
     validated: Objective = field(default_factory=Objective)
     """Makes batches of `validation`."""
     corpus_N: Tensor | None = None
-    """Number of the corpus of each pair of `train` (int64); None if it isn't known."""
+    """Number of the portion of each pair of `train` (int64), see `portions_of`; None if it isn't known."""
+    directions: Sequence[tuple[Portion, range]] = ()
+    """The validation pairs of each direction, if there are several."""
+    mixture: Mixture | None = None
+    """How the portions are mixed; None: each epoch takes each pair once."""
 
     @classmethod
-    def load(cls, prepared: Prepared) -> "TrainingData":
-        """The data of a prepared run folder: ids and facts are read, and only the validation text is encoded."""
+    def load(cls, prepared: Prepared, portions: Sequence[Portion] = ()) -> "TrainingData":
+        """The data of a prepared run folder: ids and facts are read, and only the validation text is encoded.
+
+        `portions`: those of the training text; none: there is one.
+        """
         if not prepared.store:
             return cls.encode(prepared.tokenizer, prepared.train, prepared.val)
         data = prepared.folder / "data"
         tokenizer = prepared.tokenizer.with_words(load_words(data))
         train, corpus_N = prepared.encoded()
         facts = Facts(**{name: n for name, n in read_json(data / FACTS, prepared.folder).items() if n})
-        validation = encode_pairs(tokenizer, prepared.val)
-        return cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N)
+        sizes, starts = prepared.val_sizes or [len(prepared.val)], starts_of(tokenizer, portions)
+        starts_of_val = [start for start, size in zip(starts, sizes, strict=True) for _ in range(size)]
+        validation = encode_pairs(tokenizer, prepared.val, starts_of_val)
+        rows = [range(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
+        directions = list(zip(portions, rows, strict=True)) if len(portions) > 1 else []
+        return cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N, directions=directions)
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":
@@ -56,7 +70,29 @@ class TrainingData:
         """The data as a model reads them that learns `training.objective`."""
         learned, validated = (make(config, self.tokenizer) for make in (make_objective, validation_objective))
         train, validation = learned.pairs(self.train), validated.pairs(self.validation)
-        return replace(self, train=train, validation=validation, objective=learned, validated=validated)
+        read = replace(self, train=train, validation=validation, objective=learned, validated=validated)
+        if self.corpus_N is None or not self.directions:
+            return read
+        return replace(read, mixture=mixture_of(self.corpus_N, len(self.directions), config.temperature))
+
+    @property
+    def told(self) -> list[tuple[Tokenizer, range]]:
+        """For each direction the tokenizer, which is told its languages, and the validation pairs."""
+        several = [(self.tokenizer.between(p.source, p.target), rows) for p, rows in self.directions]
+        return several or [(self.tokenizer, range(len(self.validation_text)))]
+
+    def batches(
+        self, lengths: Sequence[Tensor], budget: int, seed: int, epoch: int, first: int
+    ) -> Iterator[tuple[int, Tensor]]:
+        """The batches of an epoch; see `epoch_batches`."""
+        stored = not self.train.target.in_memory
+        if not self.mixture:
+            yield from epoch_batches(lengths, budget, seed, epoch, first, windows=stored)
+            return
+        index_N = self.mixture.pairs(seed, epoch)
+        taken = [lengths_N[index_N] for lengths_N in lengths]
+        for number, index_B in epoch_batches(taken, budget, seed, epoch, first, windows=stored):
+            yield number, index_N[index_B]
 
 
 def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:

@@ -20,6 +20,7 @@ from nmt.training.data import TrainingData
 from nmt.training.validation import plain
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, licence_sentence, read_info, require_model, save_model
+from nmt.translation.request import Translation
 from nmt.translation.translator import Translator
 
 # Thresholds of flags: at most so many validation sentences are translated; this fraction of them is below.
@@ -42,7 +43,7 @@ def write_model(
         weights = {name: p.detach().clone() for name, p in model.named_parameters()}
     translates = objective == "translation"
     facts = measure_facts(model.to(device), data, config) if translates else Facts()
-    first, last = config.data.languages[0], config.data.languages[-1]
+    first, last = config.data.directions[0] if translates else (config.data.languages[0], config.data.languages[-1])
     info = ModelInfo(first, last, corpus, config.model, config.search, facts, objective=objective)
     if config.training.start_from:
         base, _ = read_info(require_model(Path(config.training.start_from)) / "config.json")
@@ -50,16 +51,20 @@ def write_model(
     vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
     shortlist = learn_shortlist(pairs, *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())
-    save_model(folder, weights, tokenizer, info, card(info, parameters, len(pairs.target)), shortlist)
+    about = card(info, config.data.many_to_many, parameters, len(pairs.target))
+    save_model(folder, weights, tokenizer, info, about, shortlist)
 
 
 def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     """The facts of a translator."""
     assert isinstance(model, GenerativeModel)
     ranges = InputRanges(model)
-    translator = Translator(ranges.model, data.tokenizer, plain(config.search), facts=data.facts)
-    sources = [source for source, _ in data.validation_text[:CONFIDENCE_SENTENCES]]
-    best = [translations[0] for translations in translator.translate_n_best(sources)]
+    sources, best = list[str](), list[Translation]()
+    for tokenizer, rows in data.told:
+        translator = Translator(ranges.model, tokenizer, plain(config.search), facts=data.facts)
+        chosen = [data.validation_text[n][0] for n in rows[: CONFIDENCE_SENTENCES // len(data.told)]]
+        sources += chosen
+        best += [translations[0] for translations in translator.translate_n_best(chosen)]
     confidence = lowest([translation.confidence for translation in best])
     pairs = zip(sources, best, strict=True)
     spelling = lowest([min(data.tokenizer.spelling(source, t.text), MOST_SPELLING) for source, t in pairs])
@@ -67,21 +72,29 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     return replace(data.facts, least_confidence=confidence, least_spelling=spelling, input_ranges=largest)
 
 
-def card(info: ModelInfo, parameters: int, pairs: int) -> str:
-    """The model folder's README."""
+def card(info: ModelInfo, languages: Sequence[str], parameters: int, pairs: int) -> str:
+    """The model folder's README. `languages`: those that the model translates between, if there are several."""
     title, use = CARDS[info.objective]
+    if languages:
+        title, use = MANY_TO_MANY
+        title = title.format(languages=", ".join(languages), source="{source}", target="{target}")
     base = f"Its training started from {info.origin}. {licence_sentence(info.licence)}\n\n" if info.origin else ""
     return (
         f"# {title.format(source=info.source, target=info.target)}, trained on {info.corpus}\n\n"
         f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} "
         f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of {info.corpus}. "
-        f"{use.format(source=info.source)}\n\n"
+        f"{use.format(source=info.source, target=info.target)}\n\n"
         f"{base}"
         f"It was trained {'further ' if base else ''}on that corpus only: check its terms before you share "
         "the model.\n"
     )
 
 
+MANY_TO_MANY = (
+    "Between any two of {languages}",
+    "It translates single sentences of similar text, into the language that --to names.\n\n"
+    "    python -m nmt.translate --model FOLDER --to {target} < input.{source}",
+)
 CARDS: dict[ObjectiveName, tuple[str, str]] = {  # title and use of a model, by what it was trained for
     "translation": (
         "{source} → {target}",

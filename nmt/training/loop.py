@@ -17,7 +17,7 @@ from torch import nn
 
 from nmt.cli import say
 from nmt.config import Config, TrainingConfig
-from nmt.data.batches import Batch, PlannedBatch, epoch_batches
+from nmt.data.batches import Batch, PlannedBatch
 from nmt.data.engines import usable_cores
 from nmt.fields import require
 from nmt.files import write_lines
@@ -196,8 +196,8 @@ class Trainer:
         while True:
             lengths = self.model.sequence_lengths(*pairs.lengths)
             budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
-            place, stored = (self.config.seed, progress.epoch, progress.batch), not pairs.target.in_memory
-            for number, index_B in epoch_batches(lengths, budget, *place, windows=stored):
+            place = self.config.seed, progress.epoch, progress.batch
+            for number, index_B in self.data.batches(lengths, budget, *place):
                 progress.batch = number + 1
                 yield PlannedBatch(pairs, index_B, progress.epoch, number)
             progress.epoch, progress.batch = progress.epoch + 1, 0
@@ -322,7 +322,8 @@ class Trainer:
             return
         monitor.add_scalars(step, figures)
         best = " (the best so far)" if self.progress.bad_validations == 0 else ""
-        values = ", ".join(f"{tag.split('/')[1]} {value:.3f}" for tag, value in figures.items())
+        means = {tag: value for tag, value in figures.items() if tag.startswith("validation/")}
+        values = ", ".join(f"{tag.split('/')[1]} {value:.3f}" for tag, value in means.items())
         say(f"step {step}, {self.progress.seconds / 60:,.1f} minutes: validation {values}{best}")
         if translations:
             with monitor.recording("tensorboard/"):

@@ -54,6 +54,9 @@ def measure_tests(folder: Path, config: Config, tests: dict[str, list[Pair]]) ->
         scores = {name: measure_test(learner, tokenizer, config, pairs) for name, pairs in tests.items()}
     first = next(iter(scores.values()))
     main = {name: first[name] for name in first if name not in ("sentences", "examples", "exact_signature")}
+    if config.data.many_to_many:  # the mean of all directions
+        numbers = [name for name, value in main.items() if isinstance(value, float)]
+        main |= {name: round(sum(score[name] for score in scores.values()) / len(scores), 2) for name in numbers}
     return {**main, "tests": scores, "parameters": parameters}
 
 
@@ -62,9 +65,10 @@ def translate_test(
 ) -> dict[str, Any]:
     """Scores and examples of a test set; the translations are written to translations/NAME.TARGET."""
     sources, references = map(list, zip(*pairs, strict=True))
+    translator = translator.between(*translator.tokenizer.languages.direction_in(name))
     evaluation = evaluate(translator, sources, references)
     translations = evaluation.translations
-    write_lines(folder / "translations" / f"{name}.{config.data.target}", translations)
+    write_lines(folder / "translations" / f"{name}.{translator.language}", translations)
     chosen = [i * len(sources) // EXAMPLES for i in range(min(EXAMPLES, len(sources)))]
     examples = [{"source": sources[i], "translation": translations[i], "reference": references[i]} for i in chosen]
     result: dict[str, Any] = {"sentences": len(sources), "examples": examples}

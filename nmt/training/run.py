@@ -22,6 +22,7 @@ from nmt.config.data import text_of
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus, corpus_files
 from nmt.data.losses import describe_losses
+from nmt.data.portions import portions_of
 from nmt.data.prepared import Prepared, note_of_edits, prepare, read_record, require_own_run_folder, take_tokenizer
 from nmt.data.resolve import resolve, settle
 from nmt.fields import require
@@ -170,7 +171,7 @@ class Run:
     def train(self, prepared: Prepared) -> None:
         """Train, or resume training; then choose the weights and write the model folder."""
         processes, config = self.processes, self.config
-        data = TrainingData.load(prepared)
+        data = TrainingData.load(prepared, portions_of(config.data))
         trainer = make_trainer(config, data, self.folder, processes)
         self.announce(trainer, prepared)
         progress = trainer.progress

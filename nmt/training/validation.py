@@ -1,4 +1,8 @@
-"""Validation: a model in training flows in; its losses and, of a translator, BLEU, chrF and samples flow out."""
+"""Validation: a model in training flows in; its losses and, of a translator, BLEU, chrF and samples flow out.
+
+A model of several directions is measured in each: the figures are the means of all directions, and those of one
+direction are named by it (bleu/de-fr).
+"""
 
 import math
 from dataclasses import replace
@@ -34,12 +38,15 @@ class Validator:
     ) -> None:
         self.model, self.config, self.processes = model, settings.training, processes
         self.learner = Learner(model, self.config, numerics)
-        self.data, self.tokenizer, self.text = data, data.tokenizer, data.validation_text
-        self.translator = None
+        self.data, self.text = data, data.validation_text
+        self.translators: list[Translator] = []
+        """One for each direction; none of a model that is no translator."""
+        self.rows = [rows for _, rows in data.told]
+        self.names = [portion.name for portion, _ in data.directions]
         if self.config.objective == "translation":
             assert isinstance(model, GenerativeModel)
             greedy = replace(plain(settings.search), beam_size=1)
-            self.translator = Translator(model, data.tokenizer, greedy, facts=data.facts)
+            self.translators = [Translator(model, told, greedy, facts=data.facts) for told, _ in data.told]
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
         """The figures by their TensorBoard tags, and the greedy translations that BLEU and chrF are computed from (none
@@ -48,36 +55,46 @@ class Validator:
             return self.measure_all()
 
     def measure_all(self) -> tuple[dict[str, float], list[str]]:
-        losses = self.measure_loss()
-        if not self.translator:
-            return {f"validation/{name}": value for name, value in losses.items()}, []
-        sources, references = map(list, zip(*self.text, strict=True))
-        n = self.config.validation_sentences or len(sources)
-        translations = self.processes.gather_items(self.translator.translate(self.processes.shard_items(sources[:n])))
-        scores = {s.name.lower(): s.value for s in score(translations, references[:n])}
-        return {f"validation/{name}": value for name, value in {**losses, **scores}.items()}, translations
+        figures, translations = [], list[str]()
+        for direction, rows in enumerate(self.rows):
+            figures.append(self.measure_loss(direction))
+            if self.translators:
+                sources, references = zip(*(self.text[n] for n in self.translated(rows)), strict=True)
+                part = self.processes.shard_items(sources)
+                found = self.processes.gather_items(self.translators[direction].translate(part))
+                figures[-1] |= {s.name.lower(): s.value for s in score(found, references)}
+                translations += found
+        means = {f"validation/{name}": sum(of[name] for of in figures) / len(figures) for name in figures[0]}
+        named = zip(self.names, figures, strict=False)  # no names if there is one direction
+        return means | {f"{name}/{direction}": of[name] for direction, of in named for name in of}, translations
 
-    def measure_loss(self) -> dict[str, float]:
-        """The losses of the validation pairs, by name."""
-        return measure_losses(self.learner, self.data.validated, self.data.validation, self.processes)
+    def measure_loss(self, direction: int = 0) -> dict[str, float]:
+        """The losses of the validation pairs of a direction, by name."""
+        pairs = self.data.validation.part(self.rows[direction]) if self.names else self.data.validation
+        return measure_losses(self.learner, self.data.validated, pairs, self.processes)
+
+    def translated(self, rows: range) -> range:
+        """The validation pairs of a direction that are translated."""
+        return rows[: self.config.validation_sentences or None]
 
     def add_samples(self, translations: list[str], step: int, monitor: Monitor) -> None:
         """Add some validation sentences to TensorBoard: a table of translations, and pictures of cross-attention."""
         n = len(translations)
         chosen = [i * n // SAMPLES for i in range(min(SAMPLES, n))]
+        places = [(direction, n) for direction, rows in enumerate(self.rows) for n in self.translated(rows)]
         table = ["| source | translation | reference |", "|---|---|---|"]
         for i in chosen:
-            cells = (self.text[i][0], translations[i], self.text[i][1])
+            cells = (self.text[places[i][1]][0], translations[i], self.text[places[i][1]][1])
             table.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         monitor.writer.add_text("samples", "\n".join(table), step)
-        assert self.translator
         for number, i in enumerate(chosen[:PICTURES]):
-            source = self.tokenizer.encode_source([self.text[i][0]])[0]
-            target = self.tokenizer.encode_target([translations[i]])[0]
+            translator, (text, _) = self.translators[places[i][0]], self.text[places[i][1]]
+            source = translator.tokenizer.encode_source([text])[0]
+            target = translator.tokenizer.encode_target([translations[i]])[0]
             if source and target:
-                columns = [*self.tokenizer.source_pieces(source), "</s>"]
-                rows = [*self.tokenizer.target_pieces(target), "</s>"]
-                picture = attention_picture(cross_attention(self.translator.reader, source, target), columns, rows)
+                columns = [*translator.tokenizer.source_pieces(source), "</s>"]
+                rows = [*translator.tokenizer.target_pieces(target), "</s>"]
+                picture = attention_picture(cross_attention(translator.reader, source, target), columns, rows)
                 monitor.writer.add_image(f"cross_attention/{number + 1}", picture, step, dataformats="HWC")
 
 

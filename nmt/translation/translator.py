@@ -151,6 +151,8 @@ class Translator:
         memory. Empty keeps the present choice. ValueError for an unknown code, with near ones."""
         other = copy.copy(self)
         other.use_tokenizer(self.tokenizer.between(source, target))
+        if target:
+            other.quotes, other.language = quotes_of(target), target
         if self.lm:
             other.use_language_model(self.lm)
         return other
@@ -261,9 +263,15 @@ class Translator:
         """Device, precision and threads, for the user."""
         return describe(self.precision, self.device)
 
-    def translate(self, lines: Sequence[str | Request], search: SearchConfig | None = None) -> list[str]:
-        """The best translation of each line; empty for a blank one. See `translate_n_best`."""
-        return [best.text for best, *_ in self.translate_n_best(lines, search)]
+    def translate(
+        self, lines: Sequence[str | Request], search: SearchConfig | None = None, *, to: str = ""
+    ) -> list[str]:
+        """The best translation of each line; empty for a blank one. See `translate_n_best`.
+
+        `to`: the code of the target language, if the model knows several; `between` chooses for more than one call.
+        """
+        translator = self.between(target=to) if to else self
+        return [best.text for best, *_ in translator.translate_n_best(lines, search)]
 
     def translate_n_best(
         self, lines: Sequence[str | Request], search: SearchConfig | None = None, rerank: Reranker | None = None

@@ -147,7 +147,7 @@ def test_a_preparation_that_was_interrupted_starts_again(
     folder = tmp_path / "run"
     move = Path.replace
 
-    def interrupt(*_: object) -> Path:
+    def interrupt(*_: object, **_named: object) -> Path:
         raise KeyboardInterrupt
 
     def interrupted_move(path: Path, target: Path) -> Path:

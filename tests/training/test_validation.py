@@ -38,10 +38,10 @@ def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Pa
     """What is validated is what translation gives, but greedily and without the guard."""
     search = SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, samples=3, n_best=2, shortlist=8, mbr="chrf")
     trainer = make_trainer(Config(model=TINY, training=SHORT, search=search), data, tmp_path)
-    assert trainer.validator.translator
-    used = trainer.validator.translator.search
+    [translator] = trainer.validator.translators
+    used = translator.search
     assert used == SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, beam_size=1, guard=False)
-    assert trainer.validator.translator.facts.longest_source == int(data.train.source.lengths_N.max())
+    assert translator.facts.longest_source == int(data.train.source.lengths_N.max())
     longer = make_trainer(Config(model=TINY, training=SHORT, search=SearchConfig(max_length_ratio=5.0)), data, tmp_path)
     lengths = [
         [len(data.tokenizer.encode_target([text])[0]) for text in validator.measure()[1]]

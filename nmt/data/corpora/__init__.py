@@ -21,12 +21,15 @@ from nmt.config import DataConfig
 from nmt.data.corpora.corpus import Corpus, Split, assemble, clean_train, require_german_and_english
 from nmt.data.corpora.files import find_splits, load_sentences, path_name, read_path
 from nmt.data.corpora.hub import hub_name, local_folder, parse_hub, read_hub, read_multi30k
+from nmt.data.corpora.many import read_many
 
 __all__ = ["Corpus", "clean_train", "corpus_files", "corpus_name", "corpus_path", "load_corpus", "load_sentences"]
 
 
 def load_corpus(config: DataConfig) -> Corpus:
     """Read the corpus that `config.corpus` names; ValueError if it can't be read."""
+    if config.many_to_many:
+        return read_many(config, load_corpus)
     readers = {"auto": read_auto, "phrasebook": read_phrasebook, "multi30k": read_multi30k}
     try:
         if config.corpus in readers:

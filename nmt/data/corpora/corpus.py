@@ -75,6 +75,8 @@ class Corpus:
     """How many pairs (or texts) of train, val and each test were read, repaired and dropped."""
     notes: list[str] = field(default_factory=list)
     """Messages for the user."""
+    val_sizes: list[int] = field(default_factory=list)
+    """How many of the val pairs each direction has, one direction after another; empty if there is only one."""
 
 
 def clean_train(
@@ -82,6 +84,7 @@ def clean_train(
 ) -> tuple[list[Pair], Ledger, Examples]:
     """The training pairs that a `Cleaner` keeps, the ledger of reading and cleaning, and some of the dropped pairs;
     ValueError if none is left."""
+    require(not config.many_to_many, "data.many_to_many is for nmt.prepare and nmt.train: name one pair of languages")
     held_out = {"val": corpus.val, **corpus.tests}
     cleaner = Cleaner(config, cleaning or CleaningConfig(), held_out, examples)
     train, cleaned = cleaner.clean(corpus.train)

@@ -1,0 +1,49 @@
+"""Reader of a corpus with several languages side by side: the pairs of each direction flow out, one after another.
+
+Each two languages are read as a corpus of pairs, which is turned round for the other direction. The number of a pair's
+direction is the `corpus` of its `Row`. The tests of each direction are named by it: test.de-fr.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from nmt.config import DataConfig
+from nmt.data.cleaning import Ledger, Pair
+from nmt.data.corpora.corpus import Corpus
+from nmt.data.portions import portions_of
+from nmt.data.texts import Row, Texts
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The pairs of two languages, perhaps to be turned round."""
+
+    corpus: Corpus
+    turned: bool
+
+    def pair(self, pair: Pair) -> Pair:
+        return (pair[1], pair[0]) if self.turned else pair
+
+
+def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpus:
+    """The corpus of all directions; `read`: reads that of one. ValueError if it lacks pairs of two languages."""
+    directions: dict[str, Direction] = {}
+    for a, b in combinations(config.many_to_many, 2):
+        corpus = read(replace(config, many_to_many=(), source=a, target=b))
+        directions |= {f"{a}-{b}": Direction(corpus, False), f"{b}-{a}": Direction(corpus, True)}
+    names = [portion.name for portion in portions_of(config)]
+    train, val, tests, sizes = Texts(), list[Pair](), dict[str, list[Pair]](), list[int]()
+    for number, name in enumerate(names):
+        one = directions[name]
+        assert isinstance(one.corpus.train, Texts)
+        for row in one.corpus.train.rows():
+            train.append(Row(*one.pair(row.pair), number, row.line))
+        val += map(one.pair, one.corpus.val)
+        sizes.append(len(one.corpus.val))
+        tests |= {f"{test}.{name}": list(map(one.pair, pairs)) for test, pairs in one.corpus.tests.items()}
+    corpora = {name: directions[name].corpus for name in names}
+    splits = dict.fromkeys(split for corpus in corpora.values() for split in corpus.ledgers)
+    ledgers = {split: Ledger.total({name: c.ledgers[split] for name, c in corpora.items()}) for split in splits}
+    notes = list(dict.fromkeys(note for corpus in corpora.values() for note in corpus.notes))
+    return Corpus(corpora[names[0]].name, train, val, tests, ledgers, notes, sizes)

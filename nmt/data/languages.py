@@ -1,0 +1,70 @@
+"""The languages that one model translates between, and how it is told them: by pieces before a text."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from nmt.fields import require
+
+
+@dataclass(frozen=True)
+class Languages:
+    """How a model is told from which language, and into which, it translates: by pieces before the source, or before
+    the target. Both are given by the codes of the languages."""
+
+    before_source: dict[str, str] = field(default_factory=dict)
+    """The piece for each source language; empty if the model isn't told. A language that the model knows without being
+    told has an empty piece."""
+    before_target: dict[str, str] = field(default_factory=dict)
+    """The piece for each target language, which its translations begin with."""
+    target_in_source: bool = False
+    """Whether the piece of the target language stands before the source instead (Marian, and models trained here)."""
+    source: str = ""
+    """Code of the language that was chosen; empty: none is."""
+    target: str = ""
+
+    @classmethod
+    def among(cls, codes: Sequence[str]) -> "Languages":
+        """Those of a model that is trained here to translate each of these languages into each other one: the piece of
+        the target language stands before the source, and the source language isn't told."""
+        return cls(dict.fromkeys(codes, ""), {code: f"<2{code}>" for code in codes}, target_in_source=True)
+
+    def direction_in(self, name: str) -> tuple[str, str]:
+        """The languages that the name of a test set ends in, such as test.de-fr; empty codes if it has no such end."""
+        pairs = ((a, b) for a in self.before_source for b in self.before_target if a != b)
+        return next((pair for pair in pairs if name.endswith(f".{'-'.join(pair)}")), ("", ""))
+
+    def between(self, source: str, target: str) -> "Languages":
+        """These languages, with others chosen; empty keeps the present choice. ValueError for an unknown code."""
+        for option, code, known in (("--source", source, self.before_source), ("--target", target, self.before_target)):
+            if code and known:
+                require_known(option, code, list(known))
+        return replace(self, source=source or self.source, target=target or self.target)
+
+    def require_chosen(self, section: str = "") -> None:
+        """Raise ValueError if a language that the model must be told isn't chosen. `section`: that of the options with
+        which languages are chosen."""
+        for side, code, known in (
+            ("source", self.source, self.before_source),
+            ("target", self.target, self.before_target),
+        ):
+            hint = f"choose one with --{section}{side} ({some_of(list(known))})"
+            message = f"the model knows {len(known)} languages: {hint}"
+            require(code in known or not any(known.values()), message)
+
+    def starts(self) -> tuple[list[str], list[str]]:
+        """The pieces before each source, and before each target."""
+        source = [piece] if (piece := self.before_source.get(self.source)) else []
+        target = [piece] if (piece := self.before_target.get(self.target)) else []
+        return (target + source, []) if self.target_in_source else (source, target)
+
+
+def require_known(option: str, code: str, known: list[str]) -> None:
+    near = difflib.get_close_matches(code, known, n=5, cutoff=0.4) or [k for k in known if k[:2] == code[:2]]
+    hint = f"near ones are {', '.join(near)}" if near else f"it knows {some_of(known)}"
+    require(code in known, f"{option} is {code}, a language that the model doesn't know: {hint}")
+
+
+def some_of(codes: list[str], most: int = 12) -> str:
+    shown = ", ".join(codes[:most])
+    return shown if len(codes) <= most else f"{shown} and {len(codes) - most} more"

@@ -1,0 +1,62 @@
+"""How often the pairs of each portion are seen: sizes flow in; the pairs that an epoch takes flow out.
+
+All is a pure function of the sizes, the seed and the epoch, so that a run can resume anywhere.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+def even_out(sizes: Sequence[float], temperature: float) -> list[float]:
+    """Sizes with the same sum, but proportional to their powers of 1 / temperature."""
+    powers = [size ** (1 / temperature) for size in sizes]
+    return [power * sum(sizes) / sum(powers) for power in powers]
+
+
+def whole_numbers(amounts: Sequence[float]) -> list[int]:
+    """Whole numbers near the amounts, whose sum is that of the amounts, rounded: by largest remainder."""
+    floors = [int(amount) for amount in amounts]
+    missing = round(sum(amounts)) - sum(floors)
+    by_remainder = sorted(range(len(amounts)), key=lambda n: floors[n] - amounts[n])
+    return [floor + (n in by_remainder[:missing]) for n, floor in enumerate(floors)]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Pairs of several portions, and how many of each an epoch takes."""
+
+    portion_N: Tensor
+    """The number of the portion of each pair."""
+    amounts: Sequence[int]
+
+    def pairs(self, seed: int, epoch: int) -> Tensor:
+        """The indices of the pairs that an epoch takes, in rising order; a pair can occur several times.
+
+        Each portion is an endless sequence of its pairs, shuffled anew each time that all were taken; an epoch takes
+        the next ones. So no pair is taken twice before each other one of its portion was taken once.
+        """
+        taken = []
+        for number, amount in enumerate(self.amounts):
+            index_P = (self.portion_N == number).nonzero().flatten()
+            size, start = len(index_P), epoch * amount
+            rounds = range(start // size, -(-(start + amount) // size)) if size else range(0)
+            orders = [index_P[torch.randperm(size, generator=generator(seed, number, n))] for n in rounds]
+            taken += [torch.cat(orders)[start - rounds[0] * size :][:amount]] if orders else []
+        return torch.cat(taken).sort().values
+
+
+def generator(*numbers: int) -> torch.Generator:
+    seed = 0
+    for number in numbers:
+        seed = (seed * 1_000_003 + number) % 2**63
+    return torch.Generator().manual_seed(seed)
+
+
+def mixture_of(portion_N: Tensor, n_portions: int, temperature: float) -> Mixture | None:
+    """How pairs of these portions are mixed; None if an epoch takes each pair once."""
+    sizes = torch.bincount(portion_N, minlength=n_portions).tolist()
+    amounts = whole_numbers(even_out(sizes, temperature))
+    return None if amounts == sizes else Mixture(portion_N, amounts)

@@ -1,0 +1,107 @@
+"""A corpus with several languages side by side becomes pairs of all directions."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nmt.config import CleaningConfig, DataConfig
+from nmt.data.cleaning import Ledger
+from nmt.data.corpora import Corpus, corpus_files, load_corpus
+from nmt.data.portions import cleaners_for, ledger_for, portions_of
+from nmt.data.texts import Row, Texts
+
+LANGUAGES = ("de", "en", "fr")
+
+
+def write(folder: Path, sizes: dict[str, int]) -> DataConfig:
+    folder.mkdir()
+    for split, size in sizes.items():
+        for language in LANGUAGES:
+            lines = [f"{split} {language} {n}" for n in range(size)]
+            (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n")
+    return DataConfig(corpus=str(folder), many_to_many=LANGUAGES)
+
+
+def clean(corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None) -> tuple[list[Row], Ledger]:
+    """The training rows that the cleaners of the portions keep."""
+    assert isinstance(corpus.train, Texts)
+    held_out = {"val": corpus.val, **corpus.tests}
+    cleaners, ledger = cleaners_for(config, cleaning or CleaningConfig(), held_out, 0), ledger_for(config)
+    names, kept = [portion.name for portion in portions_of(config)], list[Row]()
+    for row in corpus.train.rows():
+        ledger.count(names[row.corpus])
+        if cleaners[row.corpus].keeps(row.pair, ledger, names[row.corpus]):
+            kept.append(row)
+    return kept, ledger
+
+
+def test_each_direction_has_the_lines_of_its_two_languages(tmp_path: Path) -> None:
+    config = write(tmp_path / "mine", {"train": 5, "val": 2, "test": 1})
+    corpus = load_corpus(config)
+    directions = [(portion.source, portion.target) for portion in portions_of(config)]
+    assert directions == [("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr"), ("fr", "de"), ("fr", "en")]
+    wanted = [(f"train {a} {n}", f"train {b} {n}") for a, b in directions for n in range(5)]
+    assert list(corpus.train) == wanted
+    assert isinstance(corpus.train, Texts)
+    assert [row.corpus for row in corpus.train.rows()] == [number for number in range(6) for _ in range(5)]
+    assert corpus.val == [(f"val {a} {n}", f"val {b} {n}") for a, b in directions for n in range(2)]
+    assert corpus.val_sizes == [2] * 6
+    assert corpus.tests == {f"test.{a}-{b}": [(f"test {a} 0", f"test {b} 0")] for a, b in directions}
+    assert corpus.ledgers["train"].read == 30
+    assert {name: part.kept for name, part in corpus.ledgers["val"].parts.items()} == {
+        f"{a}-{b}": 2 for a, b in directions
+    }
+    assert len(corpus_files(config)["train"]) == 3
+
+
+def test_a_direction_has_the_rows_that_have_both_languages(tmp_path: Path) -> None:
+    rows = [{"de": f"Satz {n}", "en": f"sentence {n}", **({"fr": f"phrase {n}"} if n < 80 else {})} for n in range(100)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    corpus = load_corpus(DataConfig(corpus=str(tmp_path / "mine.jsonl"), many_to_many=LANGUAGES))
+    kept = {name: part.kept for name, part in corpus.ledgers["train"].parts.items()}
+    assert kept == {"de-en": 90, "de-fr": 72, "en-de": 90, "en-fr": 72, "fr-de": 72, "fr-en": 72}
+    assert corpus.val_sizes == [5, 4, 5, 4, 4, 4]
+
+
+def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) -> None:
+    """Without val and test files, each two languages hold out sentences of their own."""
+    config = write(tmp_path / "mine", {"train": 100})
+    corpus = load_corpus(config)
+    held_out = {text for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs for text in pair}
+    train, ledger = clean(corpus, config)
+    assert train
+    assert not held_out & {text for row in train for text in row.pair}
+    assert ledger.dropped["target occurs in val or test"] > 0
+    assert ledger.kept == len(train) == sum(part.kept for part in ledger.parts.values())
+
+
+def test_filters_know_the_languages_of_each_direction(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    for split in ("train", "val", "test"):
+        (tmp_path / "mine" / f"{split}.de").write_text(f"Der Hund läuft über die Wiese, {split}.\n")
+        (tmp_path / "mine" / f"{split}.ru").write_text(f"Собака бежит по лугу, {split}.\n")
+    config = DataConfig(corpus=str(tmp_path / "mine"), many_to_many=("de", "ru"))
+    train, _ = clean(load_corpus(config), config, CleaningConfig(script=0.5))
+    assert len(train) == 2
+    swapped = DataConfig(corpus=str(tmp_path / "mine"), many_to_many=("de", "en"))
+    for file in (tmp_path / "mine").glob("*.ru"):
+        file.rename(file.with_suffix(".en"))
+    train, ledger = clean(load_corpus(swapped), swapped, CleaningConfig(script=0.5))
+    assert not train
+    assert ledger.parts["de-en"].dropped == {"another script": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"many_to_many": ("de",)}, r"is \[de\]: name at least two languages, each once"),
+        ({"many_to_many": ("de", "en", "de")}, "each once"),
+        ({"many_to_many": ("de", "d e")}, "must be a language code"),
+        ({"many_to_many": ("de", "en"), "text": "both"}, "needs pairs, but data.text is both"),
+        ({"many_to_many": ("de", "en"), "variants": 0.1}, "data.variants is for one pair of languages"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(given: dict[str, object], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        DataConfig(**given)  # type: ignore[arg-type]

@@ -1,0 +1,91 @@
+"""One model of several directions: trained, validated in each, translated with, evaluated and served."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nmt import evaluate, train, translate
+from nmt.server.models import read_folder
+from nmt.translation.translator import Translator
+
+WORDS = {
+    "de": ["Hund", "Katze", "Haus", "Baum"],
+    "en": ["dog", "cat", "house", "tree"],
+    "fr": ["chien", "chat", "maison", "arbre"],
+}
+SIZES = {"train": 60, "val": 6, "test": 4}
+SETTINGS = """
+data: {many_to_many: [de, en, fr]}
+tokenizer: {vocab_size: 330}
+model: {d_model: 16, n_heads: 2, encoder_layers: 1, decoder_layers: 1, d_ff: 32}
+search: {guard: false, beam_size: 1, max_length_ratio: 0.3}
+training: {max_steps: 4, batch_tokens: 400, warmup_steps: 2, validate_every: 2, log_every: 2, threads: 1, device: cpu}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder."""
+    place = tmp_path_factory.mktemp("many")
+    (place / "corpus").mkdir()
+    for split, size in SIZES.items():
+        for language, words in WORDS.items():
+            lines = [" ".join(words[(n >> shift) % 4] for shift in (0, 2, 4)) + f" {split}" for n in range(size)]
+            (place / "corpus" / f"{split}.{language}").write_text("\n".join(lines) + "\n")
+    (place / "recipe.yaml").write_text(SETTINGS)
+    options = ["--config", f"{place / 'recipe.yaml'}", "--data.corpus", f"{place / 'corpus'}", "--runs", f"{place}"]
+    assert train.main([*options, "--name", "run"]) == 0
+    return place / "run"
+
+
+def test_validation_has_the_figures_of_each_direction_and_their_means(folder: Path) -> None:
+    records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    record = next(record for record in records if "validation/bleu" in record)
+    for name in ("bleu", "chrf", "nll"):
+        own = [value for tag, value in record.items() if tag.startswith(f"{name}/")]
+        assert len(own) == 6
+        assert record[f"validation/{name}"] == pytest.approx(sum(own) / 6)
+    assert "bleu/de-fr" in record
+    assert len((folder / "translations" / "step-00000002.txt").read_text().splitlines()) == 6 * SIZES["val"]
+
+
+def test_the_report_has_each_direction_and_the_mean(folder: Path) -> None:
+    report = json.loads((folder / "report.json").read_text())
+    assert len(report["tests"]) == 6
+    chrf = [test["chrf"] for test in report["tests"].values()]
+    assert report["chrf"] == pytest.approx(sum(chrf) / 6, abs=0.01)
+    assert (folder / "translations" / "test.en-fr.fr").exists()
+
+
+def test_the_target_language_is_chosen_by_command_and_by_call(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translator = Translator.load(folder, precision="fp32")
+    with pytest.raises(ValueError, match="choose one with"):
+        translator.translate(["Hund"])
+    lines = ["Hund Katze Haus", "Baum <2fr> Hund"]
+    wanted = {code: translator.translate(lines, to=code) for code in WORDS}
+    assert translator.between("de", "fr").translate(lines) == wanted["fr"]
+    file, output = tmp_path / "input.txt", tmp_path / "output.txt"
+    file.write_text("\n".join(lines) + "\n")
+    options = ["--model", f"{folder}", "--precision", "fp32", "--output", f"{output}", f"{file}"]
+    for code in WORDS:
+        assert translate.main(["--to", code, *options]) == 0
+        assert output.read_text().removesuffix("\n").split("\n") == wanted[code]
+    assert translate.main(["--to", "it", *options]) == 2
+    assert "a language that the model doesn't know" in capsys.readouterr().err
+
+
+def test_evaluation_is_by_direction(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def tests_of(*options: str) -> list[str]:
+        assert evaluate.main(["--model", f"{folder}", "--json", "-", *options]) == 0
+        return [row["test"] for row in json.loads(capsys.readouterr().out)]
+
+    assert len(tests_of()) == 6
+    assert tests_of("--to", "fr") == ["test.de-fr", "test.en-fr"]
+    assert tests_of("--from", "en", "--to", "fr") == ["test.en-fr"]
+
+
+def test_the_service_offers_all_directions(folder: Path) -> None:
+    assert len(set(read_folder(folder).directions)) == 6
