@@ -118,6 +118,8 @@ def add_settings(parser: Any, kind: type, section: str | None, shown: Collection
             action.metavar = metavar(action._typehint, marks)
         if action.dest in (*sections(), *setting_types()) and action.dest not in shown:
             action.help = SUPPRESS  # also of --data FILE, which jsonargparse adds
+        if action.dest.endswith(".help"):  # of settings that are lists of sections, which it adds too
+            action.help = SUPPRESS
     for group in parser._action_groups:
         group.title = group.title and first_sentence(group.title).rstrip(".")
 

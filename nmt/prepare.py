@@ -23,7 +23,7 @@ OPTIONS = {
 SHOWN = {"name", "runs", "cleaning.profile", "model.tied_embeddings"} | {
     name
     for name in setting_types()
-    if name.startswith(("data.", "tokenizer.")) and name != "data.many_to_many"  # for recipes
+    if name.startswith(("data.", "tokenizer.")) and name not in ("data.many_to_many", "data.more")  # for recipes
 }
 
 

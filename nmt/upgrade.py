@@ -40,6 +40,7 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
     text |= {"tokenizer.sample_characters": 100_000_000}  # older nmt took up to 5 million sentences
     text |= {"data.variants": 0.0, "data.placeholders": 0.0, "cleaning.profile": "none", "data.many_to_many": []}
+    text |= {"data.more": []}
     return text | settings
 
 

@@ -11,12 +11,48 @@ Text = Literal["auto", "pairs", "source", "target", "both"]
 # Not of nmt.augment and nmt.tokenizer:
 ONLY_OF_RUNS = {
     "data.many_to_many",
+    "data.more",
     "data.max_pieces",
     "data.scorer",
     "data.least_quality",
     "data.variants",
     "data.placeholders",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusConfig:
+    """More text to train on: an entry of data.more."""
+
+    corpus: str
+    """Name or place of the text, as for data.corpus. Only its training text is read."""
+
+    name: str = ""
+    """Name in ledgers; without one, the last part of the place."""
+
+    weight: Annotated[float, Range(0, open="least")] = 1.0
+    """How often each pair is seen in an epoch: 2 is twice, and 0.5 is every other epoch."""
+
+    tag: str = ""
+    """Tag that tells the model, by a piece before the source, that a pair is of this corpus: bt becomes <bt>."""
+
+    licence: str = ""
+    """Note about the licence, for the model card."""
+
+    def __post_init__(self) -> None:
+        check_bounds("data.more", self)
+        require(self.corpus not in ("", "auto"), "an entry of data.more has no corpus: name one, such as a folder")
+        is_tag = re.fullmatch(r"[a-z][a-z_-]+|", self.tag) and f"<{self.tag}>" not in SPECIAL_PIECES
+        problem = f"an entry of data.more has the tag {self.tag!r}: it must be a word of small letters, such as bt"
+        require(bool(is_tag), problem)
+
+    @property
+    def shown_name(self) -> str:
+        return self.name or last_part(self.corpus)
+
+
+def last_part(place: str) -> str:
+    return place.rstrip("/").rpartition("/")[2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +78,10 @@ class DataConfig:
     text: Text = "auto"
     """What is read: pairs, the sentences of one language (source or target), or those of both, each by itself. auto is
     pairs for a translator, target for a language model, and both for a masked language model or denoising."""
+
+    more: tuple[CorpusConfig, ...] = ()
+    """More corpora to train on, besides data.corpus, which gives the val and test text: '[{corpus: FOLDER, weight: 0.5,
+    tag: bt}]'. See CorpusConfig."""
 
     max_characters: Size = 2000
     """Maximum number of characters on each side of a training pair."""
@@ -85,6 +125,11 @@ class DataConfig:
             is_code = re.fullmatch(r"[\w-]+", code) is not None
             require(is_code, f"data.{name} is {code!r}: it must be a language code such as de, pt-BR or zh_Hans")
         self.check_many_to_many()
+        names = [last_part(self.corpus), *(entry.shown_name for entry in self.more)]
+        require(len({*names}) == len(names), f"the corpora are called {', '.join(names)}: give each a name of its own")
+        require(self.unit == "pair" or not self.more, f"data.more needs pairs, but data.text is {self.text}")
+        both = bool(self.more and self.many_to_many)
+        require(not both, "data.more doesn't go with data.many_to_many: put all text of the languages into one folder")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         scorable = self.scorer == "" or self.unit == "pair"

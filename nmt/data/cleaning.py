@@ -119,7 +119,8 @@ def ledger_table(ledgers: Mapping[str, Ledger]) -> "Table":
             table.add_row(f"{verb}: {cause}", *cells, places[0] if places else "")
     table.add_row("kept", *(f"{ledger.kept:,}" for ledger in ledgers.values()))
     for part in dict.fromkeys(part for ledger in ledgers.values() for part in ledger.parts):
-        table.add_row(f"kept: {part}", *(f"{ledger.parts[part].kept:,}" for ledger in ledgers.values()))
+        of_part = (ledger.parts.get(part) for ledger in ledgers.values())
+        table.add_row(f"kept: {part}", *(f"{ledger.kept:,}" if ledger else "" for ledger in of_part))
     return table
 
 

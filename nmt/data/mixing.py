@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from nmt.data.portions import Portion
+
 
 def even_out(sizes: Sequence[float], temperature: float) -> list[float]:
     """Sizes with the same sum, but proportional to their powers of 1 / temperature."""
@@ -55,8 +57,16 @@ def generator(*numbers: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def mixture_of(portion_N: Tensor, n_portions: int, temperature: float) -> Mixture | None:
-    """How pairs of these portions are mixed; None if an epoch takes each pair once."""
-    sizes = torch.bincount(portion_N, minlength=n_portions).tolist()
-    amounts = whole_numbers(even_out(sizes, temperature))
-    return None if amounts == sizes else Mixture(portion_N, amounts)
+def mixture_of(portion_N: Tensor, portions: Sequence[Portion], temperature: float) -> Mixture | None:
+    """How pairs of these portions are mixed; None if an epoch takes each pair once. The weights are those of the
+    portions; the temperature evens out the directions."""
+    sizes = torch.bincount(portion_N, minlength=len(portions)).tolist()
+    amounts = [size * portion.weight for size, portion in zip(sizes, portions, strict=True)]
+    directions = [(portion.source, portion.target) for portion in portions]
+    totals = dict.fromkeys(directions, 0.0)
+    for direction, amount in zip(directions, amounts, strict=True):
+        totals[direction] += amount
+    wanted = dict(zip(totals, even_out(list(totals.values()), temperature), strict=True))
+    shares = [wanted[d] * amount / totals[d] if amount else 0.0 for d, amount in zip(directions, amounts, strict=True)]
+    numbers = whole_numbers(shares)
+    return None if numbers == sizes else Mixture(portion_N, numbers)

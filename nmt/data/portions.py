@@ -1,11 +1,17 @@
-"""Portions of a training text: the pairs of one corpus in one direction; the `corpus` of a `Row` is their number."""
+"""Portions of a training text: the pairs of one corpus in one direction; the `corpus` of a `Row` is their number.
+
+The portions of data.corpus come first, then those of each corpus of data.more; each has all directions.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nmt.config import CleaningConfig, DataConfig
+from nmt.config.data import CorpusConfig, last_part
 from nmt.data.cleaning import Cleaner, Ledger, Pair
 from nmt.data.tokenizer import Start, Tokenizer
+from nmt.fields import require
+from nmt.vocabulary import UNK
 
 
 @dataclass(frozen=True)
@@ -14,15 +20,29 @@ class Portion:
 
     source: str
     target: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.source}-{self.target}"
+    name: str
+    """In ledgers."""
+    weight: float = 1.0
+    tag: str = ""
+    """The piece before the source that names the corpus; empty if none does."""
 
 
 def portions_of(config: DataConfig) -> list[Portion]:
     """The portions that these settings name; the number of a portion is its place here."""
-    return [Portion(*direction) for direction in config.directions]
+    corpora = [CorpusConfig(corpus="main", name=last_part(config.corpus)), *config.more]
+    portions = []
+    for corpus in corpora:
+        for source, target in config.directions:
+            parts = [corpus.shown_name] if config.more else []
+            parts += [f"{source}-{target}"] if config.many_to_many or not parts else []
+            tag = f"<{corpus.tag}>" if corpus.tag else ""
+            portions.append(Portion(source, target, " ".join(parts), corpus.weight, tag))
+    return portions
+
+
+def tags_of(config: DataConfig) -> list[str]:
+    """The pieces that name corpora."""
+    return list(dict.fromkeys(portion.tag for portion in portions_of(config) if portion.tag))
 
 
 def ledger_for(config: DataConfig) -> Ledger:
@@ -35,20 +55,24 @@ def ledger_for(config: DataConfig) -> Ledger:
 def cleaners_for(
     config: DataConfig, cleaning: CleaningConfig, held_out: Mapping[str, Sequence[Pair]], examples: int
 ) -> list[Cleaner]:
-    """A cleaner for the pairs of each portion, which knows its languages; see `Cleaner`. They share their examples.
-    What is held out of one direction is held out of all."""
-    if not config.many_to_many:
-        return [Cleaner(config, cleaning, held_out, examples)]
-    one = replace(config, many_to_many=())
-    settings = [replace(one, source=portion.source, target=portion.target) for portion in portions_of(config)]
-    cleaners = [Cleaner(of_portion, cleaning, held_out, examples) for of_portion in settings]
+    """For each portion the cleaner of its direction, which knows its languages; see `Cleaner`. They share their
+    examples. What is held out of one direction is held out of all."""
+    one = replace(config, many_to_many=(), more=())
+    settings = [replace(one, source=source, target=target) for source, target in config.directions]
+    cleaners = [Cleaner(of_direction, cleaning, held_out, examples) for of_direction in settings]
     for cleaner in cleaners:
-        cleaner.examples, cleaner.strict = cleaners[0].examples, True
-    return cleaners
+        cleaner.examples, cleaner.strict = cleaners[0].examples, len(cleaners) > 1
+    return cleaners * (1 + len(config.more))
 
 
 def starts_of(tokenizer: Tokenizer, portions: Sequence[Portion]) -> list[Start]:
-    """What the pairs of each portion begin with."""
+    """What the pairs of each portion begin with. ValueError if the tokenizer lacks the piece of a tag."""
     if len(portions) < 2:
         return [tokenizer.starts()]
-    return [tokenizer.between(portion.source, portion.target).starts() for portion in portions]
+    several, starts = bool(tokenizer.languages.before_target), list[Start]()
+    for portion in portions:
+        source, target = (tokenizer.between(portion.source, portion.target) if several else tokenizer).starts()
+        tag = [tokenizer.source.piece_to_id(portion.tag)] if portion.tag else []
+        require(UNK not in tag, f"the tokenizer has no piece {portion.tag}: train one (leave tokenizer.folder out)")
+        starts.append((source + tag, target))
+    return starts

@@ -24,6 +24,7 @@ from nmt.data.engines import Engine, WorkerKilledError
 from nmt.data.facts import write_facts
 from nmt.data.inputs import describe_edits, fingerprints
 from nmt.data.languages import Languages
+from nmt.data.portions import portions_of, starts_of, tags_of
 from nmt.data.shards import Draft, Scorer, by_key, shards_for, stored_name, total
 from nmt.data.texts import Texts
 from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
@@ -272,9 +273,9 @@ def train_on(draft: Draft) -> None:
         settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
         pairs = (row.pair for row in by_key(draft.files("clean")))
         known = Languages.among(config.data.many_to_many)
-        tags = [*known.before_target.values()]
+        tags = [*known.before_target.values(), *tags_of(config.data)]
         tokenizer = train_tokenizer(pairs, settings, folder, *config.data.languages, tags=tags)
-        if tags:
+        if known.before_target:
             tokenizer = tokenizer.with_languages(known)
             tokenizer.save(folder)
     for note in tokenizer.notes:
@@ -304,6 +305,7 @@ def take_tokenizer(config: Config) -> Tokenizer:
     problem = f"the tokenizer in {folder} doesn't know {', '.join(missing)}, languages of data.many_to_many"
     require(not missing, f"{problem}: take another, or train one (leave tokenizer.folder out)")
     tokenizer = tokenizer if several else tokenizer.for_corpus(*config.data.languages)
+    starts_of(tokenizer, portions_of(config.data))  # it must have the tags
     separate = f"the tokenizer in {folder} has a vocabulary for each language, but"
     require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
     advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"

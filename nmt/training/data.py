@@ -35,6 +35,8 @@ class TrainingData:
     """Makes batches of `validation`."""
     corpus_N: Tensor | None = None
     """Number of the portion of each pair of `train` (int64), see `portions_of`; None if it isn't known."""
+    portions: Sequence[Portion] = ()
+    """Those of `train`, if there are several."""
     directions: Sequence[tuple[Portion, range]] = ()
     """The validation pairs of each direction, if there are several."""
     mixture: Mixture | None = None
@@ -52,12 +54,15 @@ class TrainingData:
         tokenizer = prepared.tokenizer.with_words(load_words(data))
         train, corpus_N = prepared.encoded()
         facts = Facts(**{name: n for name, n in read_json(data / FACTS, prepared.folder).items() if n})
-        sizes, starts = prepared.val_sizes or [len(prepared.val)], starts_of(tokenizer, portions)
+        sizes = prepared.val_sizes or [len(prepared.val)]
+        # The first portions are those of data.corpus, which val is of.
+        starts = starts_of(tokenizer, portions)[: len(sizes)]
         starts_of_val = [start for start, size in zip(starts, sizes, strict=True) for _ in range(size)]
         validation = encode_pairs(tokenizer, prepared.val, starts_of_val)
         rows = [range(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
-        directions = list(zip(portions, rows, strict=True)) if len(portions) > 1 else []
-        return cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N, directions=directions)
+        directions = list(zip(portions, rows, strict=False)) if prepared.val_sizes else []
+        whole = cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N)
+        return replace(whole, portions=portions, directions=directions)
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":
@@ -71,9 +76,9 @@ class TrainingData:
         learned, validated = (make(config, self.tokenizer) for make in (make_objective, validation_objective))
         train, validation = learned.pairs(self.train), validated.pairs(self.validation)
         read = replace(self, train=train, validation=validation, objective=learned, validated=validated)
-        if self.corpus_N is None or not self.directions:
+        if self.corpus_N is None or len(self.portions) < 2:
             return read
-        return replace(read, mixture=mixture_of(self.corpus_N, len(self.directions), config.temperature))
+        return replace(read, mixture=mixture_of(self.corpus_N, self.portions, config.temperature))
 
     @property
     def told(self) -> list[tuple[Tokenizer, range]]:

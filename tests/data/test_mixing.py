@@ -1,6 +1,7 @@
 """How often pairs are seen is exact, and a pure function of the sizes, the seed and the epoch."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,6 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.data.mixing import Mixture, even_out, mixture_of, whole_numbers
+from nmt.data.portions import Portion
+
+ONE = Portion("de", "en", "de-en")
+THERE_AND_BACK = [ONE, Portion("en", "de", "en-de")]
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=9))
@@ -25,8 +30,23 @@ def test_a_temperature_evens_out_the_shares_and_keeps_the_sum() -> None:
 
 def test_portions_of_equal_size_are_seen_as_they_are() -> None:
     """Then an epoch is planned as without portions, bit for bit."""
-    assert mixture_of(torch.tensor([0, 1, 0, 1]), 2, temperature=5) is None
-    assert mixture_of(torch.tensor([0, 1, 1, 1]), 2, temperature=1) is None
+    assert mixture_of(torch.tensor([0, 1, 0, 1]), THERE_AND_BACK, temperature=5) is None
+    assert mixture_of(torch.tensor([0, 1, 1, 1]), THERE_AND_BACK, temperature=1) is None
+
+
+def test_weights_multiply_the_pairs_of_a_corpus_and_a_temperature_evens_out_directions_alone() -> None:
+    """Two directions of 8 + 2 and 2 + 1 pairs, of corpora with the weights 1 and 3: 14 and 5 pairs."""
+    portions = [*THERE_AND_BACK, *(replace(portion, weight=3) for portion in THERE_AND_BACK)]
+    portion_N = torch.tensor([0] * 8 + [1] * 2 + [2] * 2 + [3] * 1)
+    kept, even = (mixture_of(portion_N, portions, temperature) for temperature in (1, 1e9))
+    assert kept
+    assert even
+    assert kept.amounts == [8, 2, 6, 3]
+    assert sum(even.amounts) == 19
+    assert abs(even.amounts[0] + even.amounts[2] - 9.5) <= 1
+    only = mixture_of(torch.tensor([0] * 5 + [1] * 5), [ONE, replace(ONE, weight=0.5)], temperature=5)
+    assert only
+    assert sum(only.amounts) == 8  # 7.5, rounded to the even number
 
 
 @given(

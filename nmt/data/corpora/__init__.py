@@ -15,6 +15,7 @@ prefix. To add a kind, add its reader to `load_corpus`. Rules of reading:
 - Dropped pairs and repaired sentences are counted by cause.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from nmt.config import DataConfig
@@ -22,12 +23,15 @@ from nmt.data.corpora.corpus import Corpus, Split, assemble, clean_train, requir
 from nmt.data.corpora.files import find_splits, load_sentences, path_name, read_path
 from nmt.data.corpora.hub import hub_name, local_folder, parse_hub, read_hub, read_multi30k
 from nmt.data.corpora.many import read_many
+from nmt.data.corpora.more import read_more
 
 __all__ = ["Corpus", "clean_train", "corpus_files", "corpus_name", "corpus_path", "load_corpus", "load_sentences"]
 
 
 def load_corpus(config: DataConfig) -> Corpus:
     """Read the corpus that `config.corpus` names; ValueError if it can't be read."""
+    if config.more:
+        return read_more(config, load_corpus)
     if config.many_to_many:
         return read_many(config, load_corpus)
     readers = {"auto": read_auto, "phrasebook": read_phrasebook, "multi30k": read_multi30k}
@@ -86,6 +90,10 @@ def corpus_files(config: DataConfig) -> dict[str, list[Path]]:
     """The user's files, by split, that `load_corpus` reads; empty for a data set of the hub, or if they are gone."""
     path = None if config.corpus.startswith("hub:") else corpus_path(config)
     try:
-        return find_splits(path, config) if path else {}
+        files = find_splits(path, config) if path else {}
     except (OSError, ValueError):
         return {}
+    for entry in config.more:
+        more = corpus_files(replace(config, corpus=entry.corpus, more=()))
+        files = files | {"train": [*files.get("train", []), *more.get("train", [])]}
+    return files

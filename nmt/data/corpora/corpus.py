@@ -84,7 +84,8 @@ def clean_train(
 ) -> tuple[list[Pair], Ledger, Examples]:
     """The training pairs that a `Cleaner` keeps, the ledger of reading and cleaning, and some of the dropped pairs;
     ValueError if none is left."""
-    require(not config.many_to_many, "data.many_to_many is for nmt.prepare and nmt.train: name one pair of languages")
+    several = config.many_to_many or config.more
+    require(not several, "data.many_to_many and data.more are for nmt.prepare and nmt.train: leave them out here")
     held_out = {"val": corpus.val, **corpus.tests}
     cleaner = Cleaner(config, cleaning or CleaningConfig(), held_out, examples)
     train, cleaned = cleaner.clean(corpus.train)
