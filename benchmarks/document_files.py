@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks import office_files
 from nmt.documents.base import Options, read_document
-from nmt.documents.po import read_entries
+from nmt.text.po import read_entries
 
 Build = Callable[[Sequence[str]], bytes]
 Read = Callable[[bytes, Options], list[str]]

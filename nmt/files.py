@@ -9,6 +9,7 @@ import contextlib
 import errno
 import gzip
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -123,21 +124,34 @@ def read_lines(path: Path) -> list[str]:
 
 def iterate_lines(path: Path, errors: str = "replace") -> Iterator[str]:
     """The lines of a text file, with its byte-order mark, one at a time; `errors` as for `bytes.decode`. Raises
-    ValueError for UTF-16, and for a damaged .gz."""
-    with require_whole_gzip(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    ValueError for UTF-16, and for a damaged .gz or .zst."""
+    with require_whole_gzip(path), open_compressed(path) as file:
         for number, line in enumerate(file):
             if number == 0:
                 require_utf8(line, str(path))
             yield line.removesuffix(b"\n").decode("utf-8", errors)
 
 
+def open_compressed(path: Path) -> IO[bytes]:
+    """A file to read, which may be compressed: .gz or .zst."""
+    if path.suffix == ".zst":
+        import pyarrow  # it knows Zstandard, which Python's library has from 3.14
+
+        return io.BufferedReader(pyarrow.CompressedInputStream(pyarrow.OSFile(str(path)), "zstd"))
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
 @contextlib.contextmanager
 def require_whole_gzip(path: Path | str) -> Iterator[None]:
-    """Errors of reading a damaged .gz become a ValueError that names it."""
+    """Errors of reading a damaged .gz or .zst become a ValueError that names it."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is cut short or not a gzip file ({error}): copy it again") from error
+    except OSError as error:
+        if error.errno is None and Path(path).suffix == ".zst":
+            raise ValueError(f"{path} is cut short or not a Zstandard file ({error}): copy it again") from error
+        raise
 
 
 def require_plain_name(name: str, what: str) -> None:

@@ -2,23 +2,29 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
+from nmt.data.corpora.catalogues import FUZZY, are_swapped, mo_messages, po_messages
 from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble
+from nmt.data.corpora.parquet import parquet_rows
 from nmt.data.corpora.tmx import in_language, tmx_entries
+from nmt.data.corpora.xliff import xliff_entries
 from nmt.fields import require
 from nmt.files import iterate_lines
 
 KINDS = (
-    "data.corpus must be phrasebook, multi30k, auto, hub:NAME[:CONFIGURATION], a folder, a .tsv, .jsonl or .tmx file "
-    "(or .gz of one), or the common prefix of two plain files; for data.text source or target also one plain file"
+    "data.corpus must be phrasebook, multi30k, auto, hub:NAME[:CONFIGURATION], a folder, a .tsv, .jsonl, .tmx, .xliff, "
+    ".parquet, .po or .mo file (or .gz or .zst of one), or the common prefix of two plain files; for data.text source "
+    "or target also one plain file"
 )
-ROWS = re.compile(r"\.(tsv|jsonl|tmx)(\.gz)?$")
+KINDS_OF_ROWS = ("tsv", "jsonl", "tmx", "xliff", "xlf", "parquet", "po", "mo")
+ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$")
+COMPRESSED = ("", ".gz", ".zst")
 COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|(?i:source|target|src|tgt)")  # de, pt-BR, Source
 
 
@@ -53,16 +59,16 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
 
 def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
     """The splits of a folder: train, the first of VAL_NAMES that is there, as val, and every test*."""
-    train = find_split(folder, "train", config)
-    if train is None:
+    train = find_split(folder, "train", config) or find_named(folder, config)
+    if not train:
         plain = " and ".join(f"train.{language}" for language in config.languages)
         needed = f"{plain} nor train.tsv, train.jsonl or train.tmx (or .gz of them), and data.text is {config.text}"
         raise ValueError(f"{folder} has no training text: neither {needed}; {contents(folder)}")
     splits = {"train": train}
     if val := next((files for name in VAL_NAMES if (files := find_split(folder, name, config))), None):
         splits["val"] = val
-    endings = "|".join(map(re.escape, (*config.languages, "tsv", "jsonl", "tmx")))
-    stem = re.compile(rf"(test.*?)\.(?:{endings})(?:\.gz)?")
+    endings = "|".join(map(re.escape, (*config.languages, *KINDS_OF_ROWS)))
+    stem = re.compile(rf"(test.*?)\.(?:{endings})(?:\.(?:gz|zst))?")
     for name in sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))}):
         if files := find_split(folder, name, config):
             splits[name] = files
@@ -81,7 +87,7 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
     plain = [path for path in found.values() if path]
     if len(plain) == len(found):
         return plain
-    if rows := next(filter(None, (plain_or_gz(folder / f"{stem}.{kind}") for kind in ("tsv", "jsonl", "tmx"))), None):
+    if rows := next(filter(None, (plain_or_gz(folder / f"{stem}.{kind}") for kind in KINDS_OF_ROWS)), None):
         return [rows]
     if plain:
         missing = next(language for language, path in found.items() if path is None)
@@ -92,17 +98,30 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
 
 
 def plain_or_gz(path: Path) -> Path | None:
-    """The path or, if it is not a file, the path with .gz; None if neither is a file."""
-    return next((file for file in (path, path.with_name(f"{path.name}.gz")) if file.is_file()), None)
+    """The path or, if it is not a file, the path with .gz or .zst; None if none is a file."""
+    return next((file for end in COMPRESSED if (file := path.with_name(path.name + end)).is_file()), None)
+
+
+def find_named(folder: Path, config: DataConfig) -> list[Path]:
+    """The files of corpora that are named by their two languages, one for each language, as OPUS and mtdata have them:
+    Europarl.de-en.de and Europarl.de-en.en, in the folder or in train-parts/; a source, then its target, and so on."""
+    if config.unit != "pair" or len(config.languages) != 2:
+        return []
+    both = "|".join(re.escape(f"{a}-{b}") for a, b in (config.languages, config.languages[::-1]))
+    stem = re.compile(rf"(.+[.-](?:{both}))\.{re.escape(config.source)}(?:\.(?:gz|zst))?")
+    files = sorted(path for place in (folder, folder / "train-parts") if place.is_dir() for path in place.iterdir())
+    stems = {path.with_name(match[1]): None for path in files if (match := stem.fullmatch(path.name))}
+    pairs = (find_split(path.parent, path.name, config) for path in stems)
+    return [file for pair in pairs if pair and len(pair) == 2 for file in pair]
 
 
 def read_split(files: list[Path], config: DataConfig, training: bool) -> Split:
     split, rows = Split(config, training), ROWS.search(files[0].name)
     if rows:
-        read_rows = {"tsv": read_tsv, "jsonl": read_jsonl, "tmx": read_tmx}[rows[1]]
-        read_rows(files[0], config, split)
+        READERS[rows[1]](files[0], config, split)
     elif config.unit == "pair":
-        read_parallel(files[0], files[1], split)
+        for source, target in zip(files[::2], files[1::2], strict=True):
+            read_parallel(source, target, split)
     else:
         read_texts(files, split)
     return split
@@ -179,6 +198,42 @@ def read_tmx(path: Path, config: DataConfig, split: Split) -> None:
     """Read the entries of a translation memory; their numbers are those of the file."""
     for number, texts in enumerate(tmx_entries(path), start=1):
         split.add([in_language(texts, language) for language in config.languages], number)
+
+
+def read_xliff(path: Path, config: DataConfig, split: Split) -> None:
+    """Read the units of a file, which a program for translators writes; their numbers are those of the file."""
+    for number, texts in enumerate(xliff_entries(path), start=1):
+        split.add([in_language(texts, language) for language in config.languages], number)
+
+
+def read_parquet(path: Path, config: DataConfig, split: Split) -> None:
+    for number, row in enumerate(parquet_rows(path, config), start=1):
+        split.add(row, number)
+
+
+def read_catalogue(path: Path, config: DataConfig, split: Split) -> None:
+    """Read the messages of a program and their translations."""
+    language, messages = (mo_messages if ".mo" in path.suffixes else po_messages)(path)
+    swapped = are_swapped(path, language, config.source, config.target)
+    for number, (text, translation, is_fuzzy) in enumerate(messages, start=1):
+        pair = (translation, text) if swapped else (text, translation)
+        sides = dict(zip((config.source, config.target), pair, strict=True))
+        if is_fuzzy:
+            split.drop(FUZZY, number)
+        else:
+            split.add([sides[language] for language in config.languages], number)
+
+
+READERS: dict[str, Callable[[Path, DataConfig, Split], None]] = {
+    "tsv": read_tsv,
+    "jsonl": read_jsonl,
+    "tmx": read_tmx,
+    "xliff": read_xliff,
+    "xlf": read_xliff,
+    "parquet": read_parquet,
+    "po": read_catalogue,
+    "mo": read_catalogue,
+}
 
 
 def corpus_lines(path: Path, split: Split) -> Iterator[str]:
