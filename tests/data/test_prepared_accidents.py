@@ -54,7 +54,7 @@ def test_a_broken_record_is_one_message_with_its_name(folder: Path, name: str, c
 def test_a_failed_preparation_leaves_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], step: str
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **_named: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(module, step, fail)
