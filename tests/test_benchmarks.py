@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
 
+import polib
 import pytest
 import torch
 
@@ -18,6 +19,7 @@ from benchmarks import (
     architectures,
     decode_speed,
     deep,
+    dirty_corpus,
     document_files,
     documents,
     pair_scorer,
@@ -415,3 +417,17 @@ def test_made_documents_come_back_and_their_tags_are_judged(name: str) -> None:
     row = documents.measure(name, document_files.KINDS[name], sentences, translate)
     assert (row["identity"], row["well_formed"], row["left"]) == (True, True, 0)
     assert (row["tags_kept"], row["right"], row["reworded"]) == ((None,) * 3 if name in ("txt", "resx") else (6, 5, 1))
+
+
+def test_texts_of_packages_become_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalogue = polib.POFile()
+    catalogue.metadata = {"Content-Type": "text/plain; charset=UTF-8"}
+    catalogue.append(polib.POEntry(msgid="Open\nfile", msgstr="Datei öffnen"))
+    for folder in ("a/de/LC_MESSAGES", "b/trans"):
+        (tmp_path / folder).mkdir(parents=True)
+    catalogue.save_as_mofile(str(tmp_path / "a" / "de" / "LC_MESSAGES" / "x.mo"))
+    (tmp_path / "b" / "trans" / "de-en").write_text("# Ding\nHund {m} | Hunde {pl} :: dog | dogs\n")
+    monkeypatch.setattr(sys, "argv", ["dirty_corpus", str(tmp_path), str(tmp_path / "out.tsv")])
+    assert dirty_corpus.main() == 0
+    rows = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()]
+    assert rows == [["de", "en"], ["Datei öffnen", "Open file"], ["Hund {m}", "dog"], ["Hunde {pl}", "dogs"]]
