@@ -106,4 +106,6 @@ def describe(report: dict[str, Any], folder: Path) -> Iterator[str]:
     yield f"\n{seconds}; report: {folder / 'report.json'}\n"
     # A report of nmt 0.2.0 has no objective.
     label, command = NEXT[report["settings"]["training"].get("objective", "translation")]
-    yield f"{label + ':':<12}{sys.executable} -m {command.format(model=folder / 'model')}"
+    several = report["settings"].get("data", {}).get("many_to_many")
+    target = f" --to {several[0]}" if several else ""
+    yield f"{label + ':':<12}{sys.executable} -m {command.format(model=folder / 'model')}{target}"
