@@ -19,20 +19,21 @@ from torch.nn import functional as F
 from nmt.config import ModelConfig
 from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, PrefixCache, SourceWeights
 from nmt.model.dropout import dropout
-from nmt.model.linear import apply
+from nmt.model.linear import Linear, apply
+from nmt.model.norm import RMSNorm
 from nmt.model.positions import RotaryPositions
 
 SHORT = 96  # key positions up to which `explicit_attention` is faster on a CPU
 
 
-def padding_mask(real_BS: Tensor) -> Tensor:
-    """The mask (B, 1, 1, S) that hides padding, from True at real positions."""
-    return torch.zeros(real_BS.shape, device=real_BS.device).masked_fill_(~real_BS, MASKED)[:, None, None]
+def padding_mask(real_BS: Tensor, like: Tensor) -> Tensor:
+    """The mask (B, 1, 1, S) that hides padding, from True at real positions, for states such as `like`."""
+    return like.new_zeros(real_BS.shape).masked_fill_(~real_BS, MASKED)[:, None, None]
 
 
-def causal_mask(length: int, device: torch.device) -> Tensor:
-    """The mask (1, 1, T, T) that hides the future: position t sees positions 0 to t."""
-    return torch.full((length, length), MASKED, device=device).triu_(1)[None, None]
+def causal_mask(length: int, like: Tensor) -> Tensor:
+    """The mask (1, 1, T, T) that hides the future: position t sees positions 0 to t; for states such as `like`."""
+    return like.new_full((length, length), MASKED).triu_(1)[None, None]
 
 
 def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor, p: float) -> tuple[Tensor, Tensor]:
@@ -43,7 +44,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Ten
     (B, H, T, D), (_, K, S, _) = q_BHTD.shape, k_BKSD.shape
     rows = H // K * T
     scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, rows, D), k_BKSD.transpose(-1, -2)).view(B, H, T, S)
-    weights = torch.softmax(scores + mask, dim=-1).to(v_BKSD.dtype)  # from float32, the dtype of masks
+    weights = torch.softmax(scores + mask, dim=-1).to(v_BKSD.dtype)  # biases in a mask are float32
     dropped = dropout(weights, p).view(B, K, rows, S)
     return torch.matmul(dropped, v_BKSD).view(B, H, T, v_BKSD.size(3)), weights
 
@@ -56,7 +57,7 @@ def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | Non
     # On a CPU the library's kernel samples dropout bit by bit (ten times slower than ours), and for the few positions
     # of a sentence batched matrix products are faster than its blocks: twice as fast at 18 positions, equal at 128.
     if q_BHTD.device.type == "cpu" and (p > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT):
-        mask = causal_mask(q_BHTD.size(2), q_BHTD.device) if mask is None else mask
+        mask = causal_mask(q_BHTD.size(2), q_BHTD) if mask is None else mask
         return explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p)[0]
     shared = k_BKSD.size(1) != q_BHTD.size(1)
     return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, mask, p, mask is None, enable_gqa=shared)
@@ -76,21 +77,10 @@ class Seen(NamedTuple):
     """Attention weights (B, H, T, T); None: nobody needs these weights."""
 
 
-class InnerNorm(nn.RMSNorm):
-    """RMSNorm inside attention. Its input may be bfloat16 while its weight is float32 (autocast); its output has the
-    dtype of its input, as the products around it need it."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__(width, eps=1e-6)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
-
-
 class Attention(nn.Module):
     """What all kinds of attention share: sizes, an output layer, and the attention of whole sequences and of steps."""
 
-    out: nn.Linear
+    out: Linear
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -98,7 +88,7 @@ class Attention(nn.Module):
         self.scale, self.p_dropout = config.d_head**-0.5, config.attention_dropout
         self.qk_norm = config.qk_norm
         if config.qk_norm:
-            self.q_norm, self.k_norm = (InnerNorm(config.d_head) for _ in range(2))
+            self.q_norm, self.k_norm = (RMSNorm(config.d_head) for _ in range(2))
 
     @property
     def cache_shape(self) -> tuple[int, int, int]:
@@ -118,7 +108,7 @@ class Attention(nn.Module):
         if weights is None:
             y_BHTD = attention(q_BHTD, k_BKSD, v_BKSD, mask, p)
         else:
-            mask = causal_mask(q_BHTD.size(2), q_BHTD.device) if mask is None else mask
+            mask = causal_mask(q_BHTD.size(2), q_BHTD) if mask is None else mask
             y_BHTD, layer_weights = explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p)
             weights.append(layer_weights)
         return self.out(y_BHTD.transpose(1, 2).flatten(2))
@@ -184,8 +174,8 @@ class SelfAttention(Attention):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         H, K, D = self.sizes
-        self.qkv = nn.Linear(config.d_model, (H + 2 * K) * D, bias=config.bias)
-        self.out = nn.Linear(config.d_model, config.d_model, bias=config.bias)
+        self.qkv = Linear(config.d_model, (H + 2 * K) * D, bias=config.bias)
+        self.out = Linear(config.d_model, config.d_model, bias=config.bias)
         self.rotary = RotaryPositions(D) if config.positions == "rotary" else None
         self.as_computed = self.rotary is None and not self.qk_norm
 
@@ -230,9 +220,9 @@ class CrossAttention(Attention):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.q = nn.Linear(config.d_model, config.d_model, bias=config.bias)
-        self.kv = nn.Linear(config.d_model, 2 * config.kv_heads * config.d_head, bias=config.bias)
-        self.out = nn.Linear(config.d_model, config.d_model, bias=config.bias)
+        self.q = Linear(config.d_model, config.d_model, bias=config.bias)
+        self.kv = Linear(config.d_model, 2 * config.kv_heads * config.d_head, bias=config.bias)
+        self.out = Linear(config.d_model, config.d_model, bias=config.bias)
 
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
         yield self.kv.weight, [self.kv.out_features // 2] * 2

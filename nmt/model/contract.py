@@ -73,6 +73,8 @@ class Model(nn.Module):
         super().__init__()
         self.config, self.dropout = config, Dropout(config.dropout)
         self.scale = config.d_model**0.5 if config.scale_embeddings else 1.0
+        self.dtype: torch.dtype | None = None
+        """Type of the states in all blocks, see `computing_in`; None: that of the weights."""
 
     @abstractmethod
     def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
@@ -116,7 +118,19 @@ class Model(nn.Module):
     def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: nn.Module) -> Tensor:
         """Embeddings, scaled by √M if the settings say so (Vaswani et al. 2017, section 3.4), with positions, and
         dropout."""
-        return self.dropout(positions(embedding(ids_BT) * self.scale))
+        x_BTM: Tensor = positions(embedding(ids_BT) * self.scale)
+        return self.dropout(x_BTM if self.dtype is None else x_BTM.to(self.dtype))
+
+    @contextlib.contextmanager
+    def computing_in(self, dtype: torch.dtype | None) -> Iterator[None]:
+        """A context in which `target_states` computes in this type, with rounded copies of the weights (None: in that
+        of the weights): each layer computes in the type of its input. Embeddings, biases of positions and routers stay
+        as exact as their weights. Gradients have the type of the weights."""
+        self.dtype = dtype
+        try:
+            yield
+        finally:
+            self.dtype = None
 
     def embeddings(self) -> list[nn.Parameter]:
         """The parameters whose rows are embeddings of pieces, or embeddings or biases of positions."""

@@ -127,7 +127,8 @@ def random_pairs(model: Model, n: int, n_source: int, n_target: int) -> tuple[Te
 def compute_training(model: Model, pairs: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
     """A forward and a backward pass; the gradients are thrown away. The loss is the sum of all logits, since the
     products are the same for every loss."""
-    F.linear(model.target_states(*pairs), model.output.weight).sum().backward()
+    states_NM = model.target_states(*pairs)
+    F.linear(states_NM, model.output.weight.to(states_NM.dtype)).sum().backward()
     model.zero_grad()
 
 

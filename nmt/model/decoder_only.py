@@ -19,7 +19,7 @@ from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block
 from nmt.model.cache import DecoderCache, PrefixCache, SourceWeights
 from nmt.model.contract import OUTPUT, PromptedModel
-from nmt.model.linear import apply
+from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions, RotaryPositions
 from nmt.model.stack import Stack
@@ -56,7 +56,7 @@ class DecoderOnly(PromptedModel):
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config)
         self.tgt_embedding = nn.Embedding(vocab_size, config.d_model)
-        self.output = nn.Linear(config.d_model, vocab_size, bias=config.output_bias)
+        self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
         self.tgt_positions = AddedPositions(config, causal=config.source_attention == "causal")
@@ -104,11 +104,10 @@ class DecoderOnly(PromptedModel):
 
     def read(self, ids_BL: Tensor, starts_B: Tensor, seen: Seen | None = None) -> Tensor:
         """The last hidden states (B, L, M) of whole sequences, given the lengths of their prefixes (0: none)."""
-        mask = None
+        x_BLM, mask = self.embed(ids_BL, self.tgt_embedding, self.tgt_positions), None
         if self.config.source_attention == "bidirectional":
             in_prefix_BL = torch.arange(ids_BL.size(1), device=ids_BL.device) < starts_B[:, None]
-            mask = causal_mask(ids_BL.size(1), ids_BL.device).masked_fill(in_prefix_BL[:, None, None], 0.0)
-        x_BLM = self.embed(ids_BL, self.tgt_embedding, self.tgt_positions)
+            mask = causal_mask(ids_BL.size(1), x_BLM).masked_fill(in_prefix_BL[:, None, None], 0.0)
         mask = self.tgt_positions.self_mask(x_BLM, mask)
         return self.decoder_norm(self.decoder(x_BLM, mask, seen))
 
@@ -140,7 +139,7 @@ class DecoderOnly(PromptedModel):
         seen = Seen([])
         # Padding comes last, so a causal mask hides it from all real positions.
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
-        mask = self.tgt_positions.self_mask(x_BPM, padding_mask(real_BP) if bidirectional else None)
+        mask = self.tgt_positions.self_mask(x_BPM, padding_mask(real_BP, x_BPM) if bidirectional else None)
         self.decoder(x_BPM, mask, seen)
         return seen.keys_values, self.tgt_positions.past_bias(n_positions, x_BPM.device)
 

@@ -16,12 +16,13 @@ class Numerics:
     device: torch.device
     bf16: bool
 
-    def autocast(self) -> torch.autocast:
-        """A context in which matrix products are computed in bfloat16, if `bf16`."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16)
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type in which a model computes."""
+        return torch.bfloat16 if self.bf16 else torch.float32
 
     def __str__(self) -> str:
-        return describe("bf16 autocast" if self.bf16 else "fp32", self.device)
+        return describe("bf16" if self.bf16 else "fp32", self.device)
 
 
 def describe(precision: str, device: torch.device) -> str:

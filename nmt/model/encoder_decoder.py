@@ -14,7 +14,7 @@ from nmt.model.attention import Attention, padding_mask
 from nmt.model.blocks import Block, DecoderBlock
 from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel
-from nmt.model.linear import apply
+from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
@@ -28,7 +28,7 @@ class EncoderDecoder(GenerativeModel):
         self.tgt_embedding = self.src_embedding = nn.Embedding(tgt_vocab_size, config.d_model)
         if config.tied_embeddings != "three-way":
             self.src_embedding = nn.Embedding(src_vocab_size, config.d_model)
-        self.output = nn.Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
+        self.output = Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
         self.src_positions = AddedPositions(config, causal=False)
@@ -63,7 +63,8 @@ class EncoderDecoder(GenerativeModel):
 
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
         """Read the source: states (B, S, M), and the additive mask (B, 1, 1, S) of its padding."""
-        x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
+        x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
+        mask_B11S = padding_mask(src_mask_BS, x_BSM)
         self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
         return self.encoder_norm(self.encoder(x_BSM, self_mask)), mask_B11S
 

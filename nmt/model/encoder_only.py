@@ -11,6 +11,7 @@ from nmt.config import ModelConfig
 from nmt.model.attention import padding_mask
 from nmt.model.blocks import Block
 from nmt.model.contract import OUTPUT, Model
+from nmt.model.linear import Linear
 from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
@@ -22,7 +23,7 @@ class EncoderOnly(Model):
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config)
         self.src_embedding = nn.Embedding(vocab_size, config.d_model)
-        self.output = nn.Linear(config.d_model, vocab_size, bias=config.output_bias)
+        self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.src_embedding.weight
         self.src_positions = AddedPositions(config, causal=False)
@@ -37,8 +38,8 @@ class EncoderOnly(Model):
 
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> Tensor:
         """The last hidden states (B, S, M)."""
-        x_BSM, mask_B11S = self.embed(src_BS, self.src_embedding, self.src_positions), padding_mask(src_mask_BS)
-        self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
+        x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
+        self_mask = self.src_positions.self_mask(x_BSM, padding_mask(src_mask_BS, x_BSM))
         return self.encoder_norm(self.encoder(x_BSM, self_mask))
 
     def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:

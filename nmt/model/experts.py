@@ -66,8 +66,7 @@ class Experts(nn.Module):
 
     def forward(self, x_BTM: Tensor) -> Tensor:
         x_NM = x_BTM.flatten(0, 1)
-        with torch.autocast(x_NM.device.type, enabled=False):
-            probabilities_NE, chosen_NK, weights_NK = self.route(x_NM)
+        probabilities_NE, chosen_NK, weights_NK = self.route(x_NM)
         if self.routes is not None:
             by_sentence = (part.view(*x_BTM.shape[:2], -1) for part in (probabilities_NE, chosen_NK))
             self.routes.append(Routes(*by_sentence))
@@ -95,12 +94,9 @@ class Experts(nn.Module):
         sorted_C, order_C = experts_C.sort(stable=True)
         numbers_E = torch.arange(self.router.size(0), device=sorted_C.device)
         ends_E = torch.searchsorted(sorted_C, numbers_E, right=True, out_int32=True)
-        x_CM, device = x_NM.index_select(0, order_C // n_chosen), x_NM.device.type
-        # Autocast doesn't reach grouped products.
-        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x_NM.dtype
-        h_CF = grouped_product(x_CM.to(dtype), self.up.to(dtype), ends_E)
+        h_CF = grouped_product(x_NM.index_select(0, order_C // n_chosen), self.up.to(x_NM.dtype), ends_E)
         h_CF = self.dropout(activate(h_CF, self.activation))
-        y_CM = grouped_product(h_CF, self.down.to(dtype), ends_E)
+        y_CM = grouped_product(h_CF, self.down.to(x_NM.dtype), ends_E)
         place_C = torch.empty_like(order_C).scatter_(0, order_C, torch.arange(len(order_C), device=order_C.device))
         y_NKM = y_CM.index_select(0, place_C).unflatten(0, (-1, n_chosen))
         return torch.bmm(weights_NK.to(y_NKM.dtype).unsqueeze(1), y_NKM).squeeze(1)

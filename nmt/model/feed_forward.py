@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 from nmt.model.dropout import Dropout
-from nmt.model.linear import apply
+from nmt.model.linear import Linear, apply
 
 GATED = ("swiglu", "geglu")  # Shazeer 2020
 
@@ -38,8 +38,8 @@ class FeedForward(nn.Module):
         super().__init__()
         self.activation = config.activation
         inner = config.d_ff * (2 if self.activation in GATED else 1)
-        self.up = nn.Linear(config.d_model, inner, bias=config.bias)
-        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.bias)
+        self.up = Linear(config.d_model, inner, bias=config.bias)
+        self.down = Linear(config.d_ff, config.d_model, bias=config.bias)
         self.dropout = Dropout(config.activation_dropout)
 
     def forward(self, x_BTM: Tensor) -> Tensor:

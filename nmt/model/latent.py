@@ -23,9 +23,10 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
-from nmt.model.attention import Attention, InnerNorm, Seen
+from nmt.model.attention import Attention, Seen
 from nmt.model.cache import DecoderCache
-from nmt.model.linear import apply, full_precision
+from nmt.model.linear import Linear, apply, full_precision
+from nmt.model.norm import RMSNorm
 from nmt.model.positions import Place, RotaryPositions
 
 
@@ -39,11 +40,11 @@ class LatentAttention(Attention):
         self.widths, self.scale = (H, D, C, E), (D + E) ** -0.5
         n_query = config.query_latent_width
         if n_query:
-            self.query_latent, self.query_norm = nn.Linear(M, n_query, bias=config.bias), InnerNorm(n_query)
-        self.query = nn.Linear(n_query or M, H * (D + E), bias=config.bias)
-        self.latent, self.latent_norm = nn.Linear(M, C + E, bias=config.bias), InnerNorm(C)
-        self.kv = nn.Linear(C, 2 * H * D, bias=False)
-        self.out = nn.Linear(H * D, M, bias=config.bias)
+            self.query_latent, self.query_norm = Linear(M, n_query, bias=config.bias), RMSNorm(n_query)
+        self.query = Linear(n_query or M, H * (D + E), bias=config.bias)
+        self.latent, self.latent_norm = Linear(M, C + E, bias=config.bias), RMSNorm(C)
+        self.kv = Linear(C, 2 * H * D, bias=False)
+        self.out = Linear(H * D, M, bias=config.bias)
         self.rotary = RotaryPositions(E) if E else None
 
     @property
@@ -63,11 +64,12 @@ class LatentAttention(Attention):
         rows (X = R) or of whole sequences (X = B, T)."""
         modules: dict[str, Any] = self._modules
         H, D, C, E = self.widths
+        call = apply if x_XM.dim() == 2 else nn.Module.__call__
         queries_XM = x_XM
         if "query_latent" in modules:
-            queries_XM = apply(modules["query_norm"], apply(modules["query_latent"], x_XM))
-        q, q_rotated = apply(modules["query"], queries_XM).split([H * D, H * E], -1)
-        c, k_rotated = apply(modules["latent"], x_XM).split([C, E], -1)
+            queries_XM = call(modules["query_norm"], call(modules["query_latent"], x_XM))
+        q, q_rotated = call(modules["query"], queries_XM).split([H * D, H * E], -1)
+        c, k_rotated = call(modules["latent"], x_XM).split([C, E], -1)
         q, q_rotated = q.unflatten(-1, (H, D)), q_rotated.unflatten(-1, (H, E))
         if self.rotary is not None:
             heads = torch.cat([q_rotated, k_rotated.unsqueeze(-2)], dim=-2)
@@ -76,7 +78,7 @@ class LatentAttention(Attention):
             else:
                 heads = self.rotary.at(heads, place)
             q_rotated, k_rotated = heads[..., :H, :], heads[..., H, :]
-        return q, q_rotated, apply(modules["latent_norm"], c), k_rotated
+        return q, q_rotated, call(modules["latent_norm"], c), k_rotated
 
     def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
         """The attended values (B, T, M). `mask` as in `SelfAttention.forward`."""

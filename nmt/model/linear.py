@@ -1,4 +1,5 @@
-"""Layers as decoding uses them: called directly, with 8-bit weights, or with only some of their outputs.
+"""Linear layers: in the precision of their input, and, for decoding, called directly, with 8-bit weights, or with only
+some of their outputs.
 
 Shapes: X any leading sizes, I inputs and O outputs of a linear layer; N positions, M model width.
 """
@@ -8,12 +9,21 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import LayerNorm, Linear
 from torch.nn import functional as F
 from torch.nn.functional import linear
 
+from nmt.model.norm import LayerNorm
+
 # Products of fewer multiplications than this are faster in float32: quantising their input takes longer.
 SMALL = 300_000
+
+
+class Linear(nn.Linear):
+    """A linear layer that computes in the type of its input: in training, bfloat16 with weights in float32."""
+
+    def forward(self, x_XI: Tensor) -> Tensor:
+        bias = self.bias
+        return linear(x_XI, self.weight.to(x_XI.dtype), bias if bias is None else bias.to(x_XI.dtype))
 
 
 def apply(layer: Any, x: Tensor) -> Tensor:
@@ -56,7 +66,7 @@ class Int8Linear(nn.Module):
     7 bits would err twice as much: a divergence from float32 of 0.0011 nats against 0.0005, on a Multi30k model.)
     """
 
-    def __init__(self, linear: Linear, input_range: float = 0.0) -> None:
+    def __init__(self, linear: nn.Linear, input_range: float = 0.0) -> None:
         """`input_range`: the largest absolute value of usual inputs, larger ones are clipped; 0: unknown."""
         super().__init__()
         self.input_range = input_range
@@ -99,11 +109,11 @@ class AdaptedLinear(nn.Module):
         return merged
 
 
-def full_precision(layer: nn.Module) -> Linear:
+def full_precision(layer: nn.Module) -> nn.Linear:
     """A linear layer, the one that an `Int8Linear` was made from, or an `AdaptedLinear` as a single layer."""
     whole = layer.merged() if isinstance(layer, AdaptedLinear) else layer
     whole = whole.linear if isinstance(whole, Int8Linear) else whole
-    assert isinstance(whole, Linear)
+    assert isinstance(whole, nn.Linear)
     return whole
 
 

@@ -50,8 +50,7 @@ class Adapter(nn.Module):
 
 def adapted(weight_OI: Tensor, a_RI: Tensor, b_OR: Tensor, scale: float) -> Tensor:
     """The weight with an adapter: always by the same products, so that all ways to add an adapter are equal."""
-    with torch.autocast(weight_OI.device.type, enabled=False):
-        return weight_OI + scale * (b_OR @ a_RI)
+    return weight_OI + scale * (b_OR @ a_RI)
 
 
 def with_adapter(model: AnyModel, factors: Mapping[str, tuple[Tensor, Tensor]]) -> AnyModel:

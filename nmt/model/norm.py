@@ -1,12 +1,29 @@
 """Normalisation of states over the model width; add a kind of norm here."""
 
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 
 
+class LayerNorm(nn.LayerNorm):
+    """LayerNorm (Ba et al. 2016) in the type of its input, as `nmt.model.linear.Linear`. Inside, PyTorch computes in
+    float32."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        bias = None if self.bias is None else self.bias.to(x.dtype)
+        return F.layer_norm(x, self.normalized_shape, self.weight.to(x.dtype), bias, self.eps)
+
+
+class RMSNorm(nn.RMSNorm):
+    """RMSNorm (Zhang and Sennrich 2019) in the type of its input."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, eps=1e-6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
+
+
 def make_norm(config: ModelConfig) -> nn.Module:
-    """LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019)."""
-    if config.norm == "rms":
-        return nn.RMSNorm(config.d_model, eps=1e-6)
-    return nn.LayerNorm(config.d_model, bias=config.bias)
+    return RMSNorm(config.d_model) if config.norm == "rms" else LayerNorm(config.d_model, bias=config.bias)

@@ -11,7 +11,7 @@ from nmt.config import DecodingPrecision
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import choose_precision
-from nmt.model.linear import Int8Linear, Watched
+from nmt.model.linear import Int8Linear, Linear, Watched
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
@@ -45,7 +45,7 @@ class InputRanges(Generic[AnyModel]):
     def __init__(self, model: AnyModel) -> None:
         self.model = copy.deepcopy(model)
         for module in list(self.model.modules()):
-            if type(module) is nn.Linear:
+            if type(module) is Linear:
                 module.__class__ = Watched
 
     def largest(self) -> dict[str, float]:

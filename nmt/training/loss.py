@@ -77,13 +77,11 @@ class Learner(nn.Module):
         lesson = self.teacher.lesson(batch) if self.teacher and self.training else None
         terms = Terms(self.config.smoothing, r_drop, lesson)
         batch = hide_pieces(batch.repeated(passes), word_dropout)
-        with self.numerics.autocast():
-            arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
-            with self.model.counting(*batch.lengths) as usages:
-                states_NM = self.model.target_states(*arguments)
-            states_NM, weight_VM = with_bias(states_NM, self.model.output)
-            states_PNM = states_NM.unflatten(0, (passes, -1))
-            loss = cross_entropy(states_PNM, weight_VM, targets_N, terms)
+        arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
+        with self.model.computing_in(self.numerics.dtype), self.model.counting(*batch.lengths) as usages:
+            states_NM = self.model.target_states(*arguments)
+        states_NM, weight_VM = with_bias(states_NM, self.model.output)
+        loss = cross_entropy(states_NM.unflatten(0, (passes, -1)), weight_VM, targets_N, terms)
         if not usages:
             return loss
         has_loss = self.training and self.model.config.expert_balance == "loss"
@@ -102,6 +100,7 @@ class LinearCrossEntropy(torch.autograd.Function):
         wants_gradient, (label_smoothing, r_drop, lesson) = any(ctx.needs_input_grad), terms
         smoothed, nll, right = (states_PNM.new_zeros((), dtype=torch.float32) for _ in range(3))
         grad_states, grad_weight = torch.empty_like(states_PNM), torch.zeros_like(weight_VM)
+        weight_VM = weight_VM.to(states_PNM.dtype)  # but the sum over chunks stays exact
         passes, vocab_size = states_PNM.size(0), weight_VM.size(0)
         rows = max(1, CHUNK_LOGITS.get(states_PNM.device.type, 1 << 21) // (vocab_size * passes))
         hard = 1.0 - lesson.weight if lesson else 1.0  # the share of the targets in the target distribution
@@ -131,8 +130,9 @@ class LinearCrossEntropy(torch.autograd.Function):
                     p_CV.sub_(taught_CV, alpha=lesson.weight)
                 if grad_kl_CV is not None:
                     p_CV.add_(grad_kl_CV, alpha=r_drop / 2)
-                grad_states[:, start : start + rows] = (p_CV.to(weight_VM.dtype) @ weight_VM).unflatten(0, (passes, -1))
-                grad_weight += p_CV.to(states_CM.dtype).T @ states_CM
+                p_CV = p_CV.to(states_CM.dtype)
+                grad_states[:, start : start + rows] = (p_CV @ weight_VM).unflatten(0, (passes, -1))
+                grad_weight += p_CV.T @ states_CM
         if passes > 1:
             for total in (smoothed, nll, right, grad_states, grad_weight):
                 total /= passes

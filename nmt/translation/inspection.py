@@ -257,7 +257,7 @@ def measure_speed(model: Model, n_source: int, n_target: int) -> Speed:
     positions = int(pairs[3].sum())
 
     def train() -> None:
-        with numerics.autocast():
+        with model.computing_in(numerics.dtype):
             compute_training(model, pairs)
         wait(numerics)
 

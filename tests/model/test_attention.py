@@ -22,10 +22,10 @@ def real_positions(lengths: list[int]) -> Tensor:
 
 @given(st.integers(1, 8), lengths_lists)
 def test_masks_hide_all_padding_and_all_of_the_future_and_nothing_else(length: int, lengths: list[int]) -> None:
-    hidden = padding_mask(real_positions(lengths))
+    hidden = padding_mask(real_positions(lengths), torch.empty(0))
     assert hidden.shape == (len(lengths), 1, 1, max(lengths))
     assert ((hidden[:, 0, 0] == 0) == real_positions(lengths)).all()
-    causal = causal_mask(length, torch.device("cpu"))[0, 0]
+    causal = causal_mask(length, torch.empty(0))[0, 0]
     for query, key in itertools.product(range(length), repeat=2):
         assert (causal[query, key] == 0) == (key <= query)
 
@@ -46,7 +46,7 @@ def test_both_forms_of_attention_agree_and_weights_are_a_distribution(
     generator = torch.Generator().manual_seed(seed)
     q = torch.randn(len(lengths), 4, 5, 8, generator=generator)
     k, v = (torch.randn(len(lengths), kv_heads, max(lengths), 8, generator=generator) for _ in range(2))
-    mask = padding_mask(real_positions(lengths))
+    mask = padding_mask(real_positions(lengths), torch.empty(0))
     values, weights = explicit_attention(q, k, v, mask, 0.0)
     torch.testing.assert_close(values, library_attention(q, k, v, mask), atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(weights.sum(-1), torch.ones(len(lengths), 4, 5))
@@ -58,7 +58,7 @@ def test_both_forms_of_attention_agree_and_weights_are_a_distribution(
 def test_both_forms_of_causal_attention_agree(seed: int, length: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     q, k, v = (torch.randn(3, 2, length, 8, generator=generator) for _ in range(3))
-    expected, _ = explicit_attention(q, k, v, causal_mask(length, torch.device("cpu")), 0.0)
+    expected, _ = explicit_attention(q, k, v, causal_mask(length, q), 0.0)
     assert torch.equal(attention(q, k, v, None, 0.0), expected)
     torch.testing.assert_close(expected, library_attention(q, k, v, None), atol=1e-5, rtol=1e-4)
 

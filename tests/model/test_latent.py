@@ -51,7 +51,7 @@ def test_it_is_the_formula_of_the_paper(query_width: int, rotary_width: int) -> 
         width, start = slice(4 * head, 4 * head + 4), 16 + rotary_width * head
         q, q_r = queries[:, width], rotate(queries[:, start : start + rotary_width])
         k, v = up[:, :16][:, width], up[:, 16:][:, width]
-        scores = (q @ k.T + q_r @ k_r.T) / (4 + rotary_width) ** 0.5 + causal_mask(7, x_TM.device)[0, 0]
+        scores = (q @ k.T + q_r @ k_r.T) / (4 + rotary_width) ** 0.5 + causal_mask(7, x_TM)[0, 0]
         outputs.append(scores.softmax(1) @ v)
     expected = torch.cat(outputs, dim=1) @ weight["out.weight"].T
     torch.testing.assert_close(made(x_TM[None], None)[0], expected, atol=1e-5, rtol=1e-4)
