@@ -72,7 +72,15 @@ class TrainingConfig:
     equal. auto is 5 with three or more languages, and 1 with two."""
 
     max_steps: Annotated[Count, MAY_CHANGE] = 100_000
-    """Number of optimizer steps. With 0, nothing is trained. The cosine schedule ends at this step."""
+    """Number of optimizer steps. With 0, nothing is trained. Schedules that fall to min_learning_rate end at this
+    step."""
+
+    max_epochs: Annotated[Count, MAY_CHANGE] = 0
+    """Number of times that training reads the whole corpus; 0 sets no limit. Training ends when the first of
+    max_steps, max_epochs and max_minutes is reached: it validates the last weights, and writes the model."""
+
+    max_minutes: Annotated[NotNegative, MAY_CHANGE] = 0.0
+    """Minutes after which training ends, with validations and earlier attempts of the run; 0 sets no limit."""
 
     batch_tokens: Annotated[int | Literal["auto"], Range(1)] = 4096
     """Maximum number of positions on each side of a batch, padding included. Where a model reads both sides as one
@@ -91,15 +99,19 @@ class TrainingConfig:
     learning_rate: Annotated[Positive, MAY_CHANGE] = 7e-4
     """Highest learning rate, reached at the end of the warm-up."""
 
-    schedule: Literal["inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
+    schedule: Literal["inverse-sqrt", "cosine", "linear", "wsd", "constant"] = "inverse-sqrt"
     """Learning rate after the warm-up. inverse-sqrt is the highest rate × sqrt(warmup_steps / step), cosine is half a
-    cosine down to min_learning_rate, and constant is the highest rate."""
+    cosine down to min_learning_rate, and linear a line. constant is the highest rate; wsd (warm-up, stable, decay) too,
+    until it falls in a line in the last steps (decay_share). Then you can decide late how long a run is."""
 
     warmup_steps: Count = 4000
     """Number of steps in which the learning rate rises linearly from 0."""
 
     min_learning_rate: Annotated[NotNegative, MAY_CHANGE] = 0.0
-    """Learning rate at the end of the cosine schedule."""
+    """Learning rate at the end of the cosine, linear and wsd schedules."""
+
+    decay_share: Annotated[float, Range(0, 1, open="least"), MAY_CHANGE] = 0.2
+    """Share of max_steps, at the end, in which the learning rate falls if schedule is wsd."""
 
     optimizer: Literal["adamw", "muon"] = "adamw"
     """Optimizer of the weights: adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for matrices and AdamW
@@ -148,7 +160,8 @@ class TrainingConfig:
     """Device to train on: auto (a GPU if there is one), cpu, cuda or cuda:N."""
 
     precision: Precision = "auto"
-    """Number format of matrix products: fp32, bf16 (autocast), or auto: bf16 if the device has instructions for it."""
+    """Number format: fp32, bf16, or auto: bf16 if the device has instructions for it. With bf16, layers compute in
+    bfloat16, with rounded copies of the weights. Weights, gradients, optimizer, checkpoints and loss stay in fp32."""
 
     compile: Annotated[bool, MAY_CHANGE] = False
     """Whether the layers of the model are compiled (torch.compile). It is for GPUs, where it fuses the operations
@@ -212,6 +225,7 @@ class TrainingConfig:
         require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
         translates = self.objective == "translation" or not self.source_loss
         require(translates, f"training.source_loss is for objective translation: the objective is {self.objective}")
+        check_use("training", self, self.schedule == "wsd", "training.schedule wsd", ["decay_share"])
         check_use("training", self, bool(self.teacher), "training.teacher", ["teacher_weight"])
         problem = "training.teacher doesn't go with training.source_loss: teachers tell of the target alone"
         require(not (self.teacher and self.source_loss), problem)

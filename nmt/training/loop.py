@@ -137,6 +137,8 @@ class Trainer:
         self.checkpoints = folder / "checkpoints"
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
         self.interrupted = False
+        self.time_is_up = False
+        """Whether `training.max_minutes` ends the run: the same in all processes."""
 
     def train(self, monitor: Monitor | None) -> None:
         """Train until the run is finished; only rank 0 has a monitor.
@@ -146,6 +148,7 @@ class Trainer:
             FloatingPointError: a gradient is not finite.
         """
         batches, window, started = self.batches(), Window(), time.perf_counter() - self.progress.seconds
+        self.time_is_up = self.used_up(self.progress.seconds)
         with self.catching_signals():
             if self.validation_is_due():  # the run was stopped before its next checkpoint
                 if monitor:
@@ -156,6 +159,8 @@ class Trainer:
                 stopping = self.processes.all_reduce_any(lambda: self.interrupted)
                 self.step(batches, window)
                 self.progress.seconds = time.perf_counter() - started
+                if self.config.max_minutes:
+                    self.time_is_up = self.processes.all_reduce_any(lambda: self.used_up(self.progress.seconds))()
                 if monitor:
                     monitor.expect(self.progress.step)
                 due, saving = self.validation_is_due(), self.saving_is_due()
@@ -174,15 +179,25 @@ class Trainer:
                     raise KeyboardInterrupt(f"Stopped after step {self.progress.step:,}; all is saved for --resume.")
 
     def finished(self) -> bool:
-        """Whether max_steps, `training.patience` or `training.stop_at` ends the run now."""
+        """Whether a limit, `training.patience` or `training.stop_at` ends the run now."""
         patience, stop_at, best = self.config.patience, self.config.stop_at, self.progress.best_value
         reached = best is not None and stop_at > 0 and best >= signed(self.config.metric, stop_at)
-        return self.progress.step >= self.config.max_steps or 0 < patience <= self.progress.bad_validations or reached
+        return self.limit_is_reached() or 0 < patience <= self.progress.bad_validations or reached
+
+    def limit_is_reached(self) -> bool:
+        """Whether the run has had all its steps, epochs or minutes."""
+        progress, config = self.progress, self.config
+        all_epochs = 0 < config.max_epochs <= progress.epoch
+        return progress.step >= config.max_steps or all_epochs or self.time_is_up
+
+    def used_up(self, seconds: float) -> bool:
+        """Whether a run that took this long has had all its minutes."""
+        return 0 < 60 * self.config.max_minutes <= seconds
 
     def validation_is_due(self) -> bool:
         """Whether the weights of this step must be validated, and have not been."""
-        step, config = self.progress.step, self.config
-        scheduled = step % config.validate_every == 0 or step == config.max_steps
+        step = self.progress.step
+        scheduled = step % self.config.validate_every == 0 or self.limit_is_reached()
         return step > 0 and scheduled and str(step) not in self.progress.validated
 
     def saving_is_due(self) -> bool:
@@ -196,11 +211,15 @@ class Trainer:
         while True:
             lengths = self.model.sequence_lengths(*pairs.lengths)
             budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
-            place = self.config.seed, progress.epoch, progress.batch
-            for number, index_B in self.data.batches(lengths, budget, *place):
-                progress.batch = number + 1
-                yield PlannedBatch(pairs, index_B, progress.epoch, number)
-            progress.epoch, progress.batch = progress.epoch + 1, 0
+            epoch = progress.epoch
+            batches = iter(self.data.batches(lengths, budget, self.config.seed, epoch, progress.batch))
+            following = next(batches, None)
+            while following:
+                (number, index_B), following = following, next(batches, None)
+                progress.epoch, progress.batch = (epoch, number + 1) if following else (epoch + 1, 0)
+                yield PlannedBatch(pairs, index_B, epoch, number)
+            if progress.epoch == epoch:  # a checkpoint of an older nmt, after the last batch of an epoch
+                progress.epoch, progress.batch = epoch + 1, 0
 
     def step(self, batches: Iterator[PlannedBatch], window: Window) -> None:
         """Take an optimizer step, with the gradient of the mean loss per target token of `accumulate` batches. Batches

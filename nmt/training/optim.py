@@ -18,17 +18,19 @@ FusedMatrix = tuple[Tensor, list[int]]
 def learning_rate(step: int, config: TrainingConfig) -> float:
     """The learning rate of step 1, 2, …: a linear warm-up to the peak, then the schedule's decay.
 
-    Schedules: inverse-sqrt, Vaswani et al. 2017, section 5.3, scaled to the peak; cosine, Loshchilov and Hutter 2017.
+    Schedules: inverse-sqrt, Vaswani et al. 2017, section 5.3, scaled to the peak; cosine, Loshchilov and Hutter 2017;
+    wsd, Hu et al. 2024, section 4, with a linear decay (Hägele et al. 2024).
     """
-    peak, warmup = config.learning_rate, config.warmup_steps
+    peak, least, warmup = config.learning_rate, config.min_learning_rate, config.warmup_steps
     if step <= warmup:
         return peak * step / warmup
     if config.schedule == "inverse-sqrt":
         return peak * math.sqrt(max(warmup, 1) / step)
+    start = max(warmup, round(config.max_steps * (1 - config.decay_share))) if config.schedule == "wsd" else warmup
+    progress = min(1.0, max(0, step - start) / max(1, config.max_steps - start))
     if config.schedule == "cosine":
-        progress = min(1.0, (step - warmup) / max(1, config.max_steps - warmup))
-        return config.min_learning_rate + (peak - config.min_learning_rate) * (1 + math.cos(math.pi * progress)) / 2
-    return peak
+        return least + (peak - least) * (1 + math.cos(math.pi * progress)) / 2
+    return peak if config.schedule == "constant" else peak + (least - peak) * progress
 
 
 def make_optimizer(model: Model, config: TrainingConfig, bf16: bool = False) -> torch.optim.Optimizer:

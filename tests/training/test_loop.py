@@ -5,7 +5,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +212,36 @@ def test_checkpoints_can_be_saved_more_often_than_validated(data: TrainingData, 
     assert untimed[0] == untimed[1]
 
 
+def test_the_last_epoch_ends_a_run_as_the_last_step_does(data: TrainingData, tmp_path: Path) -> None:
+    steps = len(list(takewhile(lambda batch: batch.epoch == 0, new_trainer(data, tmp_path / "plan").batches())))
+    one = run(new_trainer(data, tmp_path / "run", max_steps=99, validate_every=99, max_epochs=1))
+    assert (one.progress.step, one.progress.epoch, one.progress.batch) == (steps, 1, 0)
+    assert list(one.progress.validated) == [str(steps)]
+    assert step_of(list_checkpoints(one.checkpoints)[-1]) == steps
+    more = run(new_trainer(data, tmp_path / "run", max_steps=99, validate_every=99, max_epochs=2))
+    whole = run(new_trainer(data, tmp_path / "whole", max_steps=2 * steps, validate_every=99))
+    assert more.progress.step == 2 * steps
+    for a, b in zip(more.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_the_last_minute_ends_a_run_as_the_last_step_does(data: TrainingData, tmp_path: Path) -> None:
+    for attempt in (1, 2):  # resumed, it ends at once
+        short = run(new_trainer(data, tmp_path, max_steps=99, validate_every=99, max_minutes=1e-6))
+        assert (attempt, short.progress.step, list(short.progress.validated)) == (attempt, 1, ["1"])
+    longer = run(new_trainer(data, tmp_path, max_steps=3, validate_every=99, max_minutes=60.0))
+    assert (longer.progress.step, list(longer.progress.validated)) == (3, ["3"])
+
+
+def test_a_checkpoint_of_an_older_nmt_may_end_with_its_epoch(data: TrainingData, tmp_path: Path) -> None:
+    """It had the number of the finished epoch, and of all its batches."""
+    trainer = new_trainer(data, tmp_path)
+    trainer.progress.batch = len(list(takewhile(lambda batch: batch.epoch == 0, trainer.batches())))
+    trainer.progress.epoch = 0
+    first = next(trainer.batches())
+    assert (first.epoch, first.number) == (1, 0)
+
+
 def test_the_first_validation_may_be_no_number(data: TrainingData, tmp_path: Path) -> None:
     trainer = new_trainer(data, tmp_path)
     trainer.note_best(math.nan)
@@ -300,7 +330,7 @@ def test_a_pair_without_room_in_memory_is_named(
         trainer.step(trainer.batches(), Window())
 
 
-def test_bf16_autocast_follows_fp32(data: TrainingData, tmp_path: Path) -> None:
+def test_bf16_follows_fp32(data: TrainingData, tmp_path: Path) -> None:
     for precision in ("fp32", "bf16"):
         trainer = run(new_trainer(data, tmp_path / precision, precision=precision))
         assert all(p.dtype == torch.float32 for p in trainer.model.parameters())

@@ -141,6 +141,11 @@ def test_the_rate_rises_linearly_then_follows_its_schedule() -> None:
         learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="cosine", min_learning_rate=0.2
     )
     assert [learning_rate(s, cosine) for s in (50, 100, 600, 1100, 2000)] == pytest.approx([0.5, 1.0, 0.6, 0.2, 0.2])
+    linear = replace(cosine, schedule="linear")
+    assert [learning_rate(s, linear) for s in (50, 100, 350, 1100, 2000)] == pytest.approx([0.5, 1.0, 0.8, 0.2, 0.2])
+    wsd = replace(cosine, schedule="wsd", decay_share=0.5)
+    assert [learning_rate(s, wsd) for s in (50, 550, 825, 1100, 2000)] == pytest.approx([0.5, 1.0, 0.6, 0.2, 0.2])
+    assert learning_rate(101, replace(wsd, decay_share=1.0)) < 1, "the decay starts after the warm-up"
     constant = TrainingConfig(learning_rate=1.0, warmup_steps=0, schedule="constant")
     assert [learning_rate(s, constant) for s in (1, 10**6)] == [1.0, 1.0]
 
