@@ -116,7 +116,7 @@ def train_speed(rows: Sequence[Row]) -> str:
             median(row, "sentences_per_second"),
             median(row, "target_tokens_per_second"),
             median(row, "peak_memory_mib"),
-            f"{100 * row['peak_share']['median']:.0f}%" if "peak_share" in row else "",
+            *(f"{100 * row[name]['median']:.0f}%" if name in row else "" for name in ("peak_share", "whole_share")),
             ratio(row, "ratios", "nmt"),
             ratio(row, "token_ratios", "nmt"),
         ]
@@ -124,7 +124,16 @@ def train_speed(rows: Sequence[Row]) -> str:
     ]
     ours = "nmt / this, "
     return markdown(
-        ["system", "sentences/s", "target tokens/s", "peak MiB", "of peak", f"{ours}sentences", f"{ours}tokens"], lines
+        [
+            "system",
+            "sentences/s",
+            "target tokens/s",
+            "peak MiB",
+            "of peak",
+            "in a whole run",
+            *(f"{ours}{x}" for x in ("sentences", "tokens")),
+        ],
+        lines,
     )
 
 
@@ -187,6 +196,21 @@ def bf16_loss(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     return markdown(["updates", "fp32", "bf16", "difference"], lines)
+
+
+def precision(rows: Sequence[Row]) -> str:
+    names = ("fp32", "bf16", "int8")
+    lines = [
+        [
+            f"{row['parameters'] / 1e6:.1f} million, {row['width']} wide",
+            str(row["beam"]),
+            *(" / ".join(f"{row['speeds'][batch][name]:,.0f}" for name in names) for batch in ("1", "64")),
+            " / ".join(f"{row['bleu'][name]:.2f}" for name in names),
+        ]
+        for row in rows
+    ]
+    each = "fp32 / bf16 / int8"
+    return markdown(["model", "beam", f"single sentences/s, {each}", "in batches of 64", f"BLEU, {each}"], lines)
 
 
 def quality(rows: Sequence[Row]) -> str:
@@ -378,6 +402,7 @@ TABLES = {
         doors,
         fuzz,
         bf16_loss,
+        precision,
         quality,
         experts_speed,
         attention_cache,

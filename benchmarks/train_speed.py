@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import torch
 
     from nmt.config import ModelConfig
+    from nmt.training.loop import Trainer
 
 SPEED = re.compile(
     r"^(?P<system>.+) (?P<dtype>fp32|bf16): (?P<tokens>[\d.]+) target tokens/s, "
@@ -41,6 +42,7 @@ PAPER = {
 }
 # Rows of the square matrices whose product is this machine's peak, and products a try: a GPU needs more to be full.
 PEAK_ROWS, PEAK_PRODUCTS = {"cpu": 2048, "cuda": 8192}, {"cpu": 1, "cuda": 10}
+VALIDATE_EVERY = 500  # steps, as in reference.yaml
 DETAIL = re.compile(r"^detail: (\{.*\})$", re.MULTILINE)
 
 
@@ -61,6 +63,8 @@ class Figures:
     """Of the time, spent waiting for the next batch."""
     gpu_memory_mib: float | None = None
     """Peak memory that PyTorch held on a GPU."""
+    whole_share: float | None = None
+    """Speed of a whole run, with a validation and a checkpoint every 500 steps, as a share of the speed above."""
     version: str = ""
     """Of a peer."""
 
@@ -195,8 +199,23 @@ def time_training(args: argparse.Namespace) -> None:
         "peak_share": flop / seconds / peak,
         "data_share": window.waited / seconds,
         "gpu_memory_mib": torch.cuda.max_memory_allocated() / 2**20 if trainer.numerics.device.type == "cuda" else None,
+        "whole_share": whole_share(trainer, seconds / args.steps),
     }
     print(f"detail: {json.dumps(detail)}")
+
+
+def whole_share(trainer: "Trainer", step_seconds: float) -> float:
+    """The share of a run's time that its steps take, if it saves and validates as the reference does. Both are timed
+    once, on the whole validation text, with a model that has learned nothing: it translates to the longest length."""
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.checkpoints = Path(folder)
+        started = time.perf_counter()
+        trainer.save()
+        trainer.validate(None)
+        trainer.prune()
+        rest = time.perf_counter() - started
+    steps = VALIDATE_EVERY * step_seconds
+    return steps / (steps + rest)
 
 
 def model_of(name: str) -> "ModelConfig":

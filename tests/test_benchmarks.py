@@ -85,6 +85,7 @@ def test_train_speed_sets_nmt_beside_a_peer(corpus: Path, tmp_path: Path) -> Non
     )
     assert 0 < ours["peak_share"]["median"] < 1
     assert 0 <= ours["data_share"]["median"] < 1
+    assert 0 < ours["whole_share"]["median"] < 1
     assert ours["peak_memory_mib"]["max"] > theirs["peak_memory_mib"]["max"] > 1
     speeds = ours["sentences_per_second"]
     assert speeds["min"] <= speeds["median"] <= speeds["max"]

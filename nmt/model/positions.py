@@ -15,7 +15,7 @@ from nmt.model.bias import ScoreBias
 from nmt.model.linear import apply
 from nmt.model.norm import make_norm
 
-LENGTH = 256  # of a new table; a longer sequence makes it longer
+LENGTH = 512  # of a new table; a longer sequence makes it longer, and compiled layers are compiled again
 SINUSOIDAL = ("sinusoidal", "fairseq")
 Place = slice | Tensor
 """Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was

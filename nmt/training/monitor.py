@@ -29,8 +29,9 @@ EARLY_STEPS = 5  # after which the time of a run is estimated
 class Window:
     """Sums since the last record, over the batches of this process."""
 
-    loss: float = 0.0
-    nll: float = 0.0
+    # Tensors on the device, since to read a number a GPU must finish all work before it; float64 sums, as Python's.
+    loss: Tensor | float = 0.0
+    nll: Tensor | float = 0.0
     target_tokens: int = 0
     real_positions: int = 0
     positions: int = 0
@@ -46,8 +47,8 @@ class Window:
 
     def add(self, batch: Batch, loss: Loss, lengths: Sequence[Tensor]) -> None:
         """Add a batch; `lengths`: see `Model.sequence_lengths`."""
-        self.loss += float(loss.smoothed)
-        self.nll += float(loss.nll)
+        self.loss = self.loss + loss.smoothed.double()
+        self.nll = self.nll + loss.nll.double()
         if loss.loads_LE is not None:
             self.loads_LE = loss.loads_LE if self.loads_LE is None else self.loads_LE + loss.loads_LE
         self.target_tokens += batch.target_tokens
@@ -66,7 +67,7 @@ class Window:
         """The figures of all processes together, by TensorBoard tag; losses are per target token, in nats."""
         seconds = time.perf_counter() - self.started
         names = ("loss", "nll", "target_tokens", "real_positions", "positions", "sentences", "waited")
-        sums = processes.all_reduce_sum([getattr(self, name) for name in names])
+        sums = processes.all_reduce_sum([float(getattr(self, name)) for name in names])
         loss, nll, target_tokens, real_positions, positions, sentences, waited = sums
         return {
             "train/loss": loss / target_tokens,

@@ -109,16 +109,16 @@ def measure_losses(learner: Learner, objective: Objective, pairs: Pairs, process
     """Means over the targets: smoothed loss and negative log-likelihood (in nats), perplexity and, where the objective
     has it, accuracy (in percent). The noise is always the same. Puts the learner into evaluation mode."""
     learner.eval()
-    smoothed = nll = right = tokens = 0.0
+    tokens, sums = 0, torch.zeros(3, dtype=torch.float64, device=learner.numerics.device)
     lengths = learner.model.sequence_lengths(*pairs.lengths)
     budget = max(BATCH_TOKENS, *(int(lengths_N.max()) for lengths_N in lengths))
     plan = [*enumerate(plan_batches(lengths, budget, seed=0, epoch=0))]
     for number, index in processes.shard_items(plan):
         batch = objective.batch(pairs, index, PlannedBatch(pairs, index, 0, number).generator(0))
         loss: Loss = learner(batch)
-        smoothed, nll, right = smoothed + float(loss.smoothed), nll + float(loss.nll), right + float(loss.right)
+        sums += torch.stack([loss.smoothed.double(), loss.nll.double(), loss.right.double()])
         tokens += batch.target_tokens
-    smoothed, nll, right, tokens = processes.all_reduce_sum([smoothed, nll, right, tokens])
-    losses = {"loss": smoothed / tokens, "nll": nll / tokens, "perplexity": math.exp(min(nll / tokens, 50))}
+    smoothed, nll, right, n = processes.all_reduce_sum([*sums.tolist(), float(tokens)])
+    losses = {"loss": smoothed / n, "nll": nll / n, "perplexity": math.exp(min(nll / n, 50))}
     has_accuracy = "accuracy" in METRICS[learner.config.objective]
-    return losses | ({"accuracy": 100 * right / tokens} if has_accuracy else {})
+    return losses | ({"accuracy": 100 * right / n} if has_accuracy else {})

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -26,9 +27,40 @@ class Casts(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        if func is torch.ops.aten._to_copy.default and args[0].is_floating_point() and result.dtype != args[0].dtype:
+        cast = func is torch.ops.aten._to_copy.default
+        if cast and {args[0].dtype, result.dtype} == {torch.float32, torch.bfloat16}:
             self.shapes[tuple(result.shape)] += 1
         return result
+
+
+class Waits(TorchDispatchMode):
+    """Counts the numbers that are read of tensors of floats: a GPU must have finished all work before them. (Those of
+    batches are integers, and on the CPU.)"""
+
+    n = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        self.n += func is torch.ops.aten._local_scalar_dense.default and args[0].is_floating_point()
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_step_reads_one_number_whatever_the_number_of_its_batches(data: TrainingData, tmp_path: Path) -> None:
+    """The norm of the gradient, which must be finite."""
+    trainer = new_trainer(data, tmp_path, accumulate=3)
+    batches, window = trainer.batches(), Window()
+    with Waits() as waits:  # type: ignore[no-untyped-call]
+        for _ in range(2):
+            trainer.step(batches, window)
+    assert waits.n == 2
+    assert 0 < window.figures(trainer.processes)["train/nll"] < 10
+
+
+def test_the_validation_loss_is_read_once(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt.training.validation.BATCH_TOKENS", 60)
+    trainer = new_trainer(data, tmp_path)
+    with Waits() as waits:  # type: ignore[no-untyped-call]
+        trainer.validator.measure_loss()
+    assert waits.n <= 4, "its sums"
 
 
 def casts_of_a_step(data: TrainingData, folder: Path, model: ModelConfig) -> tuple[Counter[Shape], list[Tensor]]:
