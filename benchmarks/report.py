@@ -24,6 +24,7 @@ TOLD = (
     "families",
     "fine-tuning",
     "markup",
+    "precision",
     "pretraining",
     "serving",
 )

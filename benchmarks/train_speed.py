@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, spread
 from benchmarks.setup import PEERS, REFERENCE, peer_command
+from benchmarks.train_peers import clock_for
 
 if TYPE_CHECKING:
     import torch
@@ -82,7 +84,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=20, help="timed steps of a round")
     parser.add_argument("--warmup", type=int, default=6, help="steps before them")
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padded positions")
-    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores; 1: in processor time")
     parser.add_argument("--rounds", type=int, default=1, help="times that each system runs")
     parser.add_argument(
         "--peer", action="append", default=[], metavar="PEER", help=f"{', '.join(PEERS)} or a command; repeatable"
@@ -176,16 +178,16 @@ def time_training(args: argparse.Namespace) -> None:
     )
     data = TrainingData.load(prepared)
     trainer = make_trainer(Config(model=model_of(args.model), training=training), data, args.run)
-    batches = trainer.batches()
+    batches, clock = trainer.batches(), clock_for(args.threads)
     try:
         for _ in range(args.warmup):
             trainer.step(batches, Window())
-        window = Window()
+        window, started = Window(), clock()
         for _ in range(args.steps):
             trainer.step(batches, window)
     except ValueError as error:
         sys.exit(f"train_speed: {error}")
-    seconds = time.perf_counter() - window.started
+    seconds = clock() - started
     dtype, tokens = "bf16" if trainer.numerics.bf16 else "fp32", window.target_tokens / seconds
     print(f"nmt {dtype}: {tokens:.0f} target tokens/s, {window.sentences / seconds:.1f} sentences/s")
     with FlopCounterMode(display=False) as counter:  # it slows the steps, so it counts others than those timed
@@ -199,21 +201,21 @@ def time_training(args: argparse.Namespace) -> None:
         "peak_share": flop / seconds / peak,
         "data_share": window.waited / seconds,
         "gpu_memory_mib": torch.cuda.max_memory_allocated() / 2**20 if trainer.numerics.device.type == "cuda" else None,
-        "whole_share": whole_share(trainer, seconds / args.steps),
+        "whole_share": whole_share(trainer, seconds / args.steps, clock),
     }
     print(f"detail: {json.dumps(detail)}")
 
 
-def whole_share(trainer: "Trainer", step_seconds: float) -> float:
+def whole_share(trainer: "Trainer", step_seconds: float, clock: Callable[[], float]) -> float:
     """The share of a run's time that its steps take, if it saves and validates as the reference does. Both are timed
     once, on the whole validation text, with a model that has learned nothing: it translates to the longest length."""
     with tempfile.TemporaryDirectory() as folder:
         trainer.checkpoints = Path(folder)
-        started = time.perf_counter()
+        started = clock()
         trainer.save()
         trainer.validate(None)
         trainer.prune()
-        rest = time.perf_counter() - started
+        rest = clock() - started
     steps = VALIDATE_EVERY * step_seconds
     return steps / (steps + rest)
 

@@ -25,6 +25,7 @@ from benchmarks import (
     pair_scorer,
     picture_data,
     pictures,
+    precision,
     quality,
     report,
     setup,
@@ -39,6 +40,7 @@ from nmt.documents.base import Answer, Unit
 from nmt.model.build import build_model
 from nmt.training.monitor import Monitor
 from nmt.translation.model_folder import ModelInfo, load_model, save_model
+from tests.tiny import needs_int8
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
@@ -196,6 +198,24 @@ def test_decode_speed_sets_nmt_beside_a_peer(
     assert peer["versions"]["ctranslate2"] == "4.5"
     assert peer["ratios"]["int8:9"]["max"] == pytest.approx(int8["sentences_per_second"]["max"] / 2, rel=1e-3)
     assert set(fp32["ratios"]) == {"int8:9"}
+
+
+@needs_int8()
+def test_precisions_are_set_beside_each_other(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, lines in (("val.de", ["Ein Hund läuft."] * 3), ("val.en", ["A dog runs."] * 3)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    rows = tmp_path / "rows.jsonl"
+    files = f"--source {tmp_path / 'val.de'} --reference {tmp_path / 'val.en'} --json {rows}"
+    monkeypatch.setattr(sys, "argv", ["precision.py", *f"--model {model} --rounds 1 {files}".split()])
+    threads = torch.get_num_threads()
+    assert precision.main() == 0
+    torch.set_num_threads(threads)
+    beams = last_run(rows)
+    assert [row["beam"] for row in beams] == [5, 1]
+    assert all(speed > 0 for row in beams for batch in row["speeds"].values() for speed in batch.values())
+    assert "16 wide" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("benchmark", ["decode_speed", "real_text"])

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from nmt.config import ModelConfig
+from nmt.config import DataConfig, ModelConfig
+from nmt.model.positions import LENGTH
 from nmt.training.data import TrainingData
 from nmt.training.monitor import Window
 from tests.training.reversal import TINY, new_trainer
@@ -53,6 +54,11 @@ def test_a_step_reads_one_number_whatever_the_number_of_its_batches(data: Traini
             trainer.step(batches, window)
     assert waits.n == 2
     assert 0 < window.figures(trainer.processes)["train/nll"] < 10
+
+
+def test_the_longest_usual_sequence_needs_no_new_table_of_positions() -> None:
+    """With another table, compiled layers are compiled again. A piece more is the start or the end of a sentence."""
+    assert DataConfig().max_pieces + 1 <= LENGTH
 
 
 def test_the_validation_loss_is_read_once(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
