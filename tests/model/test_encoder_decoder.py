@@ -30,7 +30,7 @@ def test_a_table_that_grew_while_translating_serves_training_too(positions: str)
     model, fresh = make(config(positions=positions), 1), make(config(positions=positions), 1)
     source, (tgt, _) = sentences(1, [5]), sentences(2, [4])
     with torch.inference_mode():
-        model.encode(*sentences(1, [300]))
+        model.encode(*sentences(1, [600]))
     for trained in (model, fresh):
         trained(*source, tgt)[..., 5].sum().backward()
     for (name, parameter), expected in zip(model.named_parameters(), fresh.parameters(), strict=True):

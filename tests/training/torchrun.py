@@ -33,8 +33,8 @@ def write_corpus(folder: Path) -> Path:
         for b, d in words
         for dots in (1, 2, 3)
     ]
-    # One is beyond the first 256 positions: the process that meets it makes its table longer.
-    pairs.insert(61, (("eins " * 280).strip(), ("one " * 280).strip()))
+    # One is beyond the first 512 positions: the process that meets it makes its table longer.
+    pairs.insert(61, (("eins " * 540).strip(), ("one " * 540).strip()))
     for split, part in (("train", pairs[:60]), ("val", pairs[60:65]), ("test", pairs[65:])):
         for side, language in enumerate(("de", "en")):
             (folder / f"{split}.{language}").write_text("".join(p[side] + "\n" for p in part), encoding="utf8")
