@@ -21,6 +21,7 @@ TOLD = (
     "distillation",
     "documents",
     "documents-office",
+    "experts",
     "families",
     "fine-tuning",
     "markup",
