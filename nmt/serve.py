@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli import (
+    add_backend_option,
     add_device_options,
     add_search_options,
     add_settings_options,
@@ -38,7 +39,9 @@ def make_serve_parser() -> Any:
     text += "chooses it by this name. The weights of the model are in memory once. Repeatable."
     parser.add_argument("--adapter", action="append", default=[], metavar="NAME=DIR", help=text)
     add_settings_options(parser.add_argument_group("Service and its limits"), ServeConfig)
-    add_device_options(parser.add_argument_group("Device"), precision="auto")
+    group = parser.add_argument_group("Device")
+    add_device_options(group, precision="auto")
+    add_backend_option(group)
     add_search_options(parser)
     return parser
 
@@ -58,13 +61,13 @@ def command(options: Any) -> int:
     config = ServeConfig(**{f.name: options[f.name] for f in fields(ServeConfig)})
 
     def load(folder: Path) -> Translator:
-        translator = Translator.load(folder, options.device, precision=options.precision)
+        translator = Translator.load(folder, options.device, precision=options.precision, backend=options.backend)
         translator.search = override_search(translator.search, options)
         translator.check(translator.search) if not translator.tokenizer.languages.before_target else None
         return translator
 
     folders = [find_model(folder) for folder in options.models or [None]]
-    models = Models(folders, load, lazy=config.lazy, adapters=read_adapters(options.adapter))
+    models = Models(folders, load, lazy=config.lazy, adapters=read_adapters(options.adapter), backend=options.backend)
     for served in models.all:
         pairs = ", ".join("–".join(direction) for direction in served.directions[:5])
         say(f"{served.folder}: {pairs}{' …' if len(served.directions) > 5 else ''}")

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nmt.config import SearchConfig
+from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.files import SUMS
 from nmt.server.errors import Draining, Refused
 from nmt.server.schema import shown
 from nmt.translation.adapter import with_adapters
-from nmt.translation.model_folder import ModelInfo, read_info, require_model, require_objective
+from nmt.translation.model_folder import EXPORTED, ModelInfo, read_info, require_model, require_objective, settings_file
 from nmt.translation.translator import Translator
 
 LOG = logging.getLogger("nmt.server")
@@ -71,10 +71,15 @@ class Served:
         return self.translator
 
 
-def read_folder(folder: Path) -> Served:
-    """What a model folder can translate, before it is loaded. ValueError if it has no translator."""
-    folder = require_model(folder)
-    info, _ = read_info(folder / "config.json")
+def read_folder(folder: Path, backend: Backend = "pytorch") -> Served:
+    """What a folder can translate, before it is loaded. ValueError if it has no translator for this backend."""
+    is_exported = backend == "ctranslate2" and (folder / EXPORTED).is_file()
+    folder = folder if is_exported else require_model(folder)
+    require(
+        is_exported or backend == "pytorch",
+        f"{folder} wasn't exported: --backend ctranslate2 needs what nmt.export wrote",
+    )
+    info, _ = read_info(settings_file(folder))
     require_objective(info, folder)
     known = Tokenizer.load(folder).languages
     sources, targets = list(known.before_source) or [info.source], list(known.before_target) or [info.target]
@@ -85,10 +90,17 @@ class Models:
     """All models of the service. `load` makes the translator of a folder; it runs in a thread."""
 
     def __init__(
-        self, folders: Sequence[Path], load: Load, *, lazy: bool = False, adapters: Mapping[str, Path] | None = None
+        self,
+        folders: Sequence[Path],
+        load: Load,
+        *,
+        lazy: bool = False,
+        adapters: Mapping[str, Path] | None = None,
+        backend: Backend = "pytorch",
     ) -> None:
-        """`adapters`: adapter folders of the model, by their names; then there must be only one model."""
-        self.all = [read_folder(folder) for folder in folders]
+        """`adapters`: adapter folders of the model, by their names; then there must be only one model. `backend`: what
+        `load` runs the models by."""
+        self.all = [read_folder(folder, backend) for folder in folders]
         if adapters:
             require(len(self.all) == 1, f"{len(self.all)} models are given with adapters: give the one that they fit")
             taken = self.all[0].name

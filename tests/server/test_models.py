@@ -10,7 +10,7 @@ import pytest
 from nmt.data.tokenizer import Tokenizer
 from nmt.serve import read_adapters
 from nmt.server.errors import Draining, Refused
-from nmt.server.models import LOOK_AGAIN, Models
+from nmt.server.models import LOOK_AGAIN, Models, read_folder
 from nmt.translation.translator import Translator
 from tests.server.conftest import load
 from tests.tiny import make_model, save_tiny
@@ -126,3 +126,14 @@ def test_a_model_that_can_t_be_loaded_is_said_so(folder: Path) -> None:
             await models.wait_for(DIRECTION)
 
     run(test)
+
+
+def test_a_folder_must_fit_what_runs_it(model_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="wasn't exported"):
+        read_folder(model_folder, "ctranslate2")
+    exported = tmp_path / "exported"
+    shutil.copytree(model_folder, exported)
+    (exported / "config.json").rename(exported / "nmt.json")
+    assert read_folder(exported, "ctranslate2").directions == read_folder(model_folder).directions
+    with pytest.raises(ValueError, match="--backend ctranslate2 reads it"):
+        read_folder(exported)
