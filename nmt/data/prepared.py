@@ -104,12 +104,15 @@ class Prepared(Corpus):
 def require_own_run_folder(config: Config, folder: Path) -> None:
     """Raise ValueError if a run in this folder could overwrite the user's own files; call it before writing any.
 
-    The folder must be new, empty or a run's, and neither the corpus nor the tokenizer may be the folder itself or lie
-    in its `data/` or `tokenizer/`.
+    The folder must be new, empty or a run's, and neither a corpus nor the tokenizer may be the folder itself or lie in
+    its `data/` or `tokenizer/`.
     """
     run = folder.resolve()
     tokenizer = Path(config.tokenizer.folder) if config.tokenizer.folder else None
-    for setting, path in (("data.corpus", corpus_path(config.data)), ("tokenizer.folder", tokenizer)):
+    more = [
+        ("data.more", corpus_path(replace(config.data, corpus=entry.corpus, more=()))) for entry in config.data.more
+    ]
+    for setting, path in (("data.corpus", corpus_path(config.data)), *more, ("tokenizer.folder", tokenizer)):
         place = path.resolve() if path else None
         inside = place and (place == run or any(place.is_relative_to(run / part) for part in ("data", "tokenizer")))
         clash = f"{setting} is {path}, but the run in {folder} keeps its own data/ and tokenizer/ there"

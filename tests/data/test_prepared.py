@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
+from nmt.config.data import CorpusConfig
 from nmt.data import prepared as module
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora import Corpus, load_corpus
@@ -270,6 +271,15 @@ def test_a_corpus_where_the_run_will_be_is_refused_and_stays(
     before = tree(project)
     assert main(["--data.corpus", corpus, *IN_PROJECT]) == 2
     assert "data.corpus is" in capsys.readouterr().err
+    assert tree(project) == before
+
+
+def test_another_corpus_where_the_run_will_be_is_refused_and_stays(project: Path) -> None:
+    more = (CorpusConfig(corpus=str(project / "data")),)
+    settings = Config(name="proj", runs="..", data=DataConfig(corpus="phrasebook", more=more))
+    before = tree(project)
+    with pytest.raises(ValueError, match=r"data\.more is .*, but the run in \.\./proj keeps its own data/"):
+        prepare(None, settings, Path("..") / "proj")
     assert tree(project) == before
 
 

@@ -137,3 +137,5 @@ def test_a_folder_must_fit_what_runs_it(model_folder: Path, tmp_path: Path) -> N
     assert read_folder(exported, "ctranslate2").directions == read_folder(model_folder).directions
     with pytest.raises(ValueError, match="--backend ctranslate2 reads it"):
         read_folder(exported)
+    with pytest.raises(ValueError, match="CTranslate2 adds no adapters"):
+        Models([exported], load, adapters={"law": model_folder}, backend="ctranslate2")
