@@ -109,9 +109,8 @@ def require_own_run_folder(config: Config, folder: Path) -> None:
     """
     run = folder.resolve()
     tokenizer = Path(config.tokenizer.folder) if config.tokenizer.folder else None
-    more = [
-        ("data.more", corpus_path(replace(config.data, corpus=entry.corpus, more=()))) for entry in config.data.more
-    ]
+    others = (replace(config.data, corpus=entry.corpus, more=()) for entry in config.data.more)
+    more = [("data.more", corpus_path(other)) for other in others]
     for setting, path in (("data.corpus", corpus_path(config.data)), *more, ("tokenizer.folder", tokenizer)):
         place = path.resolve() if path else None
         inside = place and (place == run or any(place.is_relative_to(run / part) for part in ("data", "tokenizer")))
