@@ -40,6 +40,7 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=0.7, help="of the throughput, for the times of the load")
     parser.add_argument("--requests", type=int, default=0, help="then so many requests, for the memory; 0: none")
     parser.add_argument("--precision", default="auto", help="as nmt.translate's --precision")
+    parser.add_argument("--backend", default="pytorch", help="as nmt.serve's --backend")
     parser.add_argument("--beam-size", type=int, default=5)
     parser.add_argument("--port", type=int, help="of another service with LibreTranslate's API: measured in turn")
     parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: in benchmarks/results")
@@ -133,7 +134,7 @@ def service(args: argparse.Namespace, *options: str) -> Iterator[tuple[int, int]
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "nmt.serve", args.model, "--port", port, "--precision", args.precision]
-    command += ["--ready-seconds", 0, "--beam-size", args.beam_size, *options]
+    command += ["--ready-seconds", 0, "--beam-size", args.beam_size, "--backend", args.backend, *options]
     process = subprocess.Popen([str(part) for part in command], stderr=subprocess.DEVNULL)
     try:
         for _ in range(600):
@@ -153,7 +154,7 @@ def service(args: argparse.Namespace, *options: str) -> Iterator[tuple[int, int]
 def call_directly(args: argparse.Namespace) -> Row:
     command = [sys.executable, "-m", "benchmarks.serve_speed", "--direct", "--model", args.model, "--seconds"]
     command += [args.seconds, "--sentences", args.sentences, "--precision", args.precision]
-    command += ["--beam-size", args.beam_size]
+    command += ["--beam-size", args.beam_size, "--backend", args.backend]
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, check=True)
     found: Row = json.loads(done.stdout)
     return found
@@ -164,7 +165,7 @@ def time_directly(args: argparse.Namespace, lines: list[str]) -> Row:
     from nmt.translation.streams import BYTES_AHEAD
     from nmt.translation.translator import Translator, find_model
 
-    translator = Translator.load(find_model(str(args.model)), precision=args.precision)
+    translator = Translator.load(find_model(str(args.model)), precision=args.precision, backend=args.backend)
     translator.search = replace(translator.search, beam_size=args.beam_size)
     size = sum(len(line.encode()) + 1 for line in lines) / len(lines)
     ahead = int(translator.search.batch_size * BYTES_AHEAD / size)  # lines that the command reads at once

@@ -62,7 +62,7 @@ def test_the_target_language_is_chosen_by_command_and_by_call(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     translator = Translator.load(folder, precision="fp32")
-    with pytest.raises(ValueError, match="choose one with"):
+    with pytest.raises(ValueError, match="choose the target language"):
         translator.translate(["Hund"])
     lines = ["Hund Katze Haus", "Baum <2fr> Hund"]
     wanted = {code: translator.translate(lines, to=code) for code in WORDS}
@@ -74,7 +74,7 @@ def test_the_target_language_is_chosen_by_command_and_by_call(
         assert translate.main(["--to", code, *options]) == 0
         assert output.read_text().removesuffix("\n").split("\n") == wanted[code]
     assert translate.main(["--to", "it", *options]) == 2
-    assert "a language that the model doesn't know" in capsys.readouterr().err
+    assert "which the model doesn't know" in capsys.readouterr().err
 
 
 def test_evaluation_is_by_direction(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,9 +36,9 @@ class Languages:
 
     def between(self, source: str, target: str) -> "Languages":
         """These languages, with others chosen; empty keeps the present choice. ValueError for an unknown code."""
-        for option, code, known in (("--source", source, self.before_source), ("--target", target, self.before_target)):
+        for side, code, known in (("source", source, self.before_source), ("target", target, self.before_target)):
             if code and known:
-                require_known(option, code, list(known))
+                require_known(side, code, list(known))
         return replace(self, source=source or self.source, target=target or self.target)
 
     def require_chosen(self, section: str = "") -> None:
@@ -48,8 +48,10 @@ class Languages:
             ("source", self.source, self.before_source),
             ("target", self.target, self.before_target),
         ):
-            hint = f"choose one with --{section}{side} ({some_of(list(known))})"
-            message = f"the model knows {len(known)} languages: {hint}"
+            how = f"with --{section}{side}" if section else "(--help shows the option)"
+            message = (
+                f"the model knows {len(known)} languages, {some_of(list(known))}: choose the {side} language {how}"
+            )
             require(code in known or not any(known.values()), message)
 
     def starts(self) -> tuple[list[str], list[str]]:
@@ -59,10 +61,10 @@ class Languages:
         return (target + source, []) if self.target_in_source else (source, target)
 
 
-def require_known(option: str, code: str, known: list[str]) -> None:
+def require_known(side: str, code: str, known: list[str]) -> None:
     near = difflib.get_close_matches(code, known, n=5, cutoff=0.4) or [k for k in known if k[:2] == code[:2]]
     hint = f"near ones are {', '.join(near)}" if near else f"it knows {some_of(known)}"
-    require(code in known, f"{option} is {code}, a language that the model doesn't know: {hint}")
+    require(code in known, f"the {side} language is {code}, which the model doesn't know: {hint}")
 
 
 def some_of(codes: list[str], most: int = 12) -> str:

@@ -127,10 +127,7 @@ def export(
     obstacles = form.obstacles(info, tokenizer)
     require(not obstacles, f"{name} can't express this model: {'; '.join(obstacles)}")
     tokenizer = tokenizer.between(*languages)
-    try:
-        tokenizer.languages.require_chosen()
-    except ValueError as error:
-        raise ValueError(f"{error}; here the options are --source-language and --target-language") from error
+    tokenizer.languages.require_chosen()
     lines = real_lines(folder, info, check)
     task = Export(model, tokenizer, info, quantization, folder)
     with whole_folder(target) as draft:

@@ -63,7 +63,7 @@ def test_the_commands_take_languages(folder: Path, capsys: pytest.CaptureFixture
         status = translate.main([*out, *(words if "--model" in words else ("--model", "ours", *words))])
         return status, (folder / "out.en").read_text() if status == 0 else capsys.readouterr().err
 
-    assert "choose one with --target (fra, ron)" in run()[1]
+    assert "fra, ron: choose the target language" in run()[1]
     french, romanian = run("--target", "fra"), run("--target", "ron")
     assert french[0] == romanian[0] == 0
     assert len(french[1].splitlines()) == 10
