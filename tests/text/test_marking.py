@@ -52,6 +52,12 @@ def marked(line: str) -> Marked:
         ("Siehe https://x.org da 😀!", "Siehe [0] da [1]!", "See there [0] [1]!", "See there https://x.org 😀!"),
         ("Ein<br/>Hut", "Ein [0] Hut", "A [0] hat", "A<br/>hat"),
         ("<i>Ein</i><b>Hut</b>", "[<0] Ein [0>] [<1] Hut [1>]", "[<0] A [0>] [<1] hat [1>]", "<i>A</i><b>hat</b>"),
+        (
+            "Ein <b>Hut <i>aus</i> Stroh</b> da",
+            "Ein [<0] Hut [<1] aus [1>] Stroh [0>] da",
+            "There [<0] a straw [<1] made [1>] hat [0>]",
+            "There <b>a straw <i>made</i> hat</b>",
+        ),
         ("Das {x} da", "Das [0] da", "This[0]there", "This {x} there"),
         ("<a><b>{x}</b></a> da", "[0] da", "There [0]", "There <a><b>{x}</b></a>"),
     ],
