@@ -186,7 +186,7 @@ def test_scores_as_jsonl_name_the_pieces(
         (["--prompt", "a", "--greedy", "--batch-size", "0"], "--batch-size is 0: it must be at least 1"),
         (["--score", "--prompt", "a"], "--prompt is for continuations: it doesn't go with --score"),
         (["--score", "--max-length", "3"], "--max-length is for continuations"),
-        (["no-such-file"], "no-such-file: No such file"),
+        (["no-such-file"], "no-such-file: there is no such file"),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -223,7 +223,7 @@ def test_a_folder_of_others_is_left_alone(content: str, capsys: pytest.CaptureFi
         (["train", "..", "text.de"], "write the name of a tokenizer after train"),
         (["encode", "nowhere"], "tokenizers/nowhere holds no tokenizer"),
         (["encode", "mine", "--idz"], "did you mean ids?"),
-        (["encode", "mine", "no-file"], "no-file: No such file"),
+        (["encode", "mine", "no-file"], "no-file: there is no such file"),
         (["train", "new", "no-file"], "no-file: No such file"),
         (["train", "new", "text.de", "--data.corpus", "corpus"], "can't both be given"),
         (["train", "new", "text.de", "--tokenizer.joint", "false"], "needs a corpus with two languages"),
