@@ -58,6 +58,20 @@ def test_ray_makes_the_same_bytes(tmp_path: Path, settings: Config) -> None:
     assert tree(tmp_path / "ray") == tree(tmp_path / "one")
 
 
+def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path: Path, settings: Config) -> None:
+    prepare(None, settings, tmp_path / "one", engine=ONE)
+    file = tmp_path / "mine" / "train.tsv"
+    file.write_text("".join(reversed(file.read_text("utf8").splitlines(keepends=True))), "utf8")
+    prepare(None, settings, tmp_path / "two", engine=ONE)
+    files = [sorted((tmp_path / run / "data").glob("*.safetensors")) for run in ("one", "two")]
+    assert [f.read_bytes() for f in files[0]] == [f.read_bytes() for f in files[1]]
+    rows = [list(shards.read_rows(f.with_suffix(".parquet"))) for f in files[0]]
+    for n, shard in enumerate(rows):
+        assert shard == sorted(shard, key=shards.row_order)
+        assert all(row.key % 4 == n for row in shard if not row.changed)
+    assert sum(len(shard) for shard in rows) > 60 == sum(not row.changed for shard in rows for row in shard)
+
+
 def test_parts_together_make_the_same_bytes(
     tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
