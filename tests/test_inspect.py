@@ -73,7 +73,13 @@ def test_experts_are_shown_weight_by_weight(tmp_path: Path, capsys: pytest.Captu
 def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(model_folder), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    facts = {"longest_source": 200, "least_confidence": 0.0, "usual_sentences": 1, "least_spelling": 0.0}
+    facts = {
+        "longest_source": 200,
+        "least_confidence": 0.0,
+        "usual_sentences": 1,
+        "final_mark": "",
+        "least_spelling": 0.0,
+    }
     assert report["facts"] == facts
     assert report["parts"][0]["weights"][0]["name"] == "tgt_embedding.weight"
     assert report["work"][2]["exact"] == report["work"][2]["counted"]

@@ -1,7 +1,8 @@
 """Facts about training text, learned once when a corpus is prepared: how long sources are, and their words."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
@@ -9,11 +10,12 @@ from nmt.data.cleaning import Pair
 from nmt.data.texts import Row, read_rows
 from nmt.data.tokenizer import WORDS, Tokenizer
 from nmt.files import write_json, write_text
-from nmt.text.sentences import split_sentences
+from nmt.text.sentences import MARKS, split_sentences
 from nmt.text.words import Words
 
 # Number of sentences that is usual in a training source: a sample of at most so many; this fraction has it, or more.
 MEASURED_SOURCES, USUAL_SHARE = 20_000, 1 / 100
+FINAL_SHARE = 0.95  # of the sources that end with a mark, at least, if lines without one get it
 WORDS_SOURCES = 500_000  # at most so many sources are read for their words
 FACTS = "facts.json"
 
@@ -27,10 +29,16 @@ def learn_words(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Words | None:
     return Words.learn(*texts) if has_sources else None
 
 
-def usual_sentences(sources: Iterable[str]) -> int:
+def usual_sentences(sources: Sequence[str]) -> int:
     """The number of sentences that few sources have, or more."""
     counts = sorted(len(split_sentences(text)) for text in sources)
     return counts[-math.ceil(len(counts) * USUAL_SHARE)]
+
+
+def final_mark(sources: Sequence[str]) -> str:
+    """The usual mark at the end of the sources; empty if many have none."""
+    marks = Counter(text[-1:] for text in sources if text and text[-1] in MARKS)
+    return max(marks, key=lambda mark: (marks[mark], mark)) if marks.total() >= FINAL_SHARE * len(sources) > 0 else ""
 
 
 def sample(files: Sequence[Path], most: int) -> Iterator[Row]:
@@ -40,9 +48,10 @@ def sample(files: Sequence[Path], most: int) -> Iterator[Row]:
 
 def write_facts(tokenizer: Tokenizer, files: Sequence[Path], longest_source: int, folder: Path) -> None:
     """Learn the facts of the text in these files, and write them to facts.json and words.txt in the folder."""
-    facts = {"longest_source": longest_source}
+    facts: dict[str, int | str] = {"longest_source": longest_source}
     if longest_source:
-        facts["usual_sentences"] = usual_sentences(row.source for row in sample(files, MEASURED_SOURCES))
+        sources = [row.source for row in sample(files, MEASURED_SOURCES)]
+        facts |= {"usual_sentences": usual_sentences(sources), "final_mark": final_mark(sources)}
     write_json(folder / FACTS, facts)
     if words := learn_words(tokenizer, [row.pair for row in sample(files, WORDS_SOURCES)]):
         write_text(folder / WORDS, [words.dump()])

@@ -10,6 +10,9 @@ Corpora seldom have such lines, and there a mark can spoil the whole translation
 - after the text: [1], emoji and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model
   one mark stands there;
 - around the text: quotes and brackets that the vocabulary has no pieces for.
+
+A text that ends with a letter, such as a heading, gets a full stop if nearly all training sources end with one: models
+that don't see the end of the sentence write its last words twice. The translation loses its own.
 """
 
 import re
@@ -18,6 +21,7 @@ from dataclasses import dataclass
 
 from nmt.text.items import EMOJI, NO_OWN, find_items
 from nmt.text.own_items import OwnItems
+from nmt.text.sentences import MARKS
 
 Knows = Callable[[str], bool]
 """Whether the vocabulary of the source has a piece for a text, alone or at the start of a word."""
@@ -31,6 +35,7 @@ LEAD = re.compile(
 FOOTNOTE = r"(?:\[\d{1,3}\])++"
 SMILEY = r"(?:[:;=8][-'^o]?[)(\]\[DPpOo3*|/\\]++|[xX]D+|\^_?\^|<3)"
 TRAIL = re.compile(rf"[ \u00a0]*+(?:{FOOTNOTE}|(?:{EMOJI}))|[ \u00a0]++{SMILEY}")
+LAST_MARKS = re.compile(rf"(?<!\.\w)\s?[{MARKS}]++\Z")  # the last dot of "U.S." stays
 STOPS = re.compile(r"(?<![.!?…\s])[ \u00a0]*+(?:…|\.{3,}|[!?]{2,})\Z")
 QUOTES = {  # by language; others have those of English
     **dict.fromkeys(("de", "cs", "sk", "sl", "hr", "et", "lt", "bg", "is"), ("„", "“")),
@@ -55,11 +60,11 @@ class Edges:
     text: str
     """What is translated: the line without its edges, perhaps with a full stop in place of `stop`."""
     trail: str
-    stop: str = ""
-    """What the last mark of the translation is replaced by; empty if it stays."""
+    stop: str | None = None
+    """What the last mark of the translation is replaced by; None if it stays."""
 
     def __bool__(self) -> bool:
-        return bool(self.lead or self.trail or self.stop)
+        return bool(self.lead or self.trail or self.stop is not None)
 
     @property
     def words_around(self) -> tuple[int, int]:
@@ -70,8 +75,8 @@ class Edges:
 
     def put_back(self, translation: str) -> str:
         """The translation with the edges."""
-        if self.stop and translation:
-            translation = re.sub(r"\s?[.!?。！？…]++\Z", "", translation) + self.stop
+        if self.stop is not None:
+            translation = LAST_MARKS.sub("", translation) + (self.stop if translation else "")
         return self.lead + translation + self.trail
 
 
@@ -80,10 +85,13 @@ def quotes_of(language: str) -> tuple[str, str]:
     return QUOTES.get(re.split("[-_]", language)[0], ("“", "”"))
 
 
-def take_off(line: str, knows: Knows, quotes: tuple[str, str] | None = None, own: OwnItems = NO_OWN) -> Edges:
+def take_off(
+    line: str, knows: Knows, quotes: tuple[str, str] | None = None, own: OwnItems = NO_OWN, final: str = ""
+) -> Edges:
     """The parts of a tidied line. If nothing but edges would be left, the line is its text.
 
     `quotes`: those of the target language, which replace typographic ones around the text.
+    `final`: the mark that a text gets if it has none.
     """
     start, end = 0, len(line)
     while start < LONGEST and (lead := LEAD.match(line, start)) and is_mark(lead, knows):
@@ -92,7 +100,7 @@ def take_off(line: str, knows: Knows, quotes: tuple[str, str] | None = None, own
     trails = [*TRAIL.finditer(line, window)]
     while trails and trails[-1].end() == end:
         end = trails.pop().start()
-    text, stop = line[start:end], ""
+    text, stop = line[start:end], None
     around = ["", ""]
     while len(text) > 2 and AROUND.get(text[0]) == text[-1] and is_around(text, knows, own):
         left, right = quotes if quotes and text[0] in TYPOGRAPHIC else (text[0], text[-1])
@@ -104,7 +112,14 @@ def take_off(line: str, knows: Knows, quotes: tuple[str, str] | None = None, own
         text = text[: found.start()] + (stop.strip()[0] if stop.strip()[0] in "!?" else ".")
     if not any(map(str.isalpha, text)):
         return Edges("", line, "")
+    if final and text[-1].isalpha() and not ends_with_item(text, own):
+        text, stop = text + final, ""
     return Edges(line[:start] + around[0], text, around[1] + line[end:], stop)
+
+
+def ends_with_item(text: str, own: OwnItems) -> bool:
+    items = find_items(text, own)
+    return bool(items) and items[-1].end == len(text)
 
 
 def is_mark(lead: re.Match[str], knows: Knows) -> bool:

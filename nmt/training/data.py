@@ -10,7 +10,7 @@ from torch import Tensor
 from nmt.config import Config
 from nmt.data.batches import Pairs, Sequences, epoch_batches
 from nmt.data.cleaning import Pair
-from nmt.data.facts import FACTS, MEASURED_SOURCES, learn_words, usual_sentences
+from nmt.data.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
 from nmt.data.mixing import Mixture, mixture_of
 from nmt.data.portions import Portion, starts_of
 from nmt.data.prepared import Prepared, read_json
@@ -105,5 +105,6 @@ def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:
     if not source.lengths_N.max():
         return Facts()
     chosen = torch.linspace(0, len(source) - 1, min(len(source), MEASURED_SOURCES)).long()
-    usual = usual_sentences(tokenizer.decode_source(source.rows(chosen)))
-    return Facts(longest_source=int(source.lengths_N.max()), usual_sentences=usual)
+    texts = tokenizer.decode_source(source.rows(chosen))
+    longest = int(source.lengths_N.max())
+    return Facts(longest_source=longest, usual_sentences=usual_sentences(texts), final_mark=final_mark(texts))

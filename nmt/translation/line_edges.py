@@ -11,10 +11,11 @@ from nmt.translation.request import Request, Translate, Translation
 
 
 def translate_inside(
-    requests: Sequence[Request], tokenizer: Tokenizer, quotes: tuple[str, str] | None, translate: Translate
+    requests: Sequence[Request], tokenizer: Tokenizer, quotes: tuple[str, str] | None, final: str, translate: Translate
 ) -> list[list[Translation]]:
-    """As `translate`, which gets the lines without their edges; `quotes`: of the target language."""
-    edges = [find_edges(request, tokenizer, quotes) for request in requests]
+    """As `translate`, which gets the lines without their edges; `quotes`: of the target language; `final`: the mark
+    that lines without one get (`Facts.final_mark`)."""
+    edges = [find_edges(request, tokenizer, quotes, final) for request in requests]
     pairs = zip(requests, edges, strict=True)
     inner = [request.inside(one.text, partial(put_back, edges=one)) if one else request for request, one in pairs]
     n_best = translate(inner)
@@ -31,9 +32,9 @@ def doubt(translations: Sequence[Translation]) -> tuple[int, float]:
     return len(translations[0].flags), -translations[0].confidence
 
 
-def find_edges(request: Request, tokenizer: Tokenizer, quotes: tuple[str, str] | None) -> Edges | None:
+def find_edges(request: Request, tokenizer: Tokenizer, quotes: tuple[str, str] | None, final: str) -> Edges | None:
     """What stands around the text of a line; None if nothing does, or the translation has a given prefix."""
-    edges = take_off(tidy(request.text)[0], tokenizer.knows, quotes, request.own)
+    edges = take_off(tidy(request.text)[0], tokenizer.knows, quotes, request.own, final)
     return edges if edges and not request.constraints.prefix and "\t" not in request.text else None
 
 

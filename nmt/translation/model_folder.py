@@ -44,6 +44,10 @@ class Facts:
     It is 1 for models of older versions, which didn't measure it: most were trained on single sentences, and a lost
     sentence is worse than a sentence without the context of the others."""
 
+    final_mark: str = ""
+    """The mark at the end of nearly all training sources, such as a full stop: lines without one get it. Empty if many
+    sources have none, and for models of older versions."""
+
     least_spelling: NotNegative = 0.0
     """A word that training didn't have, that isn't in the translation, and that has fewer letters a piece, is flagged
     "unknown": in 1 of 200 validation sentences."""

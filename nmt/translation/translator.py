@@ -306,7 +306,7 @@ class Translator:
             return translate_quoted(requests, self.aligner, self.quotes, translate_words)
 
         def translate_text(requests: Sequence[Request]) -> list[list[Translation]]:
-            return translate_inside(requests, self.tokenizer, self.quotes, translate_quotes)
+            return translate_inside(requests, self.tokenizer, self.quotes, self.facts.final_mark, translate_quotes)
 
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
         return translate_lines(requests, self.aligner, translate_text)

@@ -15,6 +15,7 @@ from nmt.data import shards
 from nmt.data.engines import Engine, WorkerKilledError
 from nmt.data.prepared import DRAFT, Prepared, prepare, prepare_part
 from nmt.data.shards import Draft
+from nmt.data.texts import read_rows
 from nmt.prepare import main
 from tests.data.test_prepared import config, pairs, tree
 
@@ -65,7 +66,7 @@ def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path:
     prepare(None, settings, tmp_path / "two", engine=ONE)
     files = [sorted((tmp_path / run / "data").glob("*.safetensors")) for run in ("one", "two")]
     assert [f.read_bytes() for f in files[0]] == [f.read_bytes() for f in files[1]]
-    rows = [list(shards.read_rows(f.with_suffix(".parquet"))) for f in files[0]]
+    rows = [list(read_rows(f.with_suffix(".parquet"))) for f in files[0]]
     for n, shard in enumerate(rows):
         assert shard == sorted(shard, key=shards.row_order)
         assert all(row.key % 4 == n for row in shard if not row.changed)

@@ -71,6 +71,24 @@ def test_stops_without_a_piece_are_one_mark_for_the_model(
     assert edges.put_back(translation) == expected
 
 
+@pytest.mark.parametrize(
+    ("line", "translation", "expected"),
+    [
+        ("Das Haus", "The house.", "The house"),
+        ("# Das Haus", "The house", "# The house"),
+        ("Die USA", "The U.S.", "The U.S."),
+        ("Das Haus [1]", "家。", "家 [1]"),
+        ("Das Haus", "", ""),
+    ],
+)
+def test_a_text_without_a_final_mark_gets_one_and_the_translation_has_none(
+    line: str, translation: str, expected: str
+) -> None:
+    edges = take_off(line, knows, final=".")
+    assert edges.text.endswith(".")
+    assert edges.put_back(translation) == expected
+
+
 def test_typographic_quotes_become_those_of_the_target_language() -> None:
     assert take_off("„Das Haus.“", knows, quotes_of("fr")).put_back("La maison.") == "«La maison.»"
     assert take_off('"Das Haus."', knows, quotes_of("fr")).put_back("La maison.") == '"La maison."'

@@ -6,6 +6,7 @@ import pytest
 
 from nmt.data.batches import Sequences
 from nmt.data.cleaning import Pair
+from nmt.data.facts import final_mark
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.data import TrainingData, source_facts
 from nmt.translation.model_folder import Facts
@@ -35,7 +36,21 @@ def test_as_many_sentences_are_usual_as_one_source_in_a_hundred_has(
 ) -> None:
     data = TrainingData.encode(tokenizer, train, PAIRS)
     longest = max(len(ids) for ids in tokenizer.encode_source([source for source, _ in train]))
-    assert data.facts == Facts(longest_source=longest, usual_sentences=usual)
+    assert data.facts == Facts(longest_source=longest, usual_sentences=usual, final_mark=".")
+
+
+@pytest.mark.parametrize(
+    ("sources", "mark"),
+    [
+        (["Da.", "Da!"] * 19 + ["Da", "Wo?"], "."),
+        (["Da."] * 18 + ["Da"] * 2, ""),
+        (["好。"] * 20 + ["好？"], "。"),
+        (["Da.", ""], ""),
+        ([], ""),
+    ],
+)
+def test_the_final_mark_is_the_usual_one_if_nearly_all_sources_have_one(sources: list[str], mark: str) -> None:
+    assert final_mark(sources) == mark
 
 
 def test_a_translator_knows_the_words_of_its_sources_and_a_language_model_none(tokenizer: Tokenizer) -> None:
