@@ -45,6 +45,7 @@ UNSPACED_LETTER = re.compile(rf"(?=[{ASIAN}])[^\W\d_]")
 UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
 LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+LETTERS = re.compile(r"[^\W\d_]{2,}")
 CLOCK = re.compile(r"\d{1,2}[:.]\d\d")  # often written in words: "halb drei" for 2:30
 
 
@@ -53,7 +54,7 @@ def suspicions(
 ) -> list[Flag]:
     """What looks wrong with a translation, in the order of `Flag`; empty for a plausible one.
 
-    - loop: see `loops`.
+    - loop: see `loops` and `repeats_name`.
     - too_long, too_short: one text has more than twice the characters of the other, and 20 more; East Asian characters
       count as 2.5. An empty translation is not called too short.
     - copy: see `is_copy`.
@@ -75,7 +76,7 @@ def suspicions(
     of_source, of_translation = list(scan(source, own)), list(scan(translation, own))
     lost = lost_numbers(of_source, of_translation, translation)
     raised: dict[Flag, bool] = {
-        "loop": loops(source, translation),
+        "loop": loops(source, translation) or repeats_name(source, translation),
         "too_long": length > LENGTH_FACTOR * source_length + LENGTH_ALLOWANCE,
         "too_short": source_length > LENGTH_FACTOR * length + LENGTH_ALLOWANCE and not empty,
         "copy": is_copy(source, translation, own),
@@ -135,6 +136,16 @@ def loops(source: str, translation: str) -> bool:
     codes = encode(words)
     cause = max(character_repeats("".join(words)), *(repeats(codes, n) for n in range(1, LOOP_WORDS + 1)))
     return repeats_more(translation, cause, max(cause, character_repeats(source)))
+
+
+def repeats_name(source: str, translation: str) -> bool:
+    """Whether a word with a capital, which is in the source too, is more often in the translation: "Lena is Lena". A
+    model that invents more than the source says often repeats its names; people did so in 8 of 270,000 pairs."""
+    # "Ninas Hut" is Nina's hat.
+    names = Counter(word.removesuffix("s") for word in LETTERS.findall(translation) if word.istitle())
+    repeated = {name: times for name, times in names.items() if times > 1}
+    known = Counter(word.removesuffix("s") for word in LETTERS.findall(source)) if repeated else {}
+    return any(times > known.get(name, times) for name, times in repeated.items())
 
 
 def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
