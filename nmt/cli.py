@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from nmt.config import FAMILIES, Backend, Config, DecodingPrecision, SearchConfig
-from nmt.fields import MAY_CHANGE, Metavar, annotations, require
+from nmt.fields import MAY_CHANGE, Metavar, annotations, lasting, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ def describe_changes(before: dict[str, Any], now: dict[str, Any]) -> str:
 def fixed_settings(config: Config) -> dict[str, Any]:
     """The settings, by their dotted names, that must not change when a run is resumed."""
     hints = setting_types()
-    return {name: value for name, value in flatten(config).items() if MAY_CHANGE not in hints[name]}
+    return {name: lasting(value) for name, value in flatten(config).items() if MAY_CHANGE not in hints[name]}
 
 
 def explain_error(message: str, names: list[str]) -> str:

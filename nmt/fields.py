@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -30,6 +30,14 @@ class Range:
 
 MAY_CHANGE = "may change on resume"
 """Marks a setting that may differ when a run is resumed (see `nmt.cli.fixed_settings`)."""
+
+
+def lasting(value: Any) -> Any:
+    """A value of a setting, or of a dataclass of settings by their names, without what may change on resume."""
+    if not is_dataclass(value):
+        return tuple(map(lasting, value)) if isinstance(value, tuple) else value
+    kept = (name for name, marks in annotations(type(value)).items() if MAY_CHANGE not in marks)  # type: ignore[arg-type]
+    return {name: lasting(getattr(value, name)) for name in kept}
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,16 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
     text |= {"tokenizer.sample_characters": 100_000_000}  # older nmt took up to 5 million sentences
     text |= {"data.variants": 0.0, "data.placeholders": 0.0, "cleaning.profile": "none", "data.many_to_many": []}
-    text |= {"data.more": []}
-    return text | settings
+    more = [{"languages": [], "validate": False} | entry for entry in settings.get("data.more", [])]
+    more = [{name: value for name, value in entry.items() if name not in ("weight", "licence")} for entry in more]
+    return text | settings | {"data.more": more}  # weights and licences are recorded no longer
+
+
+def val_sets_of(record: dict[str, Any]) -> list[Any]:
+    """The val sets in the record of prepared data. Older ones have only the number of pairs of each direction."""
+    codes, sizes = record["settings"].get("data", {}).get("many_to_many", []), record.get("val_sizes", [])
+    directions = [(a, b) for a in codes for b in codes if a != b]
+    return list(record.get("val_sets", [("val", *d, n) for d, n in zip(directions, sizes, strict=False)]))
 
 
 def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:

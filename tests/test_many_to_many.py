@@ -7,6 +7,7 @@ import pytest
 
 from nmt import evaluate, train, translate
 from nmt.server.models import read_folder
+from nmt.training.report import describe
 from nmt.translation.translator import Translator
 
 WORDS = {
@@ -56,6 +57,17 @@ def test_the_report_has_each_direction_and_the_mean(folder: Path) -> None:
     chrf = [test["chrf"] for test in report["tests"].values()]
     assert report["chrf"] == pytest.approx(sum(chrf) / 6, abs=0.01)
     assert (folder / "translations" / "test.en-fr.fr").exists()
+
+
+def test_the_report_has_the_validation_of_each_direction(folder: Path) -> None:
+    report = json.loads((folder / "report.json").read_text())
+    validation = report["validation"]
+    [step] = report["training"]["steps"]["chosen"]
+    records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert {"step": step, **validation} in records
+    assert f"validation on fr-de: BLEU {validation['bleu/fr-de']:.2f} (greedy search), nll " in "\n".join(
+        describe(report, folder)
+    )
 
 
 def test_the_target_language_is_chosen_by_command_and_by_call(

@@ -71,6 +71,10 @@ class Config:
         if self.name:
             require_plain_name(self.name, "name")
         self.require_fitting_languages()
+        known = self.data.corpus_names
+        for name in (name for stage in self.training.stages for name in stage.weights):
+            problem = f"training.stages gives a weight to {name}, but the corpora are called {', '.join(known)}"
+            require(name in known, f"{problem}: take one of these names")
         if self.data.text == "auto" and not self.data.many_to_many:
             self.data.require_languages(text_of(self.training.objective))
         one_vocabulary = f"data.text is {self.data.text}, which needs tokenizer.joint true"

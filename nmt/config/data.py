@@ -1,10 +1,10 @@
 """Settings of the data: the corpus and its cleaning, and the tokenizer."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from nmt.fields import Folder, Language, Metavar, Probability, Range, Size, check_bounds, require
+from nmt.fields import MAY_CHANGE, Folder, Language, Metavar, Probability, Range, Size, check_bounds, require
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
@@ -25,19 +25,25 @@ class CorpusConfig:
     """More text to train on: an entry of data.more."""
 
     corpus: str
-    """Name or place of the text, as for data.corpus. Only its training text is read."""
+    """Name or place of the text, as for data.corpus. Its test text is not used."""
 
     name: str = ""
     """Name in ledgers; without one, the last part of the place."""
 
-    weight: Annotated[float, Range(0, open="least")] = 1.0
+    weight: Annotated[float, Range(0, open="least"), MAY_CHANGE] = 1.0
     """How often each pair is seen in an epoch: 2 is twice, and 0.5 is every other epoch."""
 
     tag: str = ""
     """Tag that tells the model, by a piece before the source, that a pair is of this corpus: bt becomes <bt>."""
 
-    licence: str = ""
+    licence: Annotated[str, MAY_CHANGE] = ""
     """Note about the licence, for the model card."""
+
+    languages: tuple[str, ...] = ()
+    """Those of data.many_to_many that the corpus has; without any, it has all."""
+
+    validate: bool = False
+    """Whether the val text of the corpus is measured too, by itself."""
 
     def __post_init__(self) -> None:
         check_bounds("data.more", self)
@@ -81,7 +87,7 @@ class DataConfig:
 
     more: tuple[CorpusConfig, ...] = ()
     """More corpora to train on, besides data.corpus, which gives the val and test text: '[{corpus: FOLDER, weight: 0.5,
-    tag: bt}]'. See CorpusConfig."""
+    tag: bt}]'. See CorpusConfig. A weight and a licence may change on resume."""
 
     max_characters: Size = 2000
     """Maximum number of characters on each side of a training pair."""
@@ -125,11 +131,13 @@ class DataConfig:
             is_code = re.fullmatch(r"[\w-]+", code) is not None
             require(is_code, f"data.{name} is {code!r}: it must be a language code such as de, pt-BR or zh_Hans")
         self.check_many_to_many()
-        names = [last_part(self.corpus), *(entry.shown_name for entry in self.more)]
+        names = self.corpus_names
         require(len({*names}) == len(names), f"the corpora are called {', '.join(names)}: give each a name of its own")
         require(self.unit == "pair" or not self.more, f"data.more needs pairs, but data.text is {self.text}")
-        both = bool(self.more and self.many_to_many)
-        require(not both, "data.more doesn't go with data.many_to_many: put all text of the languages into one folder")
+        for entry in self.more:
+            problem = f"the corpus {entry.shown_name} of data.more has the languages {', '.join(entry.languages)}"
+            known = len({*entry.languages} & {*self.many_to_many}) == len(entry.languages) != 1
+            require(known, f"{problem}: name at least two of data.many_to_many, each once")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         scorable = self.scorer == "" or self.unit == "pair"
@@ -146,6 +154,15 @@ class DataConfig:
             used = bool(codes) and bool(getattr(self, name))
             require(not used, f"{listed}, and data.{name} is for one pair of languages: leave it out")
         require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")
+
+    def of(self, entry: CorpusConfig) -> "DataConfig":
+        """The settings with which a corpus of data.more is read by itself."""
+        return replace(self, corpus=entry.corpus, more=(), many_to_many=entry.languages or self.many_to_many)
+
+    @property
+    def corpus_names(self) -> list[str]:
+        """The name of each corpus in ledgers."""
+        return [last_part(self.corpus), *(entry.shown_name for entry in self.more)]
 
     @property
     def directions(self) -> list[tuple[str, str]]:

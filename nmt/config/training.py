@@ -1,6 +1,7 @@
 """Settings of training."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from nmt.fields import (
@@ -29,6 +30,23 @@ METRICS: dict[ObjectiveName, tuple[str, ...]] = {  # of validation, by objective
     "denoise": LOSSES,
     "pair": (*LOSSES, "accuracy"),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageConfig:
+    """Weights of corpora from a step on: an entry of training.stages."""
+
+    step: Size
+    """Number of steps before the stage."""
+
+    weights: dict[str, float]
+    """The new weight of each corpus that is named as in ledgers: 0 leaves it out. Others keep theirs."""
+
+    def __post_init__(self) -> None:
+        check_bounds("training.stages", self)
+        for name, weight in self.weights.items():
+            problem = f"training.stages gives {name} the weight {weight}: it must be at least 0, and finite"
+            require(weight in Range(0), problem)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +88,11 @@ class TrainingConfig:
     """How evenly the directions of several languages are learned: the share of a direction is its number of pairs to
     the power of 1 / temperature (Arivazhagan et al. 2019). 1 keeps the sizes, and a high temperature makes all shares
     equal. auto is 5 with three or more languages, and 1 with two."""
+
+    stages: Annotated[tuple[StageConfig, ...], MAY_CHANGE] = ()
+    """Weights of corpora that change during training: '[{step: 2000, weights: {crawl: 0.1}}]'. After that step, the
+    corpora that are named have these weights instead of those in data.more. data.corpus has 1, and can be named too.
+    See StageConfig."""
 
     max_steps: Annotated[Count, MAY_CHANGE] = 100_000
     """Number of optimizer steps. With 0, nothing is trained. Schedules that fall to min_learning_rate end at this
@@ -195,6 +218,10 @@ class TrainingConfig:
     keep_checkpoints: Annotated[Size, MAY_CHANGE] = 3
     """Number of newest checkpoints that are kept, for resuming and averaging, besides the best checkpoint."""
 
+    best_of: Annotated[Literal["first", "mean"], MAY_CHANGE] = "first"
+    """Whether best_metric is measured on the first validation set or is the mean of all, if there are several. So are
+    patience, stop_at, and the figures called validation/."""
+
     best_metric: BestMetric = "auto"
     """Validation score that decides which checkpoint is the best, and when training stops early. auto is bleu for
     translation and nll for other objectives; accuracy is for mlm and pair."""
@@ -229,6 +256,9 @@ class TrainingConfig:
         check_use("training", self, bool(self.teacher), "training.teacher", ["teacher_weight"])
         problem = "training.teacher doesn't go with training.source_loss: teachers tell of the target alone"
         require(not (self.teacher and self.source_loss), problem)
+        steps = [stage.step for stage in self.stages]
+        problem = f"training.stages begin after the steps {', '.join(map(str, steps))}: each must be above the last one"
+        require(all(before < now for before, now in pairwise(steps)), problem)
         metrics = METRICS[self.objective]
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
         require(self.metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")

@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from nmt.data.portions import Portion
+from nmt.fields import require
 
 
 def even_out(sizes: Sequence[float], temperature: float) -> list[float]:
     """Sizes with the same sum, but proportional to their powers of 1 / temperature."""
     powers = [size ** (1 / temperature) for size in sizes]
-    return [power * sum(sizes) / sum(powers) for power in powers]
+    return [power * sum(sizes) / (sum(powers) or 1) for power in powers]
 
 
 def whole_numbers(amounts: Sequence[float]) -> list[int]:
@@ -69,4 +70,5 @@ def mixture_of(portion_N: Tensor, portions: Sequence[Portion], temperature: floa
     wanted = dict(zip(totals, even_out(list(totals.values()), temperature), strict=True))
     shares = [wanted[d] * amount / totals[d] if amount else 0.0 for d, amount in zip(directions, amounts, strict=True)]
     numbers = whole_numbers(shares)
+    require(sum(numbers) > 0, "the weights leave no pair for an epoch: raise those of data.more and training.stages")
     return None if numbers == sizes else Mixture(portion_N, numbers)

@@ -25,6 +25,8 @@ class Portion:
     weight: float = 1.0
     tag: str = ""
     """The piece before the source that names the corpus; empty if none does."""
+    corpus: str = ""
+    """The name of the corpus."""
 
 
 def portions_of(config: DataConfig) -> list[Portion]:
@@ -32,11 +34,11 @@ def portions_of(config: DataConfig) -> list[Portion]:
     corpora = [CorpusConfig(corpus="main", name=last_part(config.corpus)), *config.more]
     portions = []
     for corpus in corpora:
-        for source, target in config.directions:
+        for source, target in config.of(corpus).directions:
             parts = [corpus.shown_name] if config.more else []
             parts += [f"{source}-{target}"] if config.many_to_many or not parts else []
             tag = f"<{corpus.tag}>" if corpus.tag else ""
-            portions.append(Portion(source, target, " ".join(parts), corpus.weight, tag))
+            portions.append(Portion(source, target, " ".join(parts), corpus.weight, tag, corpus.shown_name))
     return portions
 
 
@@ -62,16 +64,17 @@ def cleaners_for(
     cleaners = [Cleaner(of_direction, cleaning, held_out, examples) for of_direction in settings]
     for cleaner in cleaners:
         cleaner.examples, cleaner.strict = cleaners[0].examples, len(cleaners) > 1
-    return cleaners * (1 + len(config.more))
+    by_direction = dict(zip(config.directions, cleaners, strict=True))
+    return [by_direction[portion.source, portion.target] for portion in portions_of(config)]
 
 
 def starts_of(tokenizer: Tokenizer, portions: Sequence[Portion]) -> list[Start]:
     """What the pairs of each portion begin with. ValueError if the tokenizer lacks the piece of a tag."""
     if len(portions) < 2:
         return [tokenizer.starts()]
-    several, starts = bool(tokenizer.languages.before_target), list[Start]()
+    starts = list[Start]()
     for portion in portions:
-        source, target = (tokenizer.between(portion.source, portion.target) if several else tokenizer).starts()
+        source, target = tokenizer.for_corpus(portion.source, portion.target).starts()
         tag = [tokenizer.source.piece_to_id(portion.tag)] if portion.tag else []
         require(UNK not in tag, f"the tokenizer has no piece {portion.tag}: train one (leave tokenizer.folder out)")
         starts.append((source + tag, target))

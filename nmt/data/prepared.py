@@ -8,23 +8,23 @@ is prepared completely. A preparation that was interrupted starts again. The cal
 """
 
 import contextlib
-import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli import describe_changes, say
 from nmt.config import Config
 from nmt.data.cleaning import Ledger, Pair, require_pairs
-from nmt.data.corpora import Corpus, corpus_files, corpus_path, load_corpus
+from nmt.data.corpora import Corpus, ValSet, corpus_files, corpus_path, load_corpus
 from nmt.data.engines import Engine, WorkerKilledError
 from nmt.data.facts import write_facts
 from nmt.data.inputs import describe_edits, fingerprints
 from nmt.data.languages import Languages
 from nmt.data.portions import portions_of, starts_of, tags_of
+from nmt.data.record import RESTORE, data_settings, flat, read_json, read_ledgers, read_pairs, read_record
 from nmt.data.shards import Draft, Scorer, by_key, shards_for, stored_name, total
 from nmt.data.texts import Texts
 from nmt.data.tokenizer import Tokenizer, encode_pairs, train_tokenizer
@@ -45,7 +45,7 @@ from nmt.files import (
     write_lines,
     write_sums,
 )
-from nmt.upgrade import FORMAT, take_format, upgrade_record
+from nmt.upgrade import FORMAT, upgrade_record, val_sets_of
 from nmt.vocabulary import PLACEHOLDERS
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from nmt.data.batches import Pairs
 
 DRAFT = ".preparing"
-RESTORE = "Restore it, or delete"
 STATE, NOTES = "state.json", "tokenizer.json"  # in a draft: what was read, and that the tokenizer is trained
 QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a training starts
 ALL_CORES = Engine()
@@ -90,9 +89,10 @@ class Prepared(Corpus):
         names = [data / stored_name(n, len(sizes)) for n in range(len(sizes))]
         train = texts.pop("train") if not sizes else Texts.stored([n.with_suffix(".parquet") for n in names], sizes)
         dropped = {cause: [(a, b) for a, b in pairs] for cause, pairs in record.get("dropped", {}).items()}
-        whole = record["corpus"], train, texts.pop("val"), texts, ledgers, record["notes"], record.get("val_sizes", [])
+        whole = record["corpus"], train, texts.pop("val"), texts, ledgers, record["notes"]
         store = [name.with_suffix(".safetensors") for name in names]
-        return cls(*whole, folder=folder, tokenizer=tokenizer, dropped=dropped, store=store)
+        val_sets = [ValSet(*values) for values in val_sets_of(record)]
+        return cls(*whole, val_sets, folder=folder, tokenizer=tokenizer, dropped=dropped, store=store)
 
     def encoded(self) -> tuple["Pairs", "Tensor | None"]:
         """The ids of the training pairs, and the number of each pair's corpus (None if an older nmt prepared them)."""
@@ -240,7 +240,7 @@ def begin(corpus: Corpus | None, config: Config, folder: Path, engine: Engine) -
         "corpus": corpus.name,
         "notes": corpus.notes,
         "pairs": splits,
-        "val_sizes": corpus.val_sizes,
+        "val_sets": corpus.val_sets,
     }
     write_json(draft / STATE, state | {"ledgers": ledgers})
     shutil.rmtree(draft / "read")
@@ -343,7 +343,7 @@ def write_draft(draft: Draft) -> None:
         "format": FORMAT,
         "corpus": state["corpus"],
         "pairs": {"train": sum(sizes), **state["pairs"]},
-        "val_sizes": state["val_sizes"],
+        "val_sets": state["val_sets"],
         "shards": sizes,
         "notes": notes,
         "settings": data_settings(draft.config),
@@ -354,17 +354,6 @@ def write_draft(draft: Draft) -> None:
     write_json(data / "corpus.json", record)
     for part in ("data", "tokenizer"):
         write_sums(draft.folder / part)
-
-
-def data_settings(config: Config) -> dict[str, Any]:
-    """The settings that the prepared data depends on, with types as JSON gives them back."""
-    settings = {"data": asdict(config.data), "cleaning": asdict(config.cleaning), "tokenizer": asdict(config.tokenizer)}
-    return json.loads(json.dumps(settings))
-
-
-def flat(settings: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Settings of several sections by their dotted names."""
-    return {f"{section}.{name}": value for section, values in settings.items() for name, value in values.items()}
 
 
 def move_into_place(draft: Path, folder: Path) -> None:
@@ -403,48 +392,9 @@ def note_of_edits(config: Config, folder: Path, record: dict[str, Any]) -> str:
     return f"text has changed since it was prepared: {edits}. {advice}" if edits else ""
 
 
-def read_record(folder: Path) -> dict[str, Any] | None:
-    """The contents of data/corpus.json; None if there is no such file. Raises ValueError if nmt wrote no such file, or
-    a newer nmt wrote it."""
-    file = folder / "data" / "corpus.json"
-    try:
-        record = read_json(file, folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    keys = {"corpus", "pairs", "notes", "settings"}
-    whole = isinstance(record, dict) and record.keys() >= keys
-    require(whole, f"{file} is damaged: it lacks {', '.join(sorted(keys))}. {RESTORE} {folder} and prepare again")
-    take_format(record, file)
-    return dict(record)
-
-
-def read_ledgers(file: Path) -> dict[str, Ledger]:
-    saved = read_json(file, file.parent)
-    try:
-        require("train" in saved, "it lacks train")
-        return {split: Ledger.from_dict(ledger) for split, ledger in saved.items()}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{file} is damaged: {error!r}. {RESTORE} {file.parent} and prepare again") from error
-
-
-def read_json(file: Path, folder: Path) -> Any:
-    """The value in a file of this run folder. Raises ValueError if it is no JSON."""
-    try:
-        return json.loads(file.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} is damaged: {error}. {RESTORE} {folder} and prepare again") from error
-
-
 def explain(dropped: dict[str, list[Pair]], most: int) -> Iterator[str]:
     """Lines that show some of the dropped pairs of each cause, a tab between source and target."""
     for cause, pairs in dropped.items():
         if most:
             yield f"\nDropped: {cause}"
         yield from ("  " + "\t".join(filter(None, pair)) for pair in pairs[:most])
-
-
-def read_pairs(folder: Path, split: str, size: int) -> list[Pair]:
-    source, target = (list(iterate_lines(folder / f"{split}.{side}", "strict")) for side in ("src", "tgt"))
-    counts = f"{folder / split}.src has {len(source):,} lines and {split}.tgt {len(target):,}, not {size:,} each"
-    require(len(source) == len(target) == size, f"{counts}. {RESTORE} {folder.parent} and prepare again")
-    return list(zip(source, target, strict=True))

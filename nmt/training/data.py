@@ -10,10 +10,12 @@ from torch import Tensor
 from nmt.config import Config
 from nmt.data.batches import Pairs, Sequences, epoch_batches
 from nmt.data.cleaning import Pair
+from nmt.data.corpora import ValSet
 from nmt.data.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
 from nmt.data.mixing import Mixture, mixture_of
-from nmt.data.portions import Portion, starts_of
-from nmt.data.prepared import Prepared, read_json
+from nmt.data.portions import Portion
+from nmt.data.prepared import Prepared
+from nmt.data.record import read_json
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.training.objectives import Objective, make_objective, validation_objective
 from nmt.translation.model_folder import Facts
@@ -37,10 +39,12 @@ class TrainingData:
     """Number of the portion of each pair of `train` (int64), see `portions_of`; None if it isn't known."""
     portions: Sequence[Portion] = ()
     """Those of `train`, if there are several."""
-    directions: Sequence[tuple[Portion, range]] = ()
-    """The validation pairs of each direction, if there are several."""
+    val_sets: Sequence[ValSet] = ()
+    """The sets of validation pairs that follow one another, if there are several."""
     mixture: Mixture | None = None
     """How the portions are mixed; None: each epoch takes each pair once."""
+    stages: Sequence[tuple[int, Mixture | None]] = ()
+    """How they are mixed after later steps, with these."""
 
     @classmethod
     def load(cls, prepared: Prepared, portions: Sequence[Portion] = ()) -> "TrainingData":
@@ -54,15 +58,12 @@ class TrainingData:
         tokenizer = prepared.tokenizer.with_words(load_words(data))
         train, corpus_N = prepared.encoded()
         facts = Facts(**{name: n for name, n in read_json(data / FACTS, prepared.folder).items() if n})
-        sizes = prepared.val_sizes or [len(prepared.val)]
-        # The first portions are those of data.corpus, which val is of.
-        starts = starts_of(tokenizer, portions)[: len(sizes)]
-        starts_of_val = [start for start, size in zip(starts, sizes, strict=True) for _ in range(size)]
+        sets = prepared.val_sets
+        starts = [tokenizer.for_corpus(one.source, one.target).starts() for one in sets]  # without tags of corpora
+        starts_of_val = [start for start, one in zip(starts, sets, strict=True) for _ in range(one.size)]
         validation = encode_pairs(tokenizer, prepared.val, starts_of_val)
-        rows = [range(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
-        directions = list(zip(portions, rows, strict=False)) if prepared.val_sizes else []
         whole = cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N)
-        return replace(whole, portions=portions, directions=directions)
+        return replace(whole, portions=portions, val_sets=sets)
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":
@@ -78,13 +79,27 @@ class TrainingData:
         read = replace(self, train=train, validation=validation, objective=learned, validated=validated)
         if self.corpus_N is None or len(self.portions) < 2:
             return read
-        return replace(read, mixture=mixture_of(self.corpus_N, self.portions, config.temperature))
+        portions, mixtures = self.portions, list[Mixture | None]()
+        for weights in ({}, *(stage.weights for stage in config.training.stages)):
+            portions = [replace(p, weight=weights.get(p.corpus, p.weight)) for p in portions]
+            mixtures.append(mixture_of(self.corpus_N, portions, config.temperature))
+        steps = (stage.step for stage in config.training.stages)
+        return replace(read, mixture=mixtures[0], stages=list(zip(steps, mixtures[1:], strict=True)))
+
+    def after(self, step: int) -> "TrainingData":
+        """The data of the steps after this one: mixed as the stage that they are in says."""
+        mixtures = [self.mixture, *(mixture for first, mixture in self.stages if first <= step)]
+        return replace(self, mixture=mixtures[-1])
 
     @property
     def told(self) -> list[tuple[Tokenizer, range]]:
-        """For each direction the tokenizer, which is told its languages, and the validation pairs."""
-        several = [(self.tokenizer.between(p.source, p.target), rows) for p, rows in self.directions]
-        return several or [(self.tokenizer, range(len(self.validation_text)))]
+        """For each validation set the tokenizer, which is told its languages, and the pairs."""
+        if not self.val_sets:
+            return [(self.tokenizer, range(len(self.validation_text)))]
+        ends = accumulate(one.size for one in self.val_sets)
+        rows = (range(end - one.size, end) for one, end in zip(self.val_sets, ends, strict=True))
+        tokenizers = (self.tokenizer.for_corpus(one.source, one.target) for one in self.val_sets)
+        return list(zip(tokenizers, rows, strict=True))
 
     def batches(
         self, lengths: Sequence[Tensor], budget: int, seed: int, epoch: int, first: int

@@ -212,9 +212,10 @@ class Trainer:
             lengths = self.model.sequence_lengths(*pairs.lengths)
             budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
             epoch = progress.epoch
-            batches = iter(self.data.batches(lengths, budget, self.config.seed, epoch, progress.batch))
+            data = self.data.after(progress.step)
+            batches = iter(data.batches(lengths, budget, self.config.seed, epoch, progress.batch))
             following = next(batches, None)
-            while following:
+            while following and progress.epoch == epoch:  # a new stage ends the epoch (see `step`)
                 (number, index_B), following = following, next(batches, None)
                 progress.epoch, progress.batch = (epoch, number + 1) if following else (epoch + 1, 0)
                 yield PlannedBatch(pairs, index_B, epoch, number)
@@ -240,6 +241,8 @@ class Trainer:
             say(f"{problem}. These batches are skipped.")
             self.optimizer.zero_grad()
         self.progress.step += 1
+        if self.progress.batch and any(first == self.progress.step for first, _ in self.data.stages):
+            self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()
@@ -344,6 +347,8 @@ class Trainer:
         means = {tag: value for tag, value in figures.items() if tag.startswith("validation/")}
         values = ", ".join(f"{tag.split('/')[1]} {value:.3f}" for tag, value in means.items())
         say(f"step {step}, {self.progress.seconds / 60:,.1f} minutes: validation {values}{best}")
+        for line in self.validator.describe(figures):
+            say(line)
         if translations:
             with monitor.recording("tensorboard/"):
                 self.validator.add_samples(translations, step, monitor)

@@ -164,6 +164,13 @@ def append_line(path: Path, line: str) -> None:
             raise
 
 
+def validation_at(metrics: Path, step: int) -> dict[str, float]:
+    """The figures of the validation of this step, by their TensorBoard tags; empty if they aren't recorded."""
+    lines = metrics.read_text(encoding="utf8").splitlines() if metrics.exists() else []
+    records = [record for record in map(json.loads, lines) if record.pop("step") == step]
+    return next((record for record in reversed(records) if any(tag.startswith("validation/") for tag in record)), {})
+
+
 def drop_records_after(metrics: Path, step: int, keep_validation: bool = True) -> None:
     """Remove the records of later steps, and damaged lines; without `keep_validation`, also this step's validation."""
     if not metrics.exists():

@@ -102,6 +102,10 @@ def describe(report: dict[str, Any], folder: Path) -> Iterator[str]:
         scores = f"BLEU {test['bleu']:.2f}, chrF {test['chrf']:.2f}{exact}" if "bleu" in test else losses
         yield f"\n{name}: {scores} on {test['sentences']:,} sentences of {report['corpus']}"
         yield from (f"  {test[key]}" for key in ("bleu_signature", "chrf_signature") if key in test)
+    validation = report.get("validation", {})  # an older report has none
+    for label in (tag.removeprefix("nll/") for tag in validation if tag.startswith("nll/")):
+        bleu = f"BLEU {validation[f'bleu/{label}']:.2f} (greedy search), " if f"bleu/{label}" in validation else ""
+        yield f"validation on {label}: {bleu}nll {validation[f'nll/{label}']:.3f}"
     seconds = ", ".join(f"{stage} {seconds:,.0f} s" for stage, seconds in report["seconds"].items())
     yield f"\n{seconds}; report: {folder / 'report.json'}\n"
     # A report of nmt 0.2.0 has no objective.

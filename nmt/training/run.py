@@ -23,7 +23,8 @@ from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus, corpus_files
 from nmt.data.losses import describe_losses
 from nmt.data.portions import portions_of
-from nmt.data.prepared import Prepared, note_of_edits, prepare, read_record, require_own_run_folder, take_tokenizer
+from nmt.data.prepared import Prepared, note_of_edits, prepare, require_own_run_folder, take_tokenizer
+from nmt.data.record import read_record
 from nmt.data.resolve import resolve, settle
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
@@ -34,7 +35,7 @@ from nmt.training.delivery import write_model
 from nmt.training.distributed import Processes, process_group
 from nmt.training.finetuning import check_start
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.monitor import Monitor
+from nmt.training.monitor import Monitor, validation_at
 from nmt.training.report import describe, measure_tests
 from nmt.training.selection import choose_weights
 from nmt.training.teacher import check_teachers
@@ -212,13 +213,17 @@ class Run:
         """Measure the model folder on the test sets, and write report.json."""
         started = time.perf_counter()
         scores = measure_tests(self.folder, self.config, prepared.tests)
+        # A run that an older nmt trained has no such file.
+        training = json.loads(self.training_file.read_text()) if self.training_file.exists() else {}
+        chosen = training.get("steps", {}).get("chosen", [])
         report = {
             "corpus": prepared.name,
             "source": self.config.data.source,
             "target": self.config.data.target,
             **scores,
-            # A run that an older nmt trained has no such file.
-            "training": json.loads(self.training_file.read_text()) if self.training_file.exists() else {},
+            "training": training,
+            # The mean of several checkpoints has no record.
+            "validation": validation_at(self.folder / "metrics.jsonl", chosen[0]) if len(chosen) == 1 else {},
             "seconds": self.seconds() | {"evaluate": round(time.perf_counter() - started, 1)},
             "pairs": {"train": len(prepared.train), "val": len(prepared.val)},
             "versions": {"nmt": __version__, "python": platform.python_version()}

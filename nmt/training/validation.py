@@ -1,17 +1,20 @@
 """Validation: a model in training flows in; its losses and, of a translator, BLEU, chrF and samples flow out.
 
-A model of several directions is measured in each: the figures are the means of all directions, and those of one
-direction are named by it (bleu/de-fr).
+Several sets (of several directions, or named val-medical) are measured one by one: the figures are the means of those
+that `training.best_of` says, and the figures of one set are named by it (bleu/de-fr).
 """
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import compress
 
 import torch
 from torch.nn.utils import parametrize
 
 from nmt.config import METRICS, Config, SearchConfig
 from nmt.data.batches import Pairs, PlannedBatch, plan_batches
+from nmt.data.corpora import labels
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.device import Numerics
 from nmt.scoring.metrics import score
@@ -42,7 +45,10 @@ class Validator:
         self.translators: list[Translator] = []
         """One for each direction; none of a model that is no translator."""
         self.rows = [rows for _, rows in data.told]
-        self.names = [portion.name for portion, _ in data.directions]
+        self.names = labels(data.val_sets)
+        of_first = [one.name == data.val_sets[0].name for one in data.val_sets] or [True]
+        self.best = of_first if self.config.best_of == "first" else [True] * len(self.rows)
+        """Of which sets the figures called validation/ are the means."""
         if self.config.objective == "translation":
             assert isinstance(model, GenerativeModel)
             greedy = replace(plain(settings.search), beam_size=1)
@@ -64,14 +70,21 @@ class Validator:
                 found = self.processes.gather_items(self.translators[direction].translate(part))
                 figures[-1] |= {s.name.lower(): s.value for s in score(found, references)}
                 translations += found
-        means = {f"validation/{name}": sum(of[name] for of in figures) / len(figures) for name in figures[0]}
-        named = zip(self.names, figures, strict=False)  # no names if there is one direction
-        return means | {f"{name}/{direction}": of[name] for direction, of in named for name in of}, translations
+        best = list(compress(figures, self.best))
+        means = {f"validation/{name}": sum(of[name] for of in best) / len(best) for name in best[0]}
+        named = zip(self.names, figures, strict=False)  # no names if there is one set
+        return means | {f"{name}/{label}": of[name] for label, of in named for name in of}, translations
 
     def measure_loss(self, direction: int = 0) -> dict[str, float]:
         """The losses of the validation pairs of a direction, by name."""
         pairs = self.data.validation.part(self.rows[direction]) if self.names else self.data.validation
         return measure_losses(self.learner, self.data.validated, pairs, self.processes)
+
+    def describe(self, figures: Mapping[str, float]) -> Iterator[str]:
+        """The figures of each set for the user, if sets have names of their own (directions alone may be many)."""
+        for label in self.names if len({one.name for one in self.data.val_sets}) > 1 else ():
+            own = {tag.partition("/")[0]: value for tag, value in figures.items() if tag.endswith(f"/{label}")}
+            yield f"  {label}: {', '.join(f'{name} {value:.3f}' for name, value in own.items())}"
 
     def translated(self, rows: range) -> range:
         """The validation pairs of a direction that are translated."""

@@ -49,6 +49,15 @@ def test_weights_multiply_the_pairs_of_a_corpus_and_a_temperature_evens_out_dire
     assert sum(only.amounts) == 8  # 7.5, rounded to the even number
 
 
+def test_a_corpus_of_weight_0_is_left_out_and_an_empty_epoch_is_refused() -> None:
+    portion_N, none = torch.tensor([0, 0, 1, 1, 1]), replace(ONE, weight=0)
+    mixture = mixture_of(portion_N, [none, ONE], temperature=1)
+    assert mixture
+    assert mixture.pairs(1, 5).tolist() == [2, 3, 4]
+    with pytest.raises(ValueError, match="the weights leave no pair for an epoch"):
+        mixture_of(portion_N, [none, none], temperature=1)
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 7), st.integers(0, 20)), max_size=3), st.integers(0, 2**32 - 1), st.integers(1, 4)
 )

@@ -14,7 +14,8 @@ from nmt.config.data import CorpusConfig
 from nmt.data import prepared as module
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora import Corpus, load_corpus
-from nmt.data.prepared import Prepared, prepare, read_record, require_own_run_folder
+from nmt.data.prepared import Prepared, prepare, require_own_run_folder
+from nmt.data.record import read_record
 from nmt.data.shards import order
 from nmt.prepare import main
 from nmt.upgrade import FORMAT

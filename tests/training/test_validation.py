@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 
 from nmt.config import Config, SearchConfig
 from nmt.data.batches import make_batch
+from nmt.data.corpora import ValSet
 from nmt.scoring.metrics import score
 from nmt.training.data import TrainingData
 from nmt.training.loop import make_trainer
@@ -32,6 +34,30 @@ def test_losses_are_means_over_all_target_tokens_and_scores_those_of_the_transla
     assert len(translations) == 5
     for metric in score(translations, references):
         assert figures[f"validation/{metric.name.lower()}"] == metric.value
+
+
+def test_each_set_is_measured_and_the_first_or_the_mean_decides(data: TrainingData, tmp_path: Path) -> None:
+    sets = [ValSet("val", "de", "en", 8), ValSet("val-news", "de", "en", 12)]
+    both = replace(data, val_sets=sets)
+    figures, translations = new_trainer(both, tmp_path / "a").validator.measure()
+    assert len(translations) == 20
+    for name, value in figures.items():
+        if name.startswith("validation/"):
+            assert value == figures[name.replace("validation/", "") + "/val"]
+    rows = [range(8), range(8, 20)]
+    for one, part in zip(sets, rows, strict=True):
+        alone = replace(
+            data, validation=data.validation.part(part), validation_text=data.validation_text[part.start :][: len(part)]
+        )
+        own, _ = new_trainer(alone, tmp_path / one.name).validator.measure()
+        for name in ("nll", "bleu"):
+            assert figures[f"{name}/{one.name}"] == pytest.approx(own[f"validation/{name}"])
+    assert figures["nll/val"] != figures["nll/val-news"]
+    trainer = new_trainer(both, tmp_path / "b", best_of="mean")
+    mean = trainer.validator.measure()[0]
+    assert mean["validation/nll"] == pytest.approx((mean["nll/val"] + mean["nll/val-news"]) / 2)
+    shown = list(trainer.validator.describe(mean))
+    assert shown[1].startswith(f"  val-news: loss {mean['loss/val-news']:.3f}, nll")
 
 
 def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Path) -> None:

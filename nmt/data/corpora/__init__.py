@@ -15,17 +15,26 @@ prefix. To add a kind, add its reader to `load_corpus`. Rules of reading:
 - Dropped pairs and repaired sentences are counted by cause.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 from nmt.config import DataConfig
-from nmt.data.corpora.corpus import Corpus, Split, assemble, clean_train, require_german_and_english
+from nmt.data.corpora.corpus import Corpus, Split, ValSet, assemble, clean_train, labels, require_german_and_english
 from nmt.data.corpora.files import find_splits, load_sentences, path_name, read_path
 from nmt.data.corpora.hub import hub_name, local_folder, parse_hub, read_hub, read_multi30k
 from nmt.data.corpora.many import read_many
 from nmt.data.corpora.more import read_more
 
-__all__ = ["Corpus", "clean_train", "corpus_files", "corpus_name", "corpus_path", "load_corpus", "load_sentences"]
+__all__ = [
+    "Corpus",
+    "ValSet",
+    "clean_train",
+    "corpus_files",
+    "corpus_name",
+    "corpus_path",
+    "labels",
+    "load_corpus",
+    "load_sentences",
+]
 
 
 def load_corpus(config: DataConfig) -> Corpus:
@@ -94,6 +103,7 @@ def corpus_files(config: DataConfig) -> dict[str, list[Path]]:
     except (OSError, ValueError):
         return {}
     for entry in config.more:
-        more = corpus_files(replace(config, corpus=entry.corpus, more=()))
-        files = files | {"train": [*files.get("train", []), *more.get("train", [])]}
+        for split, more in corpus_files(config.of(entry)).items():
+            if split == "train" or (entry.validate and split.startswith("val")):
+                files[split] = [*files.get(split, []), *more]
     return files

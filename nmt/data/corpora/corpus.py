@@ -7,6 +7,8 @@ the same on every machine and in any order of lines, and mostly stay the same wh
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
+from typing import NamedTuple
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair, known_by, require_pairs
@@ -62,6 +64,22 @@ class Split:
         self.ledger.drop(cause, line=line)
 
 
+class ValSet(NamedTuple):
+    """Some of the val pairs, which are measured by themselves."""
+
+    name: str
+    source: str
+    target: str
+    size: int
+
+
+def labels(sets: Sequence[ValSet]) -> list[str]:
+    """What the figures of each set are called: its name, its direction or both, whatever differs between sets."""
+    names, directions = [one.name for one in sets], [f"{one.source}-{one.target}" for one in sets]
+    differ = [len(set(parts)) > 1 for parts in (names, directions)]
+    return [".".join(compress(parts, differ)) for parts in zip(names, directions, strict=True)]
+
+
 @dataclass
 class Corpus:
     """Pairs are (source, target); a text without a translation is ("", text)."""
@@ -75,8 +93,8 @@ class Corpus:
     """How many pairs (or texts) of train, val and each test were read, repaired and dropped."""
     notes: list[str] = field(default_factory=list)
     """Messages for the user."""
-    val_sizes: list[int] = field(default_factory=list)
-    """How many of the val pairs each direction has, one direction after another; empty if there is only one."""
+    val_sets: list[ValSet] = field(default_factory=list)
+    """Those that the val pairs are divided into, one after another; empty if there is only one."""
 
 
 def clean_train(
@@ -102,12 +120,16 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     reason = f"of its training {splits['train'].ledger.unit}s are held out for it."
     notes = [f"{name} has no {key} text: {len(split.pairs):,} {reason}" for key, split in held_out.items()]
     splits = splits | held_out
-    splits = {"train": splits["train"], "val": splits["val"], **splits}  # the order of tables
+    vals = sorted((key for key in splits if key.startswith("val")), key=lambda key: (key != "val", key))
+    splits = {key: splits[key] for key in ("train", *vals)} | splits  # the order of tables
     for key, split in splits.items():
         require_usable(name, key, split)
     pairs = {key: list(split.pairs) for key, split in splits.items() if key != "train"}
     ledgers = {key: split.ledger for key, split in splits.items()}
-    return Corpus(name, splits["train"].pairs, pairs.pop("val"), pairs, ledgers, notes)
+    own = splits["train"].config
+    val_sets = [ValSet(key, own.source, own.target, len(pairs[key])) for key in vals] if len(vals) > 1 else []
+    val = [pair for key in vals for pair in pairs.pop(key)]
+    return Corpus(name, splits["train"].pairs, val, pairs, ledgers, notes, val_sets)
 
 
 def require_usable(name: str, key: str, split: Split) -> None:

@@ -58,7 +58,8 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
 
 
 def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
-    """The splits of a folder: train, the first of VAL_NAMES that is there, as val, and every test*."""
+    """The splits of a folder: train, the first of VAL_NAMES that is there, as val, others that have a name besides,
+    such as val-medical, and every test*."""
     train = find_split(folder, "train", config) or find_named(folder, config)
     if not train:
         plain = " and ".join(f"train.{language}" for language in config.languages)
@@ -68,10 +69,10 @@ def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
     if val := next((files for name in VAL_NAMES if (files := find_split(folder, name, config))), None):
         splits["val"] = val
     endings = "|".join(map(re.escape, (*config.languages, *KINDS_OF_ROWS)))
-    stem = re.compile(rf"(test.*?)\.(?:{endings})(?:\.(?:gz|zst))?")
+    stem = re.compile(rf"((?:test|(?:{'|'.join(VAL_NAMES)})[-_]).*?)\.(?:{endings})(?:\.(?:gz|zst))?")
     for name in sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))}):
         if files := find_split(folder, name, config):
-            splits[name] = files
+            splits[re.sub(rf"^(?:{'|'.join(VAL_NAMES)})[-_]", "val-", name)] = files
     return splits
 
 

@@ -10,7 +10,7 @@ from itertools import combinations
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger, Pair
-from nmt.data.corpora.corpus import Corpus
+from nmt.data.corpora.corpus import Corpus, ValSet
 from nmt.data.portions import portions_of
 from nmt.data.texts import Row, Texts
 
@@ -32,18 +32,20 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
     for a, b in combinations(config.many_to_many, 2):
         corpus = read(replace(config, many_to_many=(), source=a, target=b))
         directions |= {f"{a}-{b}": Direction(corpus, False), f"{b}-{a}": Direction(corpus, True)}
-    names = [portion.name for portion in portions_of(config)]
-    train, val, tests, sizes = Texts(), list[Pair](), dict[str, list[Pair]](), list[int]()
-    for number, name in enumerate(names):
+    portions = portions_of(config)
+    names = [portion.name for portion in portions]
+    train, val, tests, val_sets = Texts(), list[Pair](), dict[str, list[Pair]](), list[ValSet]()
+    for number, (name, portion) in enumerate(zip(names, portions, strict=True)):
         one = directions[name]
         assert isinstance(one.corpus.train, Texts)
         for row in one.corpus.train.rows():
             train.append(Row(*one.pair(row.pair), number, row.line))
         val += map(one.pair, one.corpus.val)
-        sizes.append(len(one.corpus.val))
+        own = one.corpus.val_sets or [ValSet("val", "", "", len(one.corpus.val))]
+        val_sets += [part._replace(source=portion.source, target=portion.target) for part in own]
         tests |= {f"{test}.{name}": list(map(one.pair, pairs)) for test, pairs in one.corpus.tests.items()}
     corpora = {name: directions[name].corpus for name in names}
     splits = dict.fromkeys(split for corpus in corpora.values() for split in corpus.ledgers)
     ledgers = {split: Ledger.total({name: c.ledgers[split] for name, c in corpora.items()}) for split in splits}
     notes = list(dict.fromkeys(note for corpus in corpora.values() for note in corpus.notes))
-    return Corpus(corpora[names[0]].name, train, val, tests, ledgers, notes, sizes)
+    return Corpus(corpora[names[0]].name, train, val, tests, ledgers, notes, val_sets)

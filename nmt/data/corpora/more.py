@@ -1,35 +1,59 @@
 """More corpora to train on (data.more): the training pairs of each flow out after those of data.corpus.
 
-The number of a pair's corpus is the `corpus` of its `Row`; 0 is data.corpus, which gives the val and test text too.
+The `corpus` of a `Row` is the number of its portion (see `nmt.data.portions`): 0 is data.corpus, or its first
+direction. The val and test text is that of data.corpus, with the val text of corpora that say `validate`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
-from nmt.data.corpora.corpus import Corpus
+from nmt.data.corpora.corpus import Corpus, ValSet
+from nmt.data.corpora.many import read_many
 from nmt.data.portions import portions_of
 from nmt.data.texts import Row, Texts
 
 
 def read_more(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpus:
     """The corpus with the training pairs of data.more; `read`: reads one corpus. ValueError if one can't be read."""
-    one = replace(config, more=())
-    names = [portion.name for portion in portions_of(config)]
-    corpus = read(one)
-    train, ledgers = Texts.of(corpus.train), {names[0]: corpus.ledgers["train"]}
-    for number, entry in enumerate(config.more, start=1):
-        other = read(replace(one, corpus=entry.corpus))
-        for row in training_rows(other):
-            train.append(row._replace(corpus=number))
-        ledgers[names[number]] = other.ledgers["train"]
-    return replace(corpus, train=train, ledgers=corpus.ledgers | {"train": Ledger.total(ledgers)})
+    one, names = replace(config, more=()), [portion.name for portion in portions_of(config)]
+    corpus, first = read(one), len(one.directions)
+    train, val, val_sets = Texts.of(corpus.train), [*corpus.val], corpus.val_sets or [val_set_of(corpus, one)]
+    ledgers = dict(zip(names, parts_of(corpus), strict=False))
+    for entry in config.more:
+
+        def whole(settings: DataConfig, kept: bool = entry.validate) -> Corpus:
+            return with_held_out(read(settings), ("test",) if kept else ("val", "test"))
+
+        other = read_many(config.of(entry), whole) if config.many_to_many else whole(config.of(entry))
+        for row in Texts.of(other.train).rows():
+            train.append(row._replace(corpus=first + row.corpus))
+        ledgers |= dict(zip(names[first:], parts_of(other), strict=False))
+        first += len(config.of(entry).directions)
+        if entry.validate:
+            val += other.val
+            own = other.val_sets or [val_set_of(other, one)]
+            val_sets += [part._replace(name=part.name.replace("val", entry.shown_name, 1)) for part in own]
+    ledger = {"train": Ledger.total(ledgers)}
+    val_sets = val_sets if len(val_sets) > 1 else []
+    return replace(corpus, train=train, val=val, val_sets=val_sets, ledgers=corpus.ledgers | ledger)
 
 
-def training_rows(corpus: Corpus) -> Iterator[Row]:
-    """The training pairs, with those that were held out for val and tests that the corpus lacks: nothing needs them."""
-    yield from Texts.of(corpus.train).rows()
+def parts_of(corpus: Corpus) -> list[Ledger]:
+    """The ledger of the training text of each direction."""
+    return [*corpus.ledgers["train"].parts.values()] or [corpus.ledgers["train"]]
+
+
+def val_set_of(corpus: Corpus, config: DataConfig) -> ValSet:
+    return ValSet("val", config.source, config.target, len(corpus.val))
+
+
+def with_held_out(corpus: Corpus, splits: tuple[str, ...]) -> Corpus:
+    """The corpus with the pairs that were held out of its training text for these splits: nothing needs them there."""
+    train, dropped = Texts.of(corpus.train), corpus.ledgers["train"].dropped
     for split, pairs in {"val": corpus.val, **corpus.tests}.items():
-        if corpus.ledgers["train"].dropped.pop(f"held out for {split}", 0):
-            yield from (Row(*pair) for pair in pairs)
+        if split in splits and dropped.pop(f"held out for {split}", 0):
+            for pair in pairs:
+                train.append(Row(*pair))
+    return replace(corpus, train=train)

@@ -46,7 +46,7 @@ def test_each_direction_has_the_lines_of_its_two_languages(tmp_path: Path) -> No
     assert isinstance(corpus.train, Texts)
     assert [row.corpus for row in corpus.train.rows()] == [number for number in range(6) for _ in range(5)]
     assert corpus.val == [(f"val {a} {n}", f"val {b} {n}") for a, b in directions for n in range(2)]
-    assert corpus.val_sizes == [2] * 6
+    assert corpus.val_sets == [("val", a, b, 2) for a, b in directions]
     assert corpus.tests == {f"test.{a}-{b}": [(f"test {a} 0", f"test {b} 0")] for a, b in directions}
     assert corpus.ledgers["train"].read == 30
     assert {name: part.kept for name, part in corpus.ledgers["val"].parts.items()} == {
@@ -61,7 +61,7 @@ def test_a_direction_has_the_rows_that_have_both_languages(tmp_path: Path) -> No
     corpus = load_corpus(DataConfig(corpus=str(tmp_path / "mine.jsonl"), many_to_many=LANGUAGES))
     kept = {name: part.kept for name, part in corpus.ledgers["train"].parts.items()}
     assert kept == {"de-en": 90, "de-fr": 72, "en-de": 90, "en-fr": 72, "fr-de": 72, "fr-en": 72}
-    assert corpus.val_sizes == [5, 4, 5, 4, 4, 4]
+    assert [one.size for one in corpus.val_sets] == [5, 4, 5, 4, 4, 4]
 
 
 def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) -> None:

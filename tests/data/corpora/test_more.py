@@ -1,26 +1,29 @@
 """Several corpora in one recipe: each pair knows its corpus, and how often it is seen."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from nmt.cli import load_config
+from nmt.cli import fixed_settings, load_config
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.config.data import CorpusConfig
-from nmt.data.corpora import corpus_files, load_corpus
+from nmt.data.corpora import corpus_files, labels, load_corpus
 from nmt.data.portions import portions_of
 from nmt.data.prepared import Prepared, prepare
+from nmt.data.record import data_settings
 from nmt.data.texts import Texts
 from nmt.training.data import TrainingData
 from nmt.training.delivery import card
 from nmt.translation.model_folder import ModelInfo
 
 
-def write(folder: Path, sizes: dict[str, int], word: str) -> Path:
+def write(folder: Path, sizes: dict[str, int], word: str, languages: tuple[str, ...] = ("de", "en")) -> Path:
     folder.mkdir()
     for split, size in sizes.items():
-        for language in ("de", "en"):
+        for language in languages:
             lines = [f"{word} {split} {language} {n}" for n in range(size)]
             (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n")
     return folder
@@ -86,6 +89,86 @@ def test_one_corpus_alone_is_not_mixed(data: DataConfig, tmp_path: Path) -> None
     assert TrainingData.load(prepared_of(alone, tmp_path / "run"), portions_of(alone)).as_read(Config()).mixture is None
 
 
+def test_a_weight_and_a_licence_may_change_and_nothing_is_prepared_anew(data: DataConfig, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    prepared_of(data, folder)
+    files = {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in (folder / "data").iterdir()}
+    heavier = replace(data, more=tuple(replace(entry, weight=9, licence="CC0") for entry in data.more))
+    assert data_settings(Config(data=heavier)) == data_settings(Config(data=data))
+    read = TrainingData.load(prepared_of(heavier, folder), portions_of(heavier)).as_read(Config(data=heavier))
+    assert read.mixture
+    assert read.mixture.amounts == [40, 270, 180]
+    assert {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in (folder / "data").iterdir()} == files
+    assert fixed_settings(Config(data=heavier)) == fixed_settings(Config(data=data))
+    other = replace(data, more=tuple(replace(entry, tag="other") for entry in data.more))
+    assert fixed_settings(Config(data=other)) != fixed_settings(Config(data=data))
+    with pytest.raises(ValueError, match=r"prepared with other settings: data\.more was"):
+        prepared_of(other, folder)
+
+
+def test_data_that_an_older_nmt_prepared_with_other_weights_is_taken(data: DataConfig, tmp_path: Path) -> None:
+    prepared_of(data, tmp_path / "run")
+    file = tmp_path / "run" / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    del record["val_sets"]
+    for entry in record["settings"]["data"]["more"]:
+        del entry["languages"], entry["validate"]
+        entry |= {"weight": 3.0, "licence": "mine"}
+    file.write_text(json.dumps(record))
+    (tmp_path / "run" / "data" / "SHA256SUMS").unlink()
+    assert prepared_of(data, tmp_path / "run").val_sets == []
+
+
+def test_each_val_text_is_a_set_by_itself(data: DataConfig, tmp_path: Path) -> None:
+    """Of data.corpus, of its files with names, and of corpora that say validate; none of its sources is trained on."""
+    for file in write(tmp_path / "named", {"val": 4}, "arzt").iterdir():
+        file.rename(tmp_path / "main" / file.name.replace("val", "valid_medical"))
+    back, news = data.more
+    data = replace(data, more=(replace(back, validate=True), news))
+    corpus = load_corpus(data)
+    assert [(one.name, one.size) for one in corpus.val_sets] == [("val", 3), ("val-medical", 4), ("back", 1)]
+    assert labels(corpus.val_sets) == ["val", "val-medical", "back"]
+    assert corpus.val[3:7] == [(f"arzt val de {n}", f"arzt val en {n}") for n in range(4)]
+    assert set(corpus_files(data)) == {"train", "val", "val-medical", "test"}
+    train = set(corpus.train)
+    assert corpus.val[7] not in train
+    assert len(train) == 40 + 29 + 20
+    read = TrainingData.load(prepared_of(data, tmp_path / "run"), portions_of(data))
+    assert read.val_sets == corpus.val_sets
+    assert [rows for _, rows in read.told] == [range(3), range(3, 7), range(7, 8)]
+    tag = read.tokenizer.source.piece_to_id("<bt>")
+    assert tag not in read.validation.source.ids(7)
+
+
+def test_a_corpus_may_have_some_of_the_languages_of_many(tmp_path: Path) -> None:
+    """Each pair has a corpus and a direction, and the ledger counts them by both."""
+    main = write(tmp_path / "main", {"train": 30, "val": 3, "test": 2}, "haupt", ("de", "en", "fr"))
+    back = write(tmp_path / "back", {"train": 60}, "back")
+    entry = CorpusConfig(corpus=str(back), weight=2, tag="bt", languages=("de", "en"), validate=True)
+    data = DataConfig(corpus=str(main), many_to_many=("de", "en", "fr"), more=(entry,))
+    names = [portion.name for portion in portions_of(data)]
+    assert names[2:] == ["main en-de", "main en-fr", "main fr-de", "main fr-en", "back de-en", "back en-de"]
+    corpus = load_corpus(data)
+    kept = {name: part.kept for name, part in corpus.ledgers["train"].parts.items()}
+    assert kept == dict.fromkeys(names[:6], 30) | {"back de-en": 57, "back en-de": 57}  # 3 are held out for val
+    assert labels(corpus.val_sets)[-3:] == ["val.fr-en", "back.de-en", "back.en-de"]
+    settings = Config(data=data, tokenizer=TokenizerConfig(vocab_size=330))
+    prepared = prepare(None, settings, tmp_path / "run")
+    read = TrainingData.load(prepared, portions_of(data)).as_read(settings)
+    assert read.corpus_N is not None
+    sizes = torch.bincount(read.corpus_N).tolist()
+    assert sizes == [part.kept for part in prepared.ledgers["train"].parts.values()]
+    piece = prepared.tokenizer.source.piece_to_id
+    tag, into = piece("<bt>"), {code: piece(f"<2{code}>") for code in data.many_to_many}
+    texts = [text for text, _ in prepared.train]
+    rows = read.train.source.rows(torch.arange(len(texts)))
+    for text, ids, portion in zip(texts, rows, (portions_of(data)[n] for n in read.corpus_N), strict=True):
+        assert text.startswith(f"{'back' if portion.tag else 'haupt'} train {portion.source}")
+        assert ids[0] == into[portion.target]
+        assert (ids[1] == tag) == bool(portion.tag)
+    assert read.mixture
+
+
 def test_a_tokenizer_without_the_tag_is_refused(data: DataConfig, tmp_path: Path) -> None:
     prepared_of(DataConfig(corpus=data.corpus), tmp_path / "plain")
     taken = TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer"))
@@ -106,6 +189,7 @@ def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
         ("{corpus: auto}", "has no corpus: name one"),
         ("{corpus: x, tag: 2de}", "has the tag '2de': it must be a word of small letters"),
         ("{corpus: x, tag: s}", "has the tag 's'"),
+        ("{corpus: x, languages: [de, en]}", "x of data.more has the languages de, en: name at least two of data.many"),
         ("{corpus: my/x}, {corpus: x}", "the corpora are called main, x, x: give each a name"),
     ],
 )

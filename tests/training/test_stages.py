@@ -1,0 +1,105 @@
+"""Weights of corpora that change at a step: an epoch ends there, and a run that resumes there goes on bit for bit."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nmt.config import Config, DataConfig, TrainingConfig
+from nmt.config.data import CorpusConfig
+from nmt.config.training import StageConfig
+from nmt.data.portions import portions_of
+from nmt.training.data import TrainingData
+from nmt.training.loop import Trainer, make_trainer
+from tests.training.reversal import SHORT, TINY, run, run_until
+
+DATA = DataConfig(corpus="main", more=(CorpusConfig(corpus="crawl", weight=2),))
+STAGES = (StageConfig(step=5, weights={"crawl": 0}), StageConfig(step=9, weights={"main": 0, "crawl": 0.5}))
+Seen = list[tuple[int, int, list[int]]]
+
+
+@pytest.fixture
+def two(data: TrainingData) -> TrainingData:
+    """Two corpora: 60 and 40 pairs."""
+    return replace(data, corpus_N=(torch.arange(100) >= 60).long(), portions=portions_of(DATA))
+
+
+def trainer_of(data: TrainingData, folder: Path, stages: Any = STAGES, steps: int = 12) -> Trainer:
+    settings = replace(SHORT, stages=stages, max_steps=steps, validate_every=100)
+    return make_trainer(Config(data=DATA, model=TINY, training=settings), data, folder)
+
+
+def watched(trainer: Trainer, seen: Seen, monkeypatch: pytest.MonkeyPatch) -> Trainer:
+    """The trainer, which notes the step, the epoch and the pairs of each batch that it takes."""
+    plan = trainer.batches
+
+    def batches() -> Iterator[Any]:
+        for planned in plan():
+            seen.append((trainer.progress.step, planned.epoch, planned.index_B.tolist()))
+            yield planned
+
+    monkeypatch.setattr(trainer, "batches", batches)
+    return trainer
+
+
+def test_a_stage_begins_after_its_step_with_a_new_epoch(
+    two: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: Seen = []
+    run(watched(trainer_of(two, tmp_path), seen, monkeypatch))
+    assert len(seen) == 12
+    corpora = [{int(n >= 60) for n in pairs} for _, _, pairs in seen]
+    assert set().union(*corpora[:5]) == {0, 1}
+    assert set().union(*corpora[5:9]) == {0}
+    assert set().union(*corpora[9:]) == {1}
+    epochs = [epoch for _, epoch, _ in seen]
+    assert epochs[4] < epochs[5]
+    assert epochs[8] < epochs[9]
+    counts = Counter(n for _, epoch, pairs in seen if epoch == epochs[9] for n in pairs)
+    assert set(counts.values()) == {1}
+
+
+@pytest.mark.parametrize("stop_after", [4, 5, 6, 9])
+def test_a_run_that_stops_near_a_stage_goes_on_bit_for_bit(
+    two: TrainingData, tmp_path: Path, stop_after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole_seen, parts_seen = list[Any](), list[Any]()
+    whole = run(watched(trainer_of(two, tmp_path / "whole"), whole_seen, monkeypatch))
+    run_until(watched(trainer_of(two, tmp_path / "parts"), parts_seen, monkeypatch), stop_after)
+    second = run(watched(trainer_of(two, tmp_path / "parts"), parts_seen, monkeypatch))
+    assert whole_seen == parts_seen
+    assert second.progress.epoch == whole.progress.epoch
+    for (name, a), b in zip(whole.model.named_parameters(), second.model.parameters(), strict=True):
+        assert torch.equal(a, b), name
+
+
+def test_a_stage_that_keeps_all_weights_changes_no_pair_of_its_epoch(two: TrainingData) -> None:
+    """What an epoch takes depends on the weights, the seed and the epoch alone."""
+    same = Config(data=DATA, training=TrainingConfig(stages=(StageConfig(step=3, weights={"crawl": 2}),)))
+    read = two.as_read(same)
+    first, later = read.after(2).mixture, read.after(3).mixture
+    assert first
+    assert later
+    assert torch.equal(first.pairs(1, 4), later.pairs(1, 4))
+
+
+@pytest.mark.parametrize(
+    ("stages", "problem"),
+    [
+        (STAGES[::-1], "begin after the steps 9, 5: each must be above"),
+        ((StageConfig(step=1, weights={"news": 1}),), "weight to news, but the corpora are called main, crawl"),
+    ],
+)
+def test_stages_that_are_wrong_are_refused(stages: Any, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        Config(data=DATA, training=TrainingConfig(stages=stages))
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan")])
+def test_weights_that_are_wrong_are_refused(weight: float) -> None:
+    with pytest.raises(ValueError, match=r"the weight .*: it must be at least 0, and finite"):
+        StageConfig(step=1, weights={"crawl": weight})
