@@ -162,7 +162,8 @@ class Trainer:
                 if self.config.max_minutes:
                     self.time_is_up = self.processes.all_reduce_any(lambda: self.used_up(self.progress.seconds))()
                 if monitor:
-                    monitor.expect(self.progress.step)
+                    limit = 60 * self.config.max_minutes or math.inf
+                    monitor.expect(self.progress.step, limit - self.progress.seconds)
                 due, saving = self.validation_is_due(), self.saving_is_due()
                 # Also before a checkpoint: a run that resumes there starts a new window, and writes the same records.
                 if saving or self.progress.step % self.config.log_every == 0:

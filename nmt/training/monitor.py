@@ -132,10 +132,13 @@ class Monitor:
         """Remove the records of the validation of this step, which will be repeated."""
         drop_records_after(self.file, step, keep_validation=False)
 
-    def expect(self, step: int) -> None:
-        """After the first steps, tell how long the others will take."""
+    def expect(self, step: int, seconds_left: float = math.inf) -> None:
+        """After the first steps, tell how long the others will take, or how many fit into the time that is left."""
         if step == self.first_step + EARLY_STEPS:
             seconds, steps = (time.perf_counter() - self.started) / EARLY_STEPS, self.max_steps - step
+            if seconds * steps > seconds_left:
+                steps = max(0, int(seconds_left / seconds))
+                self.bar.update(self.task, total=step + steps)
             say(f"{seconds:.1f} s a step: about {math.ceil(seconds * steps / 60):,} min for {steps:,} more steps")
 
     def advance(self, step: int, figures: str) -> None:
