@@ -212,8 +212,8 @@ class TokenizerConfig:
     user_defined_symbols: tuple[str, ...] = ()
     """Strings that are never divided: '[<br>, <name>]'."""
 
-    sample_characters: Annotated[int, Range(10_000)] = 100_000_000
-    """Most characters of training text that the tokenizer is trained on; 100 million take 3 GB of memory."""
+    sample_characters: Annotated[int, Range(10_000), MAY_CHANGE] = 60_000_000
+    """Most characters of training text that the tokenizer is trained on; 60 million take 1.5 to 1.8 GB of memory."""
 
     folder: Folder = ""
     """Folder of a tokenizer, model or run, whose tokenizer is used instead of training one."""

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nmt.cli import console, describe_changes, flatten, make_config, say
+from nmt.cli import console, describe_changes, fixed_settings, make_config, say
 from nmt.config import Config
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.data.cleaning import Ledger, ledger_table
@@ -57,7 +57,7 @@ def train_named(parser: Any, given: Any, folder: Path) -> None:
 
 def text_settings(config: Config, files: list[str]) -> dict[str, Any]:
     """The settings that a tokenizer depends on, with types as JSON gives them back."""
-    flat = flatten(config)
+    flat = fixed_settings(config)
     names = [n for n in flat if n.startswith("tokenizer.") or n == "data.max_characters"]
     if not files:
         names = [n for n in flat if n.startswith(("data.", "cleaning.", "tokenizer.")) and n not in ONLY_OF_RUNS]

@@ -186,6 +186,16 @@ def test_a_folder_prepared_with_other_settings_is_refused(tmp_path: Path) -> Non
         prepare(corpus(), config(tmp_path, max_ratio=3.0), tmp_path / "run")
 
 
+def test_the_size_of_the_tokenizer_s_sample_may_be_another_default(tmp_path: Path) -> None:
+    prepare(corpus(), config(tmp_path), tmp_path / "run")
+    file = tmp_path / "run" / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    record["settings"]["tokenizer"]["sample_characters"] = 100_000_000  # of an older nmt
+    file.write_text(json.dumps(record))
+    without_hashes(tmp_path / "run")
+    assert prepare(corpus(), config(tmp_path), tmp_path / "run").name == "mine"
+
+
 def test_a_folder_of_an_older_nmt_holds_pairs(tmp_path: Path) -> None:
     prepared = prepare(corpus(), config(tmp_path, text="pairs"), tmp_path)
     without_hashes(tmp_path)
