@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from nmt.cli import dump_config, fixed_settings, load_config
 from nmt.config import Config, DataConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.training import StageConfig
@@ -85,6 +86,16 @@ def test_a_stage_that_keeps_all_weights_changes_no_pair_of_its_epoch(two: Traini
     assert first
     assert later
     assert torch.equal(first.pairs(1, 4), later.pairs(1, 4))
+
+
+def test_a_recipe_has_stages_and_a_run_records_them(tmp_path: Path) -> None:
+    recipe = "training: {stages: [{step: 5, weights: {crawl: 0}}, {step: 9, weights: {main: 0, crawl: 0.5}}]}"
+    (tmp_path / "recipe.yaml").write_text(f"data: {{corpus: main, more: [{{corpus: crawl}}]}}\n{recipe}\n")
+    config = load_config(tmp_path / "recipe.yaml")
+    assert config.training.stages == STAGES
+    (tmp_path / "config.yaml").write_text(dump_config(config))
+    assert load_config(tmp_path / "config.yaml") == config
+    assert fixed_settings(config) == fixed_settings(replace(config, training=replace(config.training, stages=())))
 
 
 @pytest.mark.parametrize(
