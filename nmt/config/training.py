@@ -218,7 +218,7 @@ class TrainingConfig:
     keep_checkpoints: Annotated[Size, MAY_CHANGE] = 3
     """Number of newest checkpoints that are kept, for resuming and averaging, besides the best checkpoint."""
 
-    best_of: Annotated[Literal["first", "mean"], MAY_CHANGE] = "first"
+    best_of: Literal["first", "mean"] = "first"
     """Whether best_metric is measured on the first validation set or is the mean of all, if there are several. So are
     patience, stop_at, and the figures called validation/."""
 
