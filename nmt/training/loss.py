@@ -4,6 +4,8 @@ Shapes: N real target positions, P passes (two for R-Drop, else one), C position
 width, V vocabulary.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -18,8 +20,8 @@ from nmt.model.linear import with_bias
 from nmt.training.balance import balance_loss, loads
 from nmt.training.teacher import Lesson, Teacher
 
-# Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache.
-CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
+# Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache. On a GPU 67 million take half a GiB.
+CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 26}
 
 
 class Loss(NamedTuple):
@@ -39,6 +41,13 @@ class Terms(NamedTuple):
     label_smoothing: float
     r_drop: float = 0.0
     lesson: Lesson | None = None
+    compiled: bool = False
+    """Whether the operations between the products are compiled."""
+
+    @property
+    def hard(self) -> float:
+        """The share of the targets in the target distribution; the rest is the teachers'."""
+        return 1.0 - self.lesson.weight if self.lesson else 1.0
 
 
 def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, terms: Terms) -> Loss:
@@ -75,7 +84,7 @@ class Learner(nn.Module):
         # Before the batch goes to a GPU: there, the program would have to wait for the number of tokens.
         targets_N = batch.tgt_out_BT[batch.tgt_mask_BT].to(self.numerics.device, non_blocking=True)
         lesson = self.teacher.lesson(batch) if self.teacher and self.training else None
-        terms = Terms(self.config.smoothing, r_drop, lesson)
+        terms = Terms(self.config.smoothing, r_drop, lesson, self.config.compile)
         batch = hide_pieces(batch.repeated(passes), word_dropout)
         arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
         with self.model.computing_in(self.numerics.dtype), self.model.counting(*batch.lengths) as usages:
@@ -97,42 +106,29 @@ class LinearCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, terms: Terms
     ) -> tuple[Tensor, Tensor, Tensor]:
-        wants_gradient, (label_smoothing, r_drop, lesson) = any(ctx.needs_input_grad), terms
+        wants_gradient, lesson = any(ctx.needs_input_grad), terms.lesson
         smoothed, nll, right = (states_PNM.new_zeros((), dtype=torch.float32) for _ in range(3))
         grad_states, grad_weight = torch.empty_like(states_PNM), torch.zeros_like(weight_VM)
         weight_VM = weight_VM.to(states_PNM.dtype)  # but the sum over chunks stays exact
         passes, vocab_size = states_PNM.size(0), weight_VM.size(0)
         rows = max(1, CHUNK_LOGITS.get(states_PNM.device.type, 1 << 21) // (vocab_size * passes))
-        hard = 1.0 - lesson.weight if lesson else 1.0  # the share of the targets in the target distribution
+        compute = compiled_chunk_loss() if terms.compiled else chunk_loss
         for start in range(0, targets_N.size(0), rows):
             states_CM = states_PNM[:, start : start + rows].flatten(0, 1)
             targets_C1 = targets_N[start : start + rows].repeat(passes)[:, None]
-            logits_CV = F.linear(states_CM, weight_VM).float()
-            p_CV = torch.softmax(logits_CV, dim=-1)
-            # log Σ exp, from the largest logit and its probability (at least 1/V, so its logarithm is safe).
-            best_C1, target_C1 = logits_CV.amax(-1, keepdim=True), logits_CV.gather(1, targets_C1)
-            total_C1 = best_C1 - p_CV.amax(-1, keepdim=True).log()
-            nll_C1 = total_C1 - target_C1
-            right += (target_C1 == best_C1).sum()
-            uniform_C1 = total_C1 - logits_CV.mean(-1, keepdim=True)
-            nll += nll_C1.sum()
-            smoothed += (hard * (1 - label_smoothing) * nll_C1 + hard * label_smoothing * uniform_C1).sum()
-            kl, grad_kl_CV = symmetric_kl(logits_CV - total_C1, p_CV) if r_drop else (0.0, None)
-            smoothed += r_drop / 2 * kl
-            if lesson:
-                taught_CV = lesson.probabilities(start, start + rows)
-                taught_CV = taught_CV if passes == 1 else taught_CV.repeat(passes, 1)
-                smoothed += lesson.weight * (total_C1.sum() - (taught_CV * logits_CV).sum())
+            taught_CV = lesson.probabilities(start, start + rows).repeat(passes, 1) if lesson else None
+            *sums, p_CV = compute(F.linear(states_CM, weight_VM), targets_C1, taught_CV, terms)
+            for total, part in zip((smoothed, nll, right), sums, strict=True):
+                total += part
             if wants_gradient:
-                p_CV.sub_(hard * label_smoothing / vocab_size)
-                p_CV.scatter_add_(1, targets_C1, torch.full_like(nll_C1, hard * (label_smoothing - 1)))
-                if lesson:
-                    p_CV.sub_(taught_CV, alpha=lesson.weight)
-                if grad_kl_CV is not None:
-                    p_CV.add_(grad_kl_CV, alpha=r_drop / 2)
-                p_CV = p_CV.to(states_CM.dtype)
                 grad_states[:, start : start + rows] = (p_CV @ weight_VM).unflatten(0, (passes, -1))
                 grad_weight += p_CV.T @ states_CM
+        # The share of the uniform distribution needs no logits: the mean of a position's logits is linear in its state.
+        uniform = terms.hard * terms.label_smoothing
+        mean_M, sum_M = weight_VM.mean(0, dtype=torch.float32), states_PNM.sum((0, 1), dtype=torch.float32)
+        smoothed -= uniform * (sum_M @ mean_M)
+        grad_states -= uniform * mean_M
+        grad_weight -= uniform / vocab_size * sum_M
         if passes > 1:
             for total in (smoothed, nll, right, grad_states, grad_weight):
                 total /= passes
@@ -143,7 +139,35 @@ class LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_smoothed: Tensor, *grads: Tensor) -> tuple[Tensor | None, ...]:
         grad_states, grad_weight = ctx.saved_tensors
-        return grad_states * grad_smoothed, grad_weight * grad_smoothed, None, None
+        # In place: when the backward pass begins, memory is fullest.
+        return grad_states.mul_(grad_smoothed), grad_weight.mul_(grad_smoothed), None, None
+
+
+def chunk_loss(
+    logits_CV: Tensor, targets_C1: Tensor, taught_CV: Tensor | None, terms: Terms
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sums of `Loss` over the positions of a chunk, and the gradient with respect to its logits: both without the
+    share of the uniform distribution. Few passes over the logits: memory is slower than a GPU's arithmetic."""
+    p_CV = torch.softmax(logits_CV, dim=-1, dtype=torch.float32)
+    # log Σ exp, from the largest logit and its probability (at least 1/V, so its logarithm is safe).
+    best_C1, target_C1 = logits_CV.amax(-1, keepdim=True), logits_CV.gather(1, targets_C1)
+    total_C1 = best_C1 - p_CV.amax(-1, keepdim=True).log()
+    nll, label_smoothing = (total_C1 - target_C1).sum(), terms.label_smoothing
+    loss = terms.hard * ((1 - label_smoothing) * nll + label_smoothing * total_C1.sum())
+    kl, grad_kl_CV = symmetric_kl(logits_CV - total_C1, p_CV) if terms.r_drop else (0.0, None)
+    loss = loss + terms.r_drop / 2 * kl
+    p_CV.scatter_add_(1, targets_C1, torch.full_like(total_C1, terms.hard * (label_smoothing - 1)))
+    if terms.lesson and taught_CV is not None:
+        loss = loss + terms.lesson.weight * (total_C1.sum() - (taught_CV * logits_CV).sum())
+        p_CV.sub_(taught_CV, alpha=terms.lesson.weight)
+    if grad_kl_CV is not None:
+        p_CV.add_(grad_kl_CV, alpha=terms.r_drop / 2)
+    return loss, nll, (target_C1 == best_C1).sum(), p_CV.to(logits_CV.dtype)
+
+
+@functools.cache
+def compiled_chunk_loss() -> Callable[..., tuple[Tensor, ...]]:
+    return torch.compile(chunk_loss)  # once for whole chunks, and once for the last ones of any size
 
 
 def symmetric_kl(log_p_CV: Tensor, p_CV: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,5 +1,6 @@
 """What a training step does that costs a GPU much, counted on the CPU: casts, and waits for a number."""
 
+import weakref
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from nmt.config import DataConfig, ModelConfig
 from nmt.model.positions import LENGTH
 from nmt.training.data import TrainingData
+from nmt.training.loss import CHUNK_LOGITS, Terms, cross_entropy
 from nmt.training.monitor import Window
 from tests.training.reversal import TINY, new_trainer
 
@@ -43,6 +45,50 @@ class Waits(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         self.n += func is torch.ops.aten._local_scalar_dense.default and args[0].is_floating_point()
         return func(*args, **(kwargs or {}))
+
+
+class Traffic(TorchDispatchMode):
+    """Counts the bytes of logits, or of numbers of their size, that are read and written, and the most bytes of all
+    tensors that are alive at once."""
+
+    def __init__(self, n_logits: int) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.n_logits, self.moved, self.peak = n_logits, 0, 0
+        self.made: list[weakref.ref[Tensor]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        results = [x for x in (result if isinstance(result, tuple) else [result]) if isinstance(x, Tensor)]
+        is_view = any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
+        if not is_view and "gather" not in str(func) and "scatter" not in str(func):
+            tensors = [x for x in args if isinstance(x, Tensor)] + results
+            self.moved += sum(x.nbytes for x in tensors if x.numel() == self.n_logits)
+        self.made += map(weakref.ref, results)
+        storages = {
+            x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for r in self.made if (x := r()) is not None
+        }
+        self.peak = max(self.peak, sum(storages.values()))
+        return result
+
+
+def traffic_of_the_loss(n: int, chunk: int, dtype: torch.dtype) -> Traffic:
+    states, weight = torch.randn(1, n, 8).to(dtype).requires_grad_(), torch.randn(640, 8, requires_grad=True)
+    with pytest.MonkeyPatch.context() as patch, Traffic(chunk * 640) as traffic:
+        patch.setitem(CHUNK_LOGITS, "cpu", chunk * 640)
+        cross_entropy(states, weight, torch.arange(n), Terms(0.1)).smoothed.backward()
+    return traffic
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(torch.float32, 28), (torch.bfloat16, 32)])
+def test_the_loss_moves_few_bytes_for_each_logit(dtype: torch.dtype, most: int) -> None:
+    """In bfloat16 a GPU takes 6 fewer: there, the softmax reads bfloat16."""
+    assert traffic_of_the_loss(100, 100, dtype).moved <= most * 100 * 640
+
+
+def test_the_logits_of_a_batch_are_never_all_in_memory() -> None:
+    few, many = (traffic_of_the_loss(n, 25, torch.float32).peak for n in (100, 400))
+    assert many - few < 300 * 8 * 4 * 3  # some copies of the states; the logits are 80 times as large
+    assert few < 3 * 25 * 640 * 4 + 5 * 640 * 8 * 4 + 20_000
 
 
 def test_a_step_reads_one_number_whatever_the_number_of_its_batches(data: TrainingData, tmp_path: Path) -> None:
