@@ -4,7 +4,7 @@
 
 Shapes: B batch, T target (query) length, S source (key) length, H heads, K key–value heads, D head width, M model
 width. In a step: N, W, X, L see `cache`; R rows (N × W), G query heads for each key–value head (H / K), Q = H × D.
-Masks are additive: 0 where a query may attend, MASKED elsewhere.
+Masks are additive: 0 where a query may attend, MASKED elsewhere. See `cache.Mask` for what needs none.
 Source: Vaswani et al. 2017, section 3.2; grouped queries: Ainslie et al. 2023; norms of queries and keys: Henry et al.
 2020, section 3, as RMSNorm over the width of a head.
 """
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
-from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, PrefixCache, SourceWeights
+from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, Mask, PrefixCache, SourceWeights
 from nmt.model.dropout import dropout
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import RMSNorm
@@ -36,31 +36,30 @@ def causal_mask(length: int, like: Tensor) -> Tensor:
     return like.new_full((length, length), MASKED).triu_(1)[None, None]
 
 
-def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor, p: float) -> tuple[Tensor, Tensor]:
+def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, p: float) -> tuple[Tensor, Tensor]:
     """Attention written out: softmax(q kᵀ / √D + mask) v. Returns (values (B, H, T, D), weights (B, H, T, S)).
 
     Heads that share a key–value head are computed as more query positions of it: keys and values are never copied.
     """
     (B, H, T, D), (_, K, S, _) = q_BHTD.shape, k_BKSD.shape
     rows = H // K * T
+    mask = causal_mask(T, q_BHTD) if mask is None else mask
     scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, rows, D), k_BKSD.transpose(-1, -2)).view(B, H, T, S)
-    weights = torch.softmax(scores + mask, dim=-1).to(v_BKSD.dtype)  # biases in a mask are float32
+    scores = scores + mask if isinstance(mask, Tensor) else scores
+    weights = torch.softmax(scores, dim=-1).to(v_BKSD.dtype)  # biases in a mask are float32
     dropped = dropout(weights, p).view(B, K, rows, S)
     return torch.matmul(dropped, v_BKSD).view(B, H, T, v_BKSD.size(3)), weights
 
 
-def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, p: float) -> Tensor:
-    """Attended values (B, H, T, D), computed in the fastest way for the device and the dropout probability p.
-
-    Without a mask, attention is causal: query t sees keys 0 to t. A GPU then uses flash attention.
-    """
+def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, p: float) -> Tensor:
+    """Attended values (B, H, T, D), computed in the fastest way for the device and the dropout probability p."""
     # On a CPU the library's kernel samples dropout bit by bit (ten times slower than ours), and for the few positions
     # of a sentence batched matrix products are faster than its blocks: twice as fast at 18 positions, equal at 128.
     if q_BHTD.device.type == "cpu" and (p > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT):
-        mask = causal_mask(q_BHTD.size(2), q_BHTD) if mask is None else mask
         return explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p)[0]
     shared = k_BKSD.size(1) != q_BHTD.size(1)
-    return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, mask, p, mask is None, enable_gqa=shared)
+    additive = mask if isinstance(mask, Tensor) else None
+    return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, additive, p, mask is None, enable_gqa=shared)
 
 
 def split_heads(x_BTX: Tensor, d_head: int) -> Tensor:
@@ -101,14 +100,13 @@ class Attention(nn.Module):
         raise NotImplementedError
 
     def attend(
-        self, q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Tensor | None, weights: list[Tensor] | None
+        self, q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, weights: list[Tensor] | None
     ) -> Tensor:
         """The output (B, T, M) for whole sequences; the attention weights (B, H, T, S) are appended to `weights`."""
         p = self.p_dropout if self.training else 0.0
         if weights is None:
             y_BHTD = attention(q_BHTD, k_BKSD, v_BKSD, mask, p)
         else:
-            mask = causal_mask(q_BHTD.size(2), q_BHTD) if mask is None else mask
             y_BHTD, layer_weights = explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p)
             weights.append(layer_weights)
         return self.out(y_BHTD.transpose(1, 2).flatten(2))
@@ -183,8 +181,8 @@ class SelfAttention(Attention):
         H, K, D = self.sizes
         yield self.qkv.weight, [H * D, K * D, K * D]
 
-    def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
-        """The attended values (B, T, M). `mask` is broadcastable to (B, H, T, T); None: causal."""
+    def forward(self, x_BTM: Tensor, mask: Mask, seen: Seen | None = None) -> Tensor:
+        """The attended values (B, T, M). A tensor as mask is broadcastable to (B, H, T, T)."""
         H, K, D = self.sizes
         q, k, v = split_heads(self.qkv(x_BTM), D).split([H, K, K], dim=1)
         if self.qk_norm:
@@ -233,7 +231,7 @@ class CrossAttention(Attention):
         k, v = split_heads(self.kv(states_BSM), D).split(K, dim=1)
         return self.k_norm(k) if self.qk_norm else k, v
 
-    def forward(self, x_BTM: Tensor, states_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights) -> Tensor:
+    def forward(self, x_BTM: Tensor, states_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights) -> Tensor:
         """The attended values (B, T, M) of the encoder's output, whose padding `mask_B11S` hides."""
         q = split_heads(self.q(x_BTM), self.sizes[2])
         q = self.q_norm(q) if self.qk_norm else q

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, CrossAttention, Seen, SelfAttention
-from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
+from nmt.model.cache import CrossCache, DecoderCache, Mask, SourceWeights
 from nmt.model.dropout import Dropout
 from nmt.model.experts import make_feed_forward
 from nmt.model.latent import LatentAttention
@@ -57,8 +57,8 @@ class Block(nn.Module):
         self.self_attention, self.feed_forward = make_self_attention(config), make_feed_forward(config)
         self.around_self, self.around_feed_forward = Residual(config), Residual(config)
 
-    def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
-        """All positions. `mask` as in `SelfAttention.forward`; None: causal."""
+    def forward(self, x_BTM: Tensor, mask: Mask, seen: Seen | None = None) -> Tensor:
+        """All positions. `mask` as in `SelfAttention.forward`."""
         x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, mask, seen))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 
@@ -79,14 +79,9 @@ class DecoderBlock(nn.Module):
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
     def forward(
-        self,
-        x_BTM: Tensor,
-        memory_BSM: Tensor,
-        mask_B11S: Tensor,
-        weights: SourceWeights,
-        self_mask: Tensor | None = None,
+        self, x_BTM: Tensor, memory_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights, self_mask: Mask = None
     ) -> Tensor:
-        """All target positions, given the encoder's output. `self_mask` as in `SelfAttention.forward`; None: causal."""
+        """All target positions, given the encoder's output. `self_mask` as in `SelfAttention.forward`."""
         x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, self_mask))
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask_B11S, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)

@@ -17,6 +17,7 @@ row: time and memory grow with the rows, not with their square. The source, or t
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -24,6 +25,9 @@ from torch import Tensor
 # What a mask adds to hidden scores. Finite, so that a row in which all is hidden is uniform and never NaN; e to this
 # power is exactly 0 in every dtype.
 MASKED = -1e9
+Mask = Tensor | Literal["all"] | None
+"""What queries of whole sequences see. A tensor is added to the scores; "all": each query sees all keys; None: query t
+sees keys 0 to t (causal attention). A GPU uses flash attention where there is no tensor."""
 
 KeysValues = tuple[Tensor, Tensor]
 """Keys (X, D, L or S), transposed as the product with queries needs them, and values (X, L or S, D)."""

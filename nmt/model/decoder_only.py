@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block
-from nmt.model.cache import DecoderCache, PrefixCache, SourceWeights
+from nmt.model.cache import DecoderCache, Mask, PrefixCache, SourceWeights
 from nmt.model.contract import OUTPUT, PromptedModel
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
@@ -104,7 +104,8 @@ class DecoderOnly(PromptedModel):
 
     def read(self, ids_BL: Tensor, starts_B: Tensor, seen: Seen | None = None) -> Tensor:
         """The last hidden states (B, L, M) of whole sequences, given the lengths of their prefixes (0: none)."""
-        x_BLM, mask = self.embed(ids_BL, self.tgt_embedding, self.tgt_positions), None
+        x_BLM = self.embed(ids_BL, self.tgt_embedding, self.tgt_positions)
+        mask: Mask = None
         if self.config.source_attention == "bidirectional":
             in_prefix_BL = torch.arange(ids_BL.size(1), device=ids_BL.device) < starts_B[:, None]
             mask = causal_mask(ids_BL.size(1), x_BLM).masked_fill(in_prefix_BL[:, None, None], 0.0)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, padding_mask
 from nmt.model.blocks import Block, DecoderBlock
-from nmt.model.cache import CrossCache, DecoderCache, SourceWeights
+from nmt.model.cache import CrossCache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
@@ -55,20 +55,24 @@ class EncoderDecoder(GenerativeModel):
         return self.output(self.decode(tgt_BT, *self.encode(src_BS, src_mask_BS), weights)).float()
 
     def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
-        # Computed before the mask is moved: on a GPU, the CPU would have to wait for the number of positions.
-        real_N = tgt_mask_BT.flatten().nonzero().squeeze(1)
+        # Computed before the masks are moved: on a GPU, the CPU would have to wait for the number of positions.
+        real_N, padded = tgt_mask_BT.flatten().nonzero().squeeze(1), not bool(src_mask_BS.all())
         batch = (src_BS, src_mask_BS, tgt_BT, real_N)
         src_BS, src_mask_BS, tgt_BT, real_N = (x.to(self.device, non_blocking=True) for x in batch)
-        return self.decode(tgt_BT, *self.encode(src_BS, src_mask_BS)).flatten(0, 1).index_select(0, real_N)
+        return (
+            self.decode(tgt_BT, *self.encode(src_BS, src_mask_BS if padded else None))
+            .flatten(0, 1)
+            .index_select(0, real_N)
+        )
 
-    def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
-        """Read the source: states (B, S, M), and the additive mask (B, 1, 1, S) of its padding."""
+    def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None) -> tuple[Tensor, Mask]:
+        """Read the source (None: it has no padding): states (B, S, M), and the mask (B, 1, 1, S) of its padding."""
         x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
-        mask_B11S = padding_mask(src_mask_BS, x_BSM)
+        mask_B11S: Mask = "all" if src_mask_BS is None else padding_mask(src_mask_BS, x_BSM)
         self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
         return self.encoder_norm(self.encoder(x_BSM, self_mask)), mask_B11S
 
-    def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights = None) -> Tensor:
+    def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""
         x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions)
         self_mask = self.tgt_positions.self_mask(x_BTM, None)
@@ -78,7 +82,7 @@ class EncoderDecoder(GenerativeModel):
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
     ) -> CrossCache:
         assert not self.training, "dropout would make the search random: call model.eval() first"
-        memory_BSM, mask_B11S = self.encode(src_BS, src_mask_BS)
+        memory_BSM, mask = self.encode(src_BS, None if bool(src_mask_BS.all()) else src_mask_BS)
         blocks: list[Any] = list(self.decoder)
         by_block = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
         source_2NKSD = [by_block[number] for number in self.decoder.order]
@@ -86,8 +90,8 @@ class EncoderDecoder(GenerativeModel):
         n_sentences, width = (src_BS.size(0) * width, 1) if separate else (src_BS.size(0), width)
         target_2NKPD = [source_2NKSD[0].new_empty(two, n_sentences, K, 0, D) for two, K, D in shapes]
         bias_HX = self.tgt_positions.past_bias(max_length, self.device)
-        mask = None if bool(src_mask_BS.all()) else mask_B11S
-        return CrossCache(source_2NKSD, mask, target_2NKPD, max_length, width, bias_HX)
+        mask_N11S = mask if isinstance(mask, Tensor) else None
+        return CrossCache(source_2NKSD, mask_N11S, target_2NKPD, max_length, width, bias_HX)
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
         layers = self.decoder.layers()

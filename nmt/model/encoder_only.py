@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.model.attention import padding_mask
 from nmt.model.blocks import Block
+from nmt.model.cache import Mask
 from nmt.model.contract import OUTPUT, Model
 from nmt.model.linear import Linear
 from nmt.model.norm import make_norm
@@ -32,14 +33,16 @@ class EncoderOnly(Model):
         self.initialise()
 
     def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
-        chosen_N = tgt_mask_BT.flatten().nonzero().squeeze(1)  # on the CPU, as in other families
+        # On the CPU, as in other families.
+        chosen_N, padded = tgt_mask_BT.flatten().nonzero().squeeze(1), not bool(src_mask_BS.all())
         src_BS, src_mask_BS, chosen_N = (x.to(self.device, non_blocking=True) for x in (src_BS, src_mask_BS, chosen_N))
-        return self.encode(src_BS, src_mask_BS).flatten(0, 1).index_select(0, chosen_N)
+        return self.encode(src_BS, src_mask_BS if padded else None).flatten(0, 1).index_select(0, chosen_N)
 
-    def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> Tensor:
-        """The last hidden states (B, S, M)."""
+    def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None) -> Tensor:
+        """The last hidden states (B, S, M); `src_mask_BS`: None if nothing is padded."""
         x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
-        self_mask = self.src_positions.self_mask(x_BSM, padding_mask(src_mask_BS, x_BSM))
+        mask: Mask = "all" if src_mask_BS is None else padding_mask(src_mask_BS, x_BSM)
+        self_mask = self.src_positions.self_mask(x_BSM, mask)
         return self.encoder_norm(self.encoder(x_BSM, self_mask))
 
     def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:

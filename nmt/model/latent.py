@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen
-from nmt.model.cache import DecoderCache
+from nmt.model.cache import DecoderCache, Mask
 from nmt.model.linear import Linear, apply, full_precision
 from nmt.model.norm import RMSNorm
 from nmt.model.positions import Place, RotaryPositions
@@ -80,7 +80,7 @@ class LatentAttention(Attention):
             q_rotated, k_rotated = heads[..., :H, :], heads[..., H, :]
         return q, q_rotated, call(modules["latent_norm"], c), k_rotated
 
-    def forward(self, x_BTM: Tensor, mask: Tensor | None, seen: Seen | None = None) -> Tensor:
+    def forward(self, x_BTM: Tensor, mask: Mask, seen: Seen | None = None) -> Tensor:
         """The attended values (B, T, M). `mask` as in `SelfAttention.forward`."""
         H, D, _, _ = self.widths
         q_BTHD, q_BTHE, c_BTC, k_BTE = self.project(x_BTM, slice(0, x_BTM.size(1)))

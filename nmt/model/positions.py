@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.fields import require
 from nmt.model.bias import ScoreBias
+from nmt.model.cache import Mask
 from nmt.model.linear import apply
 from nmt.model.norm import make_norm
 
@@ -85,12 +86,12 @@ class AddedPositions(nn.Module):
         require(place.stop <= size, f"{place.stop} pieces are too long for this model, whose positions end at {size}")
         return x_XM + self.table[place]
 
-    def self_mask(self, x_BTM: Tensor, mask: Tensor | None) -> Tensor | None:
-        """A mask of self-attention (None: causal) with the biases of positions."""
+    def self_mask(self, x_BTM: Tensor, mask: Mask) -> Mask:
+        """A mask of self-attention with the biases of positions."""
         if self.bias is None:
             return mask
         bias_1HTT = self.bias.whole(x_BTM.size(1), x_BTM.device, hide_future=mask is None)
-        return bias_1HTT if mask is None else bias_1HTT + mask
+        return bias_1HTT + mask if isinstance(mask, Tensor) else bias_1HTT
 
     def past_bias(self, length: int, device: torch.device) -> Tensor | None:
         """As `ScoreBias.past`; None: there are no biases."""

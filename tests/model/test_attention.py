@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from nmt.model.attention import SelfAttention, attention, causal_mask, explicit_attention, padding_mask
+from nmt.model.cache import Mask
 from nmt.model.positions import RotaryPositions
 from tests.model.settings import config
 
@@ -30,7 +31,7 @@ def test_masks_hide_all_padding_and_all_of_the_future_and_nothing_else(length: i
         assert (causal[query, key] == 0) == (key <= query)
 
 
-def library_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+def library_attention(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
     """`attention` by PyTorch's own kernel, which short sequences would not use."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nmt.model.attention.SHORT", 0)
@@ -61,6 +62,15 @@ def test_both_forms_of_causal_attention_agree(seed: int, length: int) -> None:
     expected, _ = explicit_attention(q, k, v, causal_mask(length, q), 0.0)
     assert torch.equal(attention(q, k, v, None, 0.0), expected)
     torch.testing.assert_close(expected, library_attention(q, k, v, None), atol=1e-5, rtol=1e-4)
+
+
+@given(seeds)
+def test_a_mask_that_hides_nothing_may_be_left_out(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    q, k, v = (torch.randn(3, 2, length, 8, generator=generator) for length in (4, 7, 7))
+    expected, _ = explicit_attention(q, k, v, torch.zeros(3, 1, 1, 7), 0.0)
+    assert torch.equal(attention(q, k, v, "all", 0.0), expected)
+    torch.testing.assert_close(expected, library_attention(q, k, v, "all"), atol=1e-5, rtol=1e-4)
 
 
 def test_rotary_attention_depends_on_distance_only() -> None:

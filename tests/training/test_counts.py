@@ -4,19 +4,21 @@ import weakref
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nmt.config import DataConfig, ModelConfig
+from nmt.model.build import build_model
 from nmt.model.positions import LENGTH
 from nmt.training.data import TrainingData
 from nmt.training.loss import CHUNK_LOGITS, Terms, cross_entropy
 from nmt.training.monitor import Window
-from tests.training.reversal import TINY, new_trainer
+from tests.training.reversal import NO_DROPOUT, TINY, new_trainer
 
 Shape = tuple[int, ...]
 
@@ -113,6 +115,29 @@ def test_the_validation_loss_is_read_once(data: TrainingData, tmp_path: Path, mo
     with Waits() as waits:  # type: ignore[no-untyped-call]
         trainer.validator.measure_loss()
     assert waits.n <= 4, "its sums"
+
+
+@pytest.mark.parametrize("family", ["encoder-decoder", "encoder-only"])
+def test_a_batch_without_padding_has_no_masks(
+    family: Literal["encoder-decoder", "encoder-only"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A GPU uses flash attention then, in each layer."""
+    kernel, additive = F.scaled_dot_product_attention, []
+
+    def watched(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *rest: Any, **more: Any) -> Tensor:
+        additive.append(mask is not None)
+        return kernel(q, k, v, mask, *rest, **more)
+
+    monkeypatch.setattr("nmt.model.attention.SHORT", 0)
+    monkeypatch.setattr("nmt.model.attention.F.scaled_dot_product_attention", watched)
+    model = build_model(replace(NO_DROPOUT, family=family), 30, 30)
+    ids, real = torch.randint(4, 30, (2, 5)), torch.ones(2, 5, dtype=torch.bool)
+    states = model.target_states(ids, real, ids, real)
+    layers = len(additive)
+    assert not any(additive)
+    longer, hidden = torch.cat([ids, ids], 1), torch.cat([real, ~real], 1)
+    torch.testing.assert_close(model.target_states(longer, hidden, ids, real)[:5], states[:5])
+    assert sum(additive) == (layers if family == "encoder-only" else 2), "the encoder, and attention to the source"
 
 
 def casts_of_a_step(data: TrainingData, folder: Path, model: ModelConfig) -> tuple[Counter[Shape], list[Tensor]]:
