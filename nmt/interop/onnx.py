@@ -28,7 +28,7 @@ from nmt.interop.export import About, Export, Parity
 from nmt.interop.parity import GREEDY, Ids, compare
 from nmt.model.attention import explicit_attention, split_heads
 from nmt.model.cache import MASKED
-from nmt.model.positions import AddedPositions, RotaryPositions
+from nmt.model.positions import AddedPositions
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS
 
@@ -147,9 +147,7 @@ def mix(layer: Any, q: Tensor, kv: Sequence[Tensor], mask: Tensor) -> Tensor:
 
 def write(export: Export, folder: Path) -> None:
     model = deepcopy(export.model)
-    for module in model.modules():
-        if isinstance(module, AddedPositions | RotaryPositions):
-            module.reserve(POSITIONS)
+    model.reserve(POSITIONS)
     write_encoder(model, folder / ENCODER)
     write_decoder(model, folder / DECODER)
     if export.quantization == "int8":

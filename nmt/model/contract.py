@@ -21,7 +21,7 @@ from nmt.model.dropout import Dropout
 from nmt.model.experts import Experts, Usage
 from nmt.model.feed_forward import GATED, FeedForward
 from nmt.model.linear import apply, some_outputs
-from nmt.model.positions import AddedPositions
+from nmt.model.positions import AddedPositions, RotaryPositions
 from nmt.model.stack import Stack
 
 OUTPUT = ("output.weight", "output.bias")  # the parameters of the output layer; it may have no bias
@@ -114,6 +114,13 @@ class Model(nn.Module):
     def max_positions(self) -> int | None:
         """The longest sequence that the model can read; None: no limit."""
         return self.config.max_positions if self.config.positions == "learned" else None
+
+    def reserve(self, end: int) -> None:
+        """Make the tables of positions long enough for positions below `end`. A table that grows later, in a forward
+        pass, costs compiled layers another compilation."""
+        for module in self.modules():
+            if isinstance(module, AddedPositions | RotaryPositions):
+                module.reserve(end)
 
     def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: nn.Module) -> Tensor:
         """Embeddings, scaled by √M if the settings say so (Vaswani et al. 2017, section 3.4), with positions, and

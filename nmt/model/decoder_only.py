@@ -21,7 +21,7 @@ from nmt.model.cache import DecoderCache, Mask, PrefixCache, SourceWeights
 from nmt.model.contract import OUTPUT, PromptedModel
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
-from nmt.model.positions import AddedPositions, RotaryPositions
+from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 from nmt.vocabulary import BOS
 
@@ -134,9 +134,7 @@ class DecoderOnly(PromptedModel):
         """What a cache needs of a prefix: the keys and values of each layer, and the biases of positions."""
         assert not self.training, "dropout would make the search random: call model.eval() first"
         n_positions = prefix_BP.size(1) + max_length
-        for module in self.modules():
-            if isinstance(module, AddedPositions | RotaryPositions):
-                module.reserve(n_positions)
+        self.reserve(n_positions)
         seen = Seen([])
         # Padding comes last, so a causal mask hides it from all real positions.
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)

@@ -122,6 +122,14 @@ class Processes:
 
         return any_flag
 
+    def gather_tensors(self, own: Tensor) -> Tensor:
+        """The tensors of all processes, of one shape, stacked by rank."""
+        if self.size == 1:
+            return own[None]
+        everyone = own.new_empty(self.size, *own.shape)
+        dist.all_gather(list(everyone.unbind()), own.contiguous())
+        return everyone
+
     def barrier(self) -> None:
         """Wait until all processes are here."""
         if self.size > 1:
@@ -141,6 +149,9 @@ class Processes:
             )
         ddp.register_comm_hook(None, sum_bucket)
         return ddp
+
+
+SINGLE_PROCESS = Processes()
 
 
 def sum_bucket(state: None, bucket: dist.GradBucket) -> Future[Tensor]:  # type: ignore[name-defined]

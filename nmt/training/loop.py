@@ -29,7 +29,7 @@ from nmt.model.weights import set_weights
 from nmt.training.balance import load_figures, move_biases
 from nmt.training.checkpoint import Progress, gather, load_checkpoint, newest_checkpoint, save_checkpoint, signed
 from nmt.training.data import TrainingData
-from nmt.training.distributed import Processes, full_tensor, no_sync, shard
+from nmt.training.distributed import SINGLE_PROCESS, Processes, full_tensor, no_sync, shard
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.memory import find_batch_tokens
@@ -39,7 +39,6 @@ from nmt.training.selection import prune
 from nmt.training.teacher import load_teacher
 from nmt.training.validation import Validator
 
-SINGLE_PROCESS = Processes()
 TrainedBatch = tuple[PlannedBatch, Batch, Loss]
 
 
@@ -89,7 +88,8 @@ def check_accumulation(config: TrainingConfig, processes: Processes) -> None:
 
 
 def check_lengths(model: Model, data: TrainingData) -> None:
-    """Raise ValueError if a pair is too long for learned positions, which validation would notice only hours later."""
+    """Make the tables of positions long enough for each pair. Raise ValueError if a pair is too long for learned ones,
+    which validation would notice only hours later."""
     limit = model.max_positions
     for name, pairs in (("training", data.train), ("validation", data.validation)):
         longest = max(int(lengths_N.max()) for lengths_N in model.sequence_lengths(*pairs.lengths))
@@ -98,6 +98,7 @@ def check_lengths(model: Model, data: TrainingData) -> None:
             f"a {name} sequence takes {longest} positions, and model.max_positions is {limit}: "
             f"raise it, or take other model.positions, which have no limit",
         )
+        model.reserve(longest)
 
 
 def choose_batch_tokens(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes) -> int:
@@ -132,7 +133,7 @@ class Trainer:
             for block in self.model.blocks():
                 block.compile(dynamic=True)
         self.learner = learner if self.sharded else processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
-        self.optimizer = make_optimizer(self.model, config, self.numerics.bf16)
+        self.optimizer = make_optimizer(self.model, config, self.numerics.bf16, processes)
         self.validator = Validator(inference, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
         self.progress = Progress(batch_tokens=int(config.batch_tokens))

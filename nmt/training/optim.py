@@ -9,6 +9,7 @@ from torch.optim import AdamW
 
 from nmt.config import TrainingConfig
 from nmt.model.contract import Model
+from nmt.training.distributed import SINGLE_PROCESS, Processes
 
 MUON_MOMENTUM = 0.95
 FusedMatrix = tuple[Tensor, list[int]]
@@ -33,11 +34,13 @@ def learning_rate(step: int, config: TrainingConfig) -> float:
     return peak if config.schedule == "constant" else peak + (least - peak) * progress
 
 
-def make_optimizer(model: Model, config: TrainingConfig, bf16: bool = False) -> torch.optim.Optimizer:
+def make_optimizer(
+    model: Model, config: TrainingConfig, bf16: bool = False, processes: Processes = SINGLE_PROCESS
+) -> torch.optim.Optimizer:
     """AdamW, or Muon for matrices and AdamW for the rest. Weight decay is for matrices, not embeddings, norms, biases.
 
     Muon leaves the output layer to AdamW (Jordan et al. 2024). Frozen parameters are left out; without any matrix, Muon
-    is replaced by AdamW. `bf16`: Muon multiplies in bfloat16.
+    is replaced by AdamW. `bf16`: Muon multiplies in bfloat16. `processes`: those that share its work.
     """
     embeddings = set(map(id, model.embeddings()))
     named = dict(model.named_parameters())
@@ -55,7 +58,7 @@ def make_optimizer(model: Model, config: TrainingConfig, bf16: bool = False) -> 
     if not (muon and matrices):
         return adamw
     parts = {id(weight): rows for weight, rows in model.fused_matrices()}
-    return Muon([(p, parts.get(id(p), [p.size(0)])) for p in matrices], adamw, config, bf16)
+    return Muon([(p, parts.get(id(p), [p.size(0)])) for p in matrices], adamw, config, bf16, processes)
 
 
 class Muon(torch.optim.Optimizer):
@@ -63,13 +66,16 @@ class Muon(torch.optim.Optimizer):
 
     A step is scaled to the size of AdamW's steps, 0.2 √(longer side) (Liu et al. 2025, section 2.2), so that learning
     rates of the same size suit both; `muon_rate` is their ratio. Unlike torch.optim.Muon, it batches matrices of equal
-    shape, splits fused matrices, and can multiply in bfloat16.
+    shape, splits fused matrices, and can multiply in bfloat16. Of several processes, each does its
+    share of the matrices.
     """
 
-    def __init__(self, matrices: list[FusedMatrix], adamw: AdamW, config: TrainingConfig, bf16: bool) -> None:
+    def __init__(
+        self, matrices: list[FusedMatrix], adamw: AdamW, config: TrainingConfig, bf16: bool, processes: Processes
+    ) -> None:
         """`adamw`: the optimizer of the other parameters, which becomes a part of this one."""
         super().__init__([p for p, _ in matrices], {"lr": config.learning_rate, "weight_decay": config.weight_decay})
-        self.matrices, self.adamw, self.config = matrices, adamw, config
+        self.matrices, self.adamw, self.config, self.processes = matrices, adamw, config, processes
         self.dtype = torch.bfloat16 if bf16 else torch.float32
         adamw.state = self.state
         self.param_groups += adamw.param_groups
@@ -90,9 +96,18 @@ class Muon(torch.optim.Optimizer):
             for weight, part in zip(*(t.flatten(0, -2).split(rows) for t in (p, direction)), strict=True):
                 same_shape.setdefault(tuple(weight.shape), []).append((weight, part))
         for shape, parts in same_shape.items():
-            steps = orthogonal(torch.stack([part for _, part in parts]).to(self.dtype))
+            steps = self.orthogonal([part for _, part in parts])
             for (weight, _), step in zip(parts, steps, strict=True):
                 weight.add_(step, alpha=-0.2 * rate * math.sqrt(max(shape)))
+
+    def orthogonal(self, parts: list[Tensor]) -> Tensor:
+        """Each matrix, of equal shapes, made orthogonal: of N processes, each computes every N-th."""
+        size = self.processes.size
+        own = self.processes.shard_items(parts)
+        missing = -(-len(parts) // size) - len(own)  # all processes must send as many
+        matrices_NRC = torch.stack([*own, *[torch.zeros_like(parts[0])] * missing]).to(self.dtype)
+        everyone_PNRC = self.processes.gather_tensors(orthogonal(matrices_NRC))
+        return everyone_PNRC.transpose(0, 1).flatten(0, 1)[: len(parts)]
 
 
 def orthogonal(matrices_NRC: Tensor) -> Tensor:

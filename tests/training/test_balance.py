@@ -147,10 +147,8 @@ def test_experts_learn_in_bf16(data: TrainingData, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", [EXPERTS, BIAS])
 def test_a_compiled_model_learns_the_same(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Any
+    data: TrainingData, tmp_path: Path, traced: list[torch.nn.Module], model: Any
 ) -> None:
-    compile_module = torch.nn.Module.compile
-    monkeypatch.setattr(torch.nn.Module, "compile", lambda m, **s: compile_module(m, backend="eager", **s))
     settings: dict[str, Any] = {"max_steps": 3, "validate_every": 3, "log_every": 1}
     run(new_trainer(data, tmp_path / "plain", model, [1.0], **settings))
     run(new_trainer(data, tmp_path / "compiled", model, [1.0], compile=True, **settings))

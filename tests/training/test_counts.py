@@ -13,12 +13,14 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nmt.config import DataConfig, ModelConfig
+from nmt.data.batches import make_batch
+from nmt.data.tokenizer import Tokenizer
 from nmt.model.build import build_model
 from nmt.model.positions import LENGTH
 from nmt.training.data import TrainingData
 from nmt.training.loss import CHUNK_LOGITS, Terms, cross_entropy
 from nmt.training.monitor import Window
-from tests.training.reversal import NO_DROPOUT, TINY, new_trainer
+from tests.training.reversal import NO_DROPOUT, TINY, corpus, new_trainer
 
 Shape = tuple[int, ...]
 
@@ -102,6 +104,23 @@ def test_a_step_reads_one_number_whatever_the_number_of_its_batches(data: Traini
             trainer.step(batches, window)
     assert waits.n == 2
     assert 0 < window.figures(trainer.processes)["train/nll"] < 10
+
+
+def test_a_long_sentence_compiles_nothing_anew(
+    tokenizer: Tokenizer, tmp_path: Path, traced: list[torch.nn.Module], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables of positions are made for the longest sentence of the corpus."""
+    monkeypatch.setattr("nmt.model.positions.LENGTH", 16)
+    long = " ".join(["ab"] * 30)
+    data = TrainingData.encode(tokenizer, [*corpus(20, 1), ("ab cd", "cd ab"), (long, long)], corpus(5, 2))
+    trainer = new_trainer(data, tmp_path, replace(TINY, positions="rotary"), compile=True)
+    graphs = [0]
+    for index in ([0, 1, 2, 3], [0, 1, 20], [20, 21]):
+        batch = make_batch(data.train, torch.tensor(index))
+        trainer.model.target_states(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT)
+        graphs.append(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+    assert traced
+    assert 0 < graphs[1] <= graphs[2] == graphs[3]
 
 
 def test_the_longest_usual_sequence_needs_no_new_table_of_positions() -> None:

@@ -1,16 +1,19 @@
 """Muon: orthogonal steps, fused matrices split, AdamW for the rest. Decay groups, learning rate, moving average."""
 
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from nmt.config import ModelConfig, TrainingConfig
 from nmt.model.build import build_model
 from nmt.model.contract import Model
+from nmt.training.distributed import Processes
 from nmt.training.finetuning import freeze
 from nmt.training.optim import Muon, learning_rate, make_optimizer, orthogonal, update_average
 
@@ -104,6 +107,38 @@ def test_an_output_layer_of_its_own_is_adamw_s(family: Any) -> None:
     assert all(output is not matrix for matrix, _ in optimizer.matrices)
     [group] = [group for group in optimizer.adamw.param_groups if any(p is output for p in group["params"])]
     assert group["weight_decay"] == 0.3, "it is a matrix, and decays as with AdamW alone"
+
+
+class Threads(Processes):
+    """Two processes in two threads; counts the numbers that each sends."""
+
+    meeting, sent, counts = threading.Barrier(2), [torch.empty(0)] * 2, [0, 0]
+
+    def gather_tensors(self, own: Tensor) -> Tensor:
+        self.sent[self.rank] = own
+        self.counts[self.rank] += own.numel()
+        self.meeting.wait(timeout=60)
+        everyone = torch.stack(self.sent)
+        self.meeting.wait(timeout=60)
+        return everyone
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_processes_share_the_work_of_muon_and_change_nothing(bf16: bool) -> None:
+    settings = TrainingConfig(optimizer="muon")
+    Threads.counts[:] = 0, 0
+    models = [with_gradients(settings)[0] for _ in range(3)]
+    alone, *together = [make_optimizer(models[0], settings, bf16)] + [
+        make_optimizer(models[1 + rank], settings, bf16, Threads(rank, 2)) for rank in range(2)
+    ]
+    alone.step()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda optimizer: optimizer.step(), together))
+    for parameters in zip(*(model.parameters() for model in models), strict=True):
+        assert all(torch.equal(p, parameters[0]) for p in parameters)
+    assert isinstance(alone, Muon)
+    most = 0.75 * sum(p.numel() for p, _ in alone.matrices)  # half, and an empty matrix for each odd one out
+    assert 0 < Threads.counts[0] == Threads.counts[1] <= most
 
 
 def test_muon_without_a_matrix_is_adamw() -> None:
