@@ -211,8 +211,9 @@ def whole_share(trainer: "Trainer", step_seconds: float, clock: Callable[[], flo
     with tempfile.TemporaryDirectory() as folder:
         trainer.checkpoints = Path(folder)
         started = clock()
-        trainer.save()
+        trainer.start_saving()
         trainer.validate(None)
+        trainer.finish_saving()
         trainer.prune()
         rest = clock() - started
     steps = VALIDATE_EVERY * step_seconds

@@ -7,7 +7,9 @@ sharding. They hold no random state: each batch has a seed of its own (`PlannedB
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -74,29 +76,60 @@ def list_checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("step-????????"))
 
 
-def save_checkpoint(
-    folder: Path,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    progress: Progress,
-    ema: nn.Module | None = None,
-    is_main: bool = True,
-) -> Path:
-    """Save the state of a run after `progress.step` steps, unless that checkpoint exists; return its folder.
+def gather_files(
+    model: nn.Module, optimizer: torch.optim.Optimizer, ema: nn.Module | None, keep: bool
+) -> dict[str, dict[str, Tensor]]:
+    """Copies of the tensors of each file of a checkpoint, on the CPU; empty unless `keep`.
 
-    If the model is sharded, all processes must call this, to gather its tensors; only rank 0 writes.
+    If the model is sharded, all processes must call this, to gather its tensors.
     """
-    target = step_folder(folder, progress.step)
     sources = {"model": model.named_parameters(), "optimizer": optimizer_state(model, optimizer)}
     if ema:
         sources["ema"] = ema.named_parameters()
-    files = {file: gather(named_tensors, is_main) for file, named_tensors in sources.items()}
-    if is_main and not target.exists():  # an existing checkpoint is complete
+    return {file: gather(named_tensors, keep, copy=True) for file, named_tensors in sources.items()}
+
+
+def write_checkpoint(folder: Path, files: Mapping[str, Mapping[str, Tensor]], progress: Progress) -> None:
+    """Save the state of a run after `progress.step` steps, with these tensors, unless that checkpoint exists."""
+    target = step_folder(folder, progress.step)
+    if not target.exists():  # an existing checkpoint is complete
         with whole_folder(target) as draft:
             for file, tensors in files.items():
                 write_tensors(draft / f"{file}.safetensors", tensors)
             write_json(draft / "state.json", {"format": FORMAT, **asdict(progress)})
-    return target
+
+
+class Writer:
+    """Writes checkpoints in a thread, so that training waits only for a copy of the tensors. A context manager, which
+    waits at its end."""
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1)
+        self.pending: Future[None] | None = None
+
+    def start(self, folder: Path, files: Mapping[str, Mapping[str, Tensor]], progress: Progress) -> None:
+        """Begin `write_checkpoint`, for tensors that don't change any more."""
+        assert not self.pending, "call finish() first"
+        self.pending = self.thread.submit(write_checkpoint, folder, files, deepcopy(progress))
+
+    def check(self) -> None:
+        """Raise the error of a checkpoint that couldn't be written, once this is known."""
+        if self.pending and self.pending.done():
+            self.finish()
+
+    def finish(self) -> None:
+        """Wait until the checkpoint is on the disk. Raises the error of writing it."""
+        pending, self.pending = self.pending, None
+        if pending:
+            pending.result()
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exception: object) -> None:
+        if exception[0] is None:
+            self.finish()
+        elif self.pending:
+            wait([self.pending])  # the other error is raised
 
 
 def optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> Iterator[tuple[str, Tensor]]:
@@ -106,14 +139,15 @@ def optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> Itera
             yield f"{name}:{key}", tensor
 
 
-def gather(named_tensors: Iterable[tuple[str, Tensor]], keep: bool = True) -> dict[str, Tensor]:
+def gather(named_tensors: Iterable[tuple[str, Tensor]], keep: bool = True, *, copy: bool = False) -> dict[str, Tensor]:
     """Full tensors on the CPU, gathered one by one, since a device may lack memory for all; empty unless `keep`.
+    Without `copy` they may change when the model does.
 
     torch.distributed.checkpoint.state_dict would take more lines: it gathers a tied parameter once for each name (1.7
     times the seconds for a base model), needs all names to load, and replaces the dicts that Muon shares with AdamW.
     """
     full_tensors = ((name, full_tensor(tensor.detach())) for name, tensor in named_tensors)
-    return {name: tensor.cpu() for name, tensor in full_tensors if keep}
+    return {name: tensor.to("cpu", copy=copy) for name, tensor in full_tensors if keep}
 
 
 def newest_checkpoint(folder: Path) -> Path | None:

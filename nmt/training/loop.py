@@ -27,7 +27,7 @@ from nmt.model.device import choose_numerics, is_out_of_memory, keep_freed_memor
 from nmt.model.lora import add_adapters
 from nmt.model.weights import set_weights
 from nmt.training.balance import load_figures, move_biases
-from nmt.training.checkpoint import Progress, gather, load_checkpoint, newest_checkpoint, save_checkpoint, signed
+from nmt.training.checkpoint import Progress, Writer, gather, gather_files, load_checkpoint, newest_checkpoint, signed
 from nmt.training.data import TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, full_tensor, no_sync, shard
 from nmt.training.finetuning import freeze, require_same_model, start_from
@@ -136,6 +136,7 @@ class Trainer:
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16, processes)
         self.validator = Validator(inference, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
+        self.writer = Writer()
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
         self.interrupted = False
         self.time_is_up = False
@@ -150,7 +151,7 @@ class Trainer:
         """
         batches, window, started = self.batches(), Window(), time.perf_counter() - self.progress.seconds
         self.time_is_up = self.used_up(self.progress.seconds)
-        with self.catching_signals():
+        with self.catching_signals(), self.writer:
             if self.validation_is_due():  # the run was stopped before its next checkpoint
                 if monitor:
                     monitor.drop_validation(self.progress.step)
@@ -158,6 +159,7 @@ class Trainer:
                 self.prune()
             while not self.finished():
                 stopping = self.processes.all_reduce_any(lambda: self.interrupted)
+                self.writer.check()
                 self.step(batches, window)
                 self.progress.seconds = time.perf_counter() - started
                 if self.config.max_minutes:
@@ -170,7 +172,7 @@ class Trainer:
                 if saving or self.progress.step % self.config.log_every == 0:
                     self.log(window, monitor)
                     if saving:
-                        self.save()  # before the validation, which may fail or be killed
+                        self.start_saving()  # before the validation, which may fail or be killed
                     if due and not stopping():
                         self.validate(monitor)
                     if saving:
@@ -179,6 +181,8 @@ class Trainer:
                 if stopping():  # in all processes after the same step
                     self.save()
                     raise KeyboardInterrupt(f"Stopped after step {self.progress.step:,}; all is saved for --resume.")
+            self.finish_saving()
+            self.prune()
 
     def finished(self) -> bool:
         """Whether a limit, `training.patience` or `training.stop_at` ends the run now."""
@@ -366,10 +370,22 @@ class Trainer:
             progress.best_value, progress.best_step, progress.bad_validations = value, progress.step, 0
 
     def save(self) -> None:
-        """Save a checkpoint."""
+        """Save a checkpoint, and wait until it is on the disk."""
+        self.start_saving()
+        self.finish_saving()
+
+    def start_saving(self) -> None:
+        """Save a checkpoint in the background."""
         is_main = self.processes.is_main
         if is_main or self.sharded:
-            save_checkpoint(self.checkpoints, self.model, self.optimizer, self.progress, self.ema, is_main)
+            self.writer.finish()  # so that not more than one copy of the tensors is in memory
+            files = gather_files(self.model, self.optimizer, self.ema, is_main)
+            if is_main:
+                self.writer.start(self.checkpoints, files, self.progress)
+
+    def finish_saving(self) -> None:
+        """Wait until the checkpoint is on the disk."""
+        self.writer.finish()
         # If another process exited now, torchrun would kill rank 0, which may still be writing.
         self.processes.barrier()
 

@@ -29,7 +29,7 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> list[torch.nn.Module]:
 
     monkeypatch.setattr(torch.nn.Module, "compile", trace)
     monkeypatch.setattr(loss, "compiled_chunk_loss", lambda: torch.compile(loss.chunk_loss, backend="eager"))
-    torch._dynamo.reset()  # type: ignore[no-untyped-call]
+    torch._dynamo.reset()
     return compiled
 
 

@@ -2,18 +2,24 @@
 
 import json
 import shutil
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors import SafetensorError
+from torch import Tensor
 
-from nmt.training.checkpoint import Progress, list_checkpoints, load_checkpoint, save_checkpoint, signed, step_folder
+from nmt.model.weights import write_tensors
+from nmt.training.checkpoint import Progress, list_checkpoints, load_checkpoint, newest_checkpoint, signed, step_folder
 from nmt.training.data import TrainingData
 from nmt.upgrade import FORMAT
-from tests.training.reversal import TINY, new_trainer, records, run
+from tests.training.reversal import TINY, new_trainer, records, run, save_checkpoint
 
 
 def save_linear(folder: Path, progress: Progress) -> Path:
@@ -40,6 +46,72 @@ def test_a_checkpoint_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.Mon
         save_checkpoint(tmp_path, model, optimizer, Progress(step=2))
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000001"]
     assert load_checkpoint(tmp_path / "step-00000001", model, optimizer).step == 1
+
+
+def test_training_goes_on_while_a_checkpoint_is_written(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written is the state of the step at which it was saved."""
+    plain = run(new_trainer(data, tmp_path / "plain", validations=[1.0] * 3))
+    trainer = new_trainer(data, tmp_path / "slow", validations=[1.0] * 3)
+    steps_meanwhile = []
+
+    def slow(path: Path, tensors: Mapping[str, Tensor]) -> None:
+        before = trainer.progress.step
+        while trainer.progress.step < min(before + 2, 12):
+            time.sleep(0.001)
+        steps_meanwhile.append(trainer.progress.step - before)
+        write_tensors(path, tensors)
+
+    monkeypatch.setattr("nmt.training.checkpoint.write_tensors", slow)
+    run(trainer)
+    assert max(steps_meanwhile) >= 2
+    for one, other in zip(list_checkpoints(plain.checkpoints), list_checkpoints(trainer.checkpoints), strict=True):
+        for file in ("model.safetensors", "optimizer.safetensors"):
+            assert (one / file).read_bytes() == (other / file).read_bytes()
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_training_at_a_later_step(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(path: Path, tensors: Mapping[str, Tensor]) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    trainer = new_trainer(data, tmp_path, validations=[1.0] * 99, max_steps=100, save_every=50)
+    monkeypatch.setattr("nmt.training.checkpoint.write_tensors", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        run(trainer)
+    assert 4 <= trainer.progress.step <= 8, "not later than the next checkpoint"
+    assert not list_checkpoints(trainer.checkpoints)
+
+
+KILLED = """
+import os, signal, sys, torch
+from pathlib import Path
+from nmt.training import checkpoint
+from nmt.model.weights import write_tensors
+from nmt.training.checkpoint import Progress, Writer
+writer, files = Writer(), {"model": {"w": torch.ones(3)}, "optimizer": {"w:m": torch.ones(3)}}
+writer.start(Path(sys.argv[1]), files, Progress(step=1))
+writer.finish()
+write, written = checkpoint.write_tensors, []
+def killed(path, tensors):
+    if written:
+        os.kill(os.getpid(), signal.SIGKILL)
+    written.append(write(path, tensors))
+checkpoint.write_tensors = killed
+writer.start(Path(sys.argv[1]), files, Progress(step=2))
+writer.finish()
+"""
+
+
+@pytest.mark.slow
+def test_a_process_killed_while_it_writes_leaves_the_checkpoint_before(tmp_path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", KILLED, tmp_path], check=False).returncode == -signal.SIGKILL
+    newest = newest_checkpoint(tmp_path)
+    assert newest
+    assert Progress.load(newest).step == 1
+    assert (tmp_path / "step-00000002.partial").is_dir()
 
 
 def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:

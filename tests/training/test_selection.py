@@ -11,12 +11,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from nmt.data.batches import PlannedBatch
-from nmt.training.checkpoint import Progress, list_checkpoints, save_checkpoint, step_folder, step_of
+from nmt.training.checkpoint import Progress, list_checkpoints, step_folder, step_of
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer
 from nmt.training.monitor import Window
 from nmt.training.selection import average_weights, choose_average, choose_weights
-from tests.training.reversal import losses, new_trainer, run
+from tests.training.reversal import losses, new_trainer, run, save_checkpoint
 
 
 def chosen_weights(trainer: Trainer) -> dict[str, Tensor]:
