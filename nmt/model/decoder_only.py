@@ -19,6 +19,7 @@ from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block
 from nmt.model.cache import DecoderCache, Mask, PrefixCache, SourceWeights
 from nmt.model.contract import OUTPUT, PromptedModel
+from nmt.model.device import move
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions
@@ -99,7 +100,7 @@ class DecoderOnly(PromptedModel):
         place_L = torch.arange(ids_BL.size(1), device=ids_BL.device)
         real_BL = (place_L >= starts_B[:, None]) & (place_L < lengths_B[:, None])
         real_N = real_BL.flatten().nonzero().squeeze(1)
-        ids_BL, starts_B, real_N = (x.to(self.device, non_blocking=True) for x in (ids_BL, starts_B, real_N))
+        ids_BL, starts_B, real_N = (move(x, self.device) for x in (ids_BL, starts_B, real_N))
         return self.read(ids_BL, starts_B).flatten(0, 1).index_select(0, real_N)
 
     def read(self, ids_BL: Tensor, starts_B: Tensor, seen: Seen | None = None) -> Tensor:

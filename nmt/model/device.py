@@ -2,9 +2,12 @@
 
 import contextlib
 import ctypes
+import os
+import sys
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from nmt.fields import require
 
@@ -59,6 +62,28 @@ def choose_precision(name: str, device: torch.device) -> str:
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     instructions = torch.cpu.get_capabilities()
     return "bf16" if instructions.get("avx512_bf16") or instructions.get("amx_bf16") else "fp32"
+
+
+def move(tensor: Tensor, device: torch.device) -> Tensor:
+    """The tensor on this device. A GPU copies it from pinned memory, since for other memory the program has to wait
+    until the GPU has done all work before."""
+    if device.type == "cpu" or tensor.device.type != "cpu":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def let_segments_grow() -> None:
+    """Let PyTorch's memory of a GPU grow in place, unless the user has set how it is allocated: batches of many sizes
+    leave fewer gaps. It must be called before CUDA starts."""
+    if sys.platform == "linux" and not {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} & os.environ.keys():
+        os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
+
+
+def allow_tf32(device: torch.device) -> None:
+    """Let a GPU multiply float32 matrices in TF32 (10 bits after the point), also when it translates. On a CPU nothing
+    changes."""
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
 
 
 def keep_freed_memory() -> bool:

@@ -14,6 +14,7 @@ from nmt.model.attention import Attention, padding_mask
 from nmt.model.blocks import Block, DecoderBlock
 from nmt.model.cache import CrossCache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel
+from nmt.model.device import move
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions
@@ -58,7 +59,7 @@ class EncoderDecoder(GenerativeModel):
         # Computed before the masks are moved: on a GPU, the CPU would have to wait for the number of positions.
         real_N, padded = tgt_mask_BT.flatten().nonzero().squeeze(1), not bool(src_mask_BS.all())
         batch = (src_BS, src_mask_BS, tgt_BT, real_N)
-        src_BS, src_mask_BS, tgt_BT, real_N = (x.to(self.device, non_blocking=True) for x in batch)
+        src_BS, src_mask_BS, tgt_BT, real_N = (move(x, self.device) for x in batch)
         return (
             self.decode(tgt_BT, *self.encode(src_BS, src_mask_BS if padded else None))
             .flatten(0, 1)

@@ -12,6 +12,7 @@ from nmt.model.attention import padding_mask
 from nmt.model.blocks import Block
 from nmt.model.cache import Mask
 from nmt.model.contract import OUTPUT, Model
+from nmt.model.device import move
 from nmt.model.linear import Linear
 from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions
@@ -35,7 +36,7 @@ class EncoderOnly(Model):
     def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
         # On the CPU, as in other families.
         chosen_N, padded = tgt_mask_BT.flatten().nonzero().squeeze(1), not bool(src_mask_BS.all())
-        src_BS, src_mask_BS, chosen_N = (x.to(self.device, non_blocking=True) for x in (src_BS, src_mask_BS, chosen_N))
+        src_BS, src_mask_BS, chosen_N = (move(x, self.device) for x in (src_BS, src_mask_BS, chosen_N))
         return self.encode(src_BS, src_mask_BS if padded else None).flatten(0, 1).index_select(0, chosen_N)
 
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None) -> Tensor:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
+from nmt.model.device import move
 from nmt.model.dropout import Dropout
 from nmt.model.feed_forward import GATED, FeedForward, activate
 
@@ -123,7 +124,7 @@ def count(routes: Routes, lengths_B: Tensor) -> Usage:
     """The usage of the experts by the positions before each sentence's length."""
     p_BTE, chosen_BTK = routes
     place_T = torch.arange(p_BTE.size(1), device=p_BTE.device)
-    real_BT = (place_T < lengths_B.to(p_BTE.device, non_blocking=True)[:, None]).float()
+    real_BT = (place_T < move(lengths_B, p_BTE.device)[:, None]).float()
     loads_E = torch.zeros_like(p_BTE[0, 0])
     loads_E.index_add_(0, chosen_BTK.flatten(), real_BT.flatten().repeat_interleave(chosen_BTK.size(2)))
     return Usage(loads_E, (p_BTE * real_BT[:, :, None]).sum((0, 1)) / real_BT.sum())

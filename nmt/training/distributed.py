@@ -23,7 +23,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.distributed_c10d import PrefixStore
-from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.rendezvous import rendezvous
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.futures import Future
@@ -166,10 +166,13 @@ def no_sync(learner: nn.Module, enabled: bool) -> contextlib.AbstractContextMana
     return learner.no_sync() if enabled and isinstance(learner, DistributedDataParallel) else contextlib.nullcontext()
 
 
-def shard(learner: nn.Module, blocks: Sequence[nn.Module]) -> None:
-    """Shard the parameters of a learner with FSDP2, block by block; those outside all blocks form one more group."""
+def shard(learner: nn.Module, blocks: Sequence[nn.Module], send_bf16: bool = False) -> None:
+    """Shard the parameters of a learner with FSDP2, block by block; those outside all blocks form one more group.
+    `send_bf16`: processes send the weights of blocks rounded to bfloat16, half the bytes; gradients are summed in
+    float32."""
+    rounded = MixedPrecisionPolicy(torch.bfloat16, torch.float32, cast_forward_inputs=False)
     for module in (*blocks, learner):
-        fully_shard(module)
+        fully_shard(module, mp_policy=rounded if send_bf16 and module is not learner else MixedPrecisionPolicy())
         assert isinstance(module, FSDPModule)
         module.set_force_sum_reduction_for_comms(True)
         module.set_gradient_divide_factor(1.0)

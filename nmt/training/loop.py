@@ -23,7 +23,7 @@ from nmt.fields import require
 from nmt.files import write_lines
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.device import choose_numerics, is_out_of_memory, keep_freed_memory
+from nmt.model.device import allow_tf32, choose_numerics, is_out_of_memory, keep_freed_memory
 from nmt.model.lora import add_adapters
 from nmt.model.weights import set_weights
 from nmt.training.balance import load_figures, move_biases
@@ -67,6 +67,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
             require_same_model(config.model, data.tokenizer, Path(training.start_from))
         add_adapters(model, config.lora)
     numerics = choose_numerics(processes.choose_device(training.device), training.precision)
+    allow_tf32(numerics.device)
     teacher = load_teacher(config, data.tokenizer, data.train, numerics)
     learner = Learner(model.to(numerics.device), training, numerics, teacher)
     if training.batch_tokens == "auto":
@@ -126,7 +127,9 @@ class Trainer:
         # A sharded model can't search in one process alone: each process has a full copy of the weights to translate.
         inference = copy.deepcopy(self.eval_model) if self.sharded else self.eval_model
         if self.sharded:
-            shard(learner, self.model.blocks())
+            # Routers compute in float32; the gradients of a block that is used twice would be added up in bfloat16.
+            exact = self.model.config.experts or self.model.config.share_layers > 1
+            shard(learner, self.model.blocks(), send_bf16=self.numerics.bf16 and not exact)
             if self.ema:
                 shard(self.ema, self.ema.blocks())
         if config.compile:  # after the copies above were made, which are not compiled

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from nmt.config import TrainingConfig
 from nmt.data.batches import Batch, hide_pieces
 from nmt.model.contract import Model
-from nmt.model.device import Numerics
+from nmt.model.device import Numerics, move
 from nmt.model.linear import with_bias
 from nmt.training.balance import balance_loss, loads
 from nmt.training.teacher import Lesson, Teacher
@@ -82,7 +82,7 @@ class Learner(nn.Module):
         r_drop, word_dropout = (self.config.r_drop, self.config.word_dropout) if self.training else (0.0, 0.0)
         passes = 2 if r_drop else 1
         # Before the batch goes to a GPU: there, the program would have to wait for the number of tokens.
-        targets_N = batch.tgt_out_BT[batch.tgt_mask_BT].to(self.numerics.device, non_blocking=True)
+        targets_N = move(batch.tgt_out_BT[batch.tgt_mask_BT], self.numerics.device)
         lesson = self.teacher.lesson(batch) if self.teacher and self.training else None
         terms = Terms(self.config.smoothing, r_drop, lesson, self.config.compile)
         batch = hide_pieces(batch.repeated(passes), word_dropout)

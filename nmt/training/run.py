@@ -28,7 +28,7 @@ from nmt.data.record import read_record
 from nmt.data.resolve import resolve, settle
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
-from nmt.model.device import is_out_of_memory
+from nmt.model.device import is_out_of_memory, let_segments_grow
 from nmt.training.checkpoint import gather, signed
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
@@ -50,6 +50,7 @@ def carry_out(parser: Any, given: Any, *, resume: bool) -> None:
 
     `given`: the command line, parsed without defaults by `parser`; `resume`: continue a run that was stopped.
     """
+    let_segments_grow()
     with process_group(given.get("training.device", "auto")) as processes:
         resolved = resolve(parser, given) if processes.is_main else None
         # Rank 0 decides: other processes may not be able to read the same corpus.

@@ -1,7 +1,15 @@
 """What the process does for the speed of its device."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+from nmt.model.device import allow_tf32, let_segments_grow, move
 
 
 def test_memory_that_was_freed_is_kept_for_the_next_step() -> None:
@@ -26,3 +34,46 @@ def test_memory_that_was_freed_is_kept_for_the_next_step() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     before, after = map(int, done.stdout.split())
     assert after < 1000 < before
+
+
+def test_what_goes_to_a_gpu_is_pinned_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned: list[Tensor] = []
+
+    def pin(tensor: Tensor) -> Tensor:
+        pinned.append(tensor)
+        return tensor
+
+    monkeypatch.setattr(Tensor, "pin_memory", pin)
+    ids, elsewhere = torch.ones(3), torch.device("meta")  # which stands for a GPU
+    assert move(ids, torch.device("cpu")) is ids
+    assert not pinned
+    there = move(ids, elsewhere)
+    assert move(there, elsewhere) is there
+    assert there.device == elsewhere
+    assert len(pinned) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere PyTorch can't do it")
+def test_the_user_s_way_to_allocate_memory_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
+        monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "")  # so that it is as before after the test
+        monkeypatch.delenv("PYTORCH_CUDA_ALLOC_CONF")
+        monkeypatch.setenv(name, "backend:native")
+        let_segments_grow()
+        assert os.environ[name] == "backend:native"
+        monkeypatch.delenv(name)
+        let_segments_grow()
+        assert os.environ["PYTORCH_CUDA_ALLOC_CONF"] == "expandable_segments:True"
+
+
+@pytest.fixture
+def exact_products() -> Iterator[None]:
+    yield
+    torch.set_float32_matmul_precision("highest")
+
+
+@pytest.mark.usefixtures("exact_products")
+def test_only_a_gpu_multiplies_in_tf32() -> None:
+    for device, precision in (("cpu", "highest"), ("cuda:1", "high")):
+        allow_tf32(torch.device(device))
+        assert torch.get_float32_matmul_precision() == precision

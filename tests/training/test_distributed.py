@@ -55,6 +55,14 @@ def test_sharded_blocks_may_be_shared_and_computed_twice(corpus: Path) -> None:
     assert difference(saved(corpus, "shared", 4), saved(corpus, "shared-sharded", 4)) < 1e-5
 
 
+def test_sharding_in_bf16_changes_nothing_that_is_learned(corpus: Path) -> None:
+    """Weights are sent rounded, as layers use them."""
+    steps = ["--training.max_steps", "4", "--training.validate_every", "4", "--training.precision", "bf16"]
+    train(corpus, 0, "bf16", *steps)
+    train(corpus, 2, "bf16-sharded", *steps, "--training.shard", "true")
+    assert difference(saved(corpus, "bf16", 4), saved(corpus, "bf16-sharded", 4)) < 1e-5
+
+
 @pytest.mark.parametrize("balance", ["loss", "bias"])
 def test_the_number_of_processes_changes_no_expert(corpus: Path, balance: str) -> None:
     experts = shlex.split(f"--model.experts 4 --model.shared_experts 1 --model.expert_balance {balance}")
