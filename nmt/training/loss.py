@@ -148,6 +148,9 @@ def chunk_loss(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The sums of `Loss` over the positions of a chunk, and the gradient with respect to its logits: both without the
     share of the uniform distribution. Few passes over the logits: memory is slower than a GPU's arithmetic."""
+    dtype = logits_CV.dtype
+    if logits_CV.device.type == "cpu":  # a GPU's kernels widen numbers as they read them
+        logits_CV = logits_CV.float()
     p_CV = torch.softmax(logits_CV, dim=-1, dtype=torch.float32)
     # log Σ exp, from the largest logit and its probability (at least 1/V, so its logarithm is safe).
     best_C1, target_C1 = logits_CV.amax(-1, keepdim=True), logits_CV.gather(1, targets_C1)
@@ -162,7 +165,7 @@ def chunk_loss(
         p_CV.sub_(taught_CV, alpha=terms.lesson.weight)
     if grad_kl_CV is not None:
         p_CV.add_(grad_kl_CV, alpha=terms.r_drop / 2)
-    return loss, nll, (target_C1 == best_C1).sum(), p_CV.to(logits_CV.dtype)
+    return loss, nll, (target_C1 == best_C1).sum(), p_CV.to(dtype)
 
 
 @functools.cache
