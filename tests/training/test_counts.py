@@ -87,9 +87,9 @@ def traffic_of_the_loss(n: int, chunk: int, dtype: torch.dtype) -> Traffic:
     return traffic
 
 
-@pytest.mark.parametrize(("dtype", "most"), [(torch.float32, 28), (torch.bfloat16, 32)])
+@pytest.mark.parametrize(("dtype", "most"), [(torch.float32, 28), (torch.bfloat16, 34)])
 def test_the_loss_moves_few_bytes_for_each_logit(dtype: torch.dtype, most: int) -> None:
-    """In bfloat16 a GPU takes 6 fewer: there, the softmax reads bfloat16."""
+    """In bfloat16 a GPU moves 10 fewer: there, the softmax and the maximum read bfloat16."""
     assert traffic_of_the_loss(100, 100, dtype).moved <= most * 100 * 640
 
 
