@@ -18,6 +18,7 @@ from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
+from nmt.vocabulary import EOS
 
 
 class EncoderDecoder(GenerativeModel):
@@ -63,10 +64,15 @@ class EncoderDecoder(GenerativeModel):
 
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
         """Read the source: states (B, S, M), and the additive mask (B, 1, 1, S) of its padding."""
+        src_mask_BS = self.read_positions(src_BS, src_mask_BS)
         x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
         mask_B11S = padding_mask(src_mask_BS, x_BSM)
         self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
         return self.encoder_norm(self.encoder(x_BSM, self_mask)), mask_B11S
+
+    def read_positions(self, src_BS: Tensor, src_mask_BS: Tensor) -> Tensor:
+        """The positions (B, S) of the source that are read: all real ones, or all but those of EOS."""
+        return src_mask_BS if self.config.source_end else src_mask_BS & (src_BS != EOS)
 
     def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Tensor, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""
@@ -86,7 +92,7 @@ class EncoderDecoder(GenerativeModel):
         n_sentences, width = (src_BS.size(0) * width, 1) if separate else (src_BS.size(0), width)
         target_2NKPD = [source_2NKSD[0].new_empty(two, n_sentences, K, 0, D) for two, K, D in shapes]
         bias_HX = self.tgt_positions.past_bias(max_length, self.device)
-        mask = None if bool(src_mask_BS.all()) else mask_B11S
+        mask = None if bool(self.read_positions(src_BS, src_mask_BS).all()) else mask_B11S
         return CrossCache(source_2NKSD, mask, target_2NKPD, max_length, width, bias_HX)
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
