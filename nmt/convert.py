@@ -9,7 +9,6 @@ from nmt.cli import add_options, make_parser, parse, run_command, say
 EXAMPLES = """
 python -m nmt.convert Helsinki-NLP/opus-mt-de-en opus-de-en
 python -m nmt.convert facebook/m2m100_418M m2m --source de --target en
-python -m nmt.convert downloads/opus-mt-de-en opus-de-en
 python -m nmt.convert sockeye-model ours --tokenizer joint.model --source de --target en
 """
 OPTIONS = {

@@ -13,7 +13,8 @@ from nmt.model.weights import read_tensors
 
 GATED = {"relu": "relu", "gelu": "gelu", "silu": "swiglu", "gated-gelu": "geglu"}  # silu has a gate there
 NORMS = {"standard": "layer", "rms": "rms"}
-POSITIONS = {"SinusoidalInterleaved": "sinusoidal", "SinusoidalConcat": "learned"}
+SINES = "SinusoidalInterleaved"
+POSITIONS = {SINES: "sinusoidal", "SinusoidalConcat": "learned"}
 NEEDS: dict[str, tuple[Any, ...]] = {
     "model_task": ("seq2seq",),
     "model_type": ("text",),
@@ -64,8 +65,10 @@ def read(path: Path, foreign: Foreign) -> Checkpoint:
         foreign.expect(name, config.get(name) or [], [])
     expect_sentencepiece(foreign, config.get("transforms"))
     rotary = config.get("max_relative_positions") == -1
-    positions = "rotary" if rotary else POSITIONS.get(str(config.get("position_encoding_type")), "none")
-    foreign.expect("position_encoding", positions != "none" and (rotary or config.get("position_encoding")), True)
+    positions = "rotary" if rotary else POSITIONS.get(config.get("position_encoding_type", SINES), "none")
+    if not rotary:
+        foreign.expect("position_encoding_type", config.get("position_encoding_type", SINES), *POSITIONS)
+    foreign.expect("position_encoding", bool(config.get("position_encoding", False)), not rotary)
     files = [file] if "model" in state else sorted(file.parent.glob(f"{file.stem}*.safetensors"))
     require(bool(files), f"{file} has no weights, and {file.stem}.00.safetensors is missing")
     weights = {f"generator.{name}": tensor for name, tensor in (state.get("generator") or {}).items()}
@@ -105,7 +108,8 @@ def model_settings(foreign: Foreign, positions: Any) -> ModelConfig:
         foreign.expect(name, config.get(name), sizes["enc_hid_size"])
     foreign.require_fitting()
     dropout = config.get("dropout", 0.1)
-    kinds: Any = {"activation": GATED[config["pos_ffn_activation_fn"]], "norm": NORMS[config["layer_norm"]]}
+    activation, norm = config.get("pos_ffn_activation_fn", "relu"), config.get("layer_norm", "standard")
+    kinds: Any = {"activation": GATED[activation], "norm": NORMS[norm]}
     return ModelConfig(
         d_model=sizes["enc_hid_size"],
         n_heads=sizes["heads"],
