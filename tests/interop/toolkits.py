@@ -81,7 +81,8 @@ def sockeye(folder: Path, pieces: list[str], **changes: Any) -> tuple[Logits, li
     )
     theirs = model.SockeyeModel(config)
     fixed = {name: tensor.clone() for name, tensor in theirs.named_parameters() if "pos_embedding" in name}
-    theirs = noise(theirs, 0.2).train()  # only in training are keys and values stored in the usual order
+    fill(theirs)
+    theirs.train()  # only then are keys and values in the usual order
     theirs.load_state_dict(fixed if options["positional_embedding_type"] == "fixed" else {}, strict=False)
     theirs.save_config(str(folder))
     theirs.save_parameters(str(folder / "params.best"))
