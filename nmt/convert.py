@@ -9,7 +9,7 @@ from nmt.cli import add_options, make_parser, parse, run_command, say
 EXAMPLES = """
 python -m nmt.convert Helsinki-NLP/opus-mt-de-en opus-de-en
 python -m nmt.convert facebook/m2m100_418M m2m --source de --target en
-python -m nmt.convert downloads/opus-mt-de-en opus-de-en
+python -m nmt.convert sockeye-model ours --tokenizer joint.model --source de --target en
 """
 OPTIONS = {
     "--source": (
@@ -18,15 +18,25 @@ OPTIONS = {
         "nmt.translate.",
     ),
     "--target": ("LANGUAGE", "Target language, in the same way."),
+    "--tokenizer": (
+        "FILE...",
+        "SentencePiece model of a checkpoint of OpenNMT-py, Eole, JoeyNMT or Sockeye, if it isn't in its folder. Of "
+        "two, the first is for sources.",
+    ),
     "--revision": ("NAME", "Branch, tag or commit on the hub. Without it, the newest commit of main is taken."),
 }
 
 
 def make_convert_parser() -> Any:
-    text = "Convert a translation model of transformers (Marian, M2M-100, NLLB, mBART-50) to a model folder."
+    text = (
+        "Convert a translation model of transformers (Marian, M2M-100, NLLB, mBART-50), Eole, OpenNMT-py, JoeyNMT or "
+        "Sockeye to a model folder."
+    )
     parser = make_parser("nmt.convert", text, EXAMPLES, "[options] MODEL OUT")
     parser.add_argument(
-        "model", metavar="MODEL", help="Folder, or an id on the hub such as Helsinki-NLP/opus-mt-de-en."
+        "model",
+        metavar="MODEL",
+        help="Folder, checkpoint file, or an id on the hub such as Helsinki-NLP/opus-mt-de-en.",
     )
     parser.add_argument("out", metavar="OUT", help="Folder to write.")
     add_options(parser.add_argument_group("Languages and version"), OPTIONS)
@@ -41,8 +51,9 @@ def command(options: Any) -> int:
     from nmt.interop.convert import convert
     from nmt.interop.hub import fetch
 
-    folder, origin = fetch(options.model, options.get("revision"))
-    about = convert(folder, Path(options.out), origin, options.get("source", ""), options.get("target", ""))
+    path, origin = fetch(options.model, options.get("revision"))
+    languages = options.get("source", ""), options.get("target", "")
+    about = convert(path, Path(options.out), origin, *languages, tokenizers=options.tokenizer)
     say(f"Converted: {options.out}. {' '.join(about)}")
     return 0
 

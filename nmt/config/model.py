@@ -95,6 +95,10 @@ class ModelConfig:
     norm: Literal["layer", "rms"] = "layer"
     """Kind of normalisation: layer (LayerNorm, Ba et al. 2016) or rms (RMSNorm, Zhang and Sennrich 2019)."""
 
+    norm_epsilon: Annotated[float | None, Range(0, 0.01, open="least")] = None
+    """Number that is added to the variance before a state is divided by its root. Without a value, it is 1e-5 for norm
+    layer, and 1e-6 for norm rms. Models of other libraries have their own."""
+
     norm_position: Literal["post", "pre", "deepnorm"] = "post"
     """Place of the normalisation: post (after the residual sum, Vaswani et al. 2017), pre (before each sublayer,
     Xiong et al. 2020) or deepnorm (post, for deep models). pre needs less warm-up. deepnorm gives the residual more
@@ -130,6 +134,10 @@ class ModelConfig:
     embedding_norm: bool = False
     """Whether embeddings are normalised after positions are added. mBART has this norm."""
 
+    source_end: bool = True
+    """Whether an encoder–decoder reads EOS at the end of each source. Models of OpenNMT-py and Eole don't read it; then
+    it is masked like padding."""
+
     scale_embeddings: bool = True
     """Whether embeddings are multiplied by the square root of d_model (Vaswani et al. 2017, section 3.4). Many
     decoder-only models of others don't multiply them."""
@@ -151,6 +159,7 @@ class ModelConfig:
         require(width % heads == 0, f"model.d_model is {width}: it must be a multiple of model.n_heads, {heads}")
         require(heads % kv_heads == 0, f"model.n_kv_heads is {kv_heads}: it must divide model.n_heads, {heads}")
         check_use("model", self, self.family == "decoder-only", "model.family decoder-only", ["source_attention"])
+        check_use("model", self, self.family == "encoder-decoder", "model.family encoder-decoder", ["source_end"])
         check_use("model", self, self.attention == "latent", "model.attention latent", LATENT)
         check_use("model", self, self.share_layers > 1, "model.share_layers above 1", ["sharing"])
         check_use("model", self, self.experts > 0, "model.experts above 0", EXPERTS)
@@ -196,6 +205,11 @@ class ModelConfig:
         if self.positions != "rotary":
             return latent, 0
         return latent, max(2, self.d_head // 4 * 2) if self.rotary_width is None else self.rotary_width
+
+    @property
+    def epsilon(self) -> float:
+        """That of the norms."""
+        return self.norm_epsilon or {"layer": 1e-5, "rms": 1e-6}[self.norm]
 
     @property
     def kv_heads(self) -> int:

@@ -8,6 +8,7 @@ eos, can never be written: its bias in the output layer is IMPOSSIBLE.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -126,31 +127,33 @@ class Weights:
         names = ", ".join(sorted(self.left))
         require(not self.left, f"{origin} has weights that such a model doesn't have: {names}")
 
-    def linear(self, ours: str, *theirs: str) -> dict[str, Tensor]:
+    def linear(self, ours: str, *theirs: str, bias: bool = True) -> dict[str, Tensor]:
         """A linear layer, or a norm; of several, which stand one above another, one layer."""
-        parts = ("weight", "bias")
+        parts = ("weight", "bias") if bias else ("weight",)
         return {f"{ours}.{part}": torch.cat([self.take(f"{name}.{part}") for name in theirs]) for part in parts}
 
 
 def layers(weights: Weights, config: ModelConfig) -> dict[str, Tensor]:
     """The weights of all layers, by our names."""
     ours: dict[str, Tensor] = {}
+    linear = partial(weights.linear, bias=config.bias)
+    norm = partial(weights.linear, bias=config.bias and config.norm == "layer")
     for side, depth in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         if config.norm_position == "pre":
-            ours |= weights.linear(f"{side}_norm", f"model.{side}.layer_norm")
+            ours |= norm(f"{side}_norm", f"model.{side}.layer_norm")
         for layer in range(depth):
             our, their = f"{side}.{layer}", f"model.{side}.layers.{layer}"
-            ours |= weights.linear(f"{our}.self_attention.qkv", *(f"{their}.self_attn.{x}_proj" for x in "qkv"))
-            ours |= weights.linear(f"{our}.self_attention.out", f"{their}.self_attn.out_proj")
-            ours |= weights.linear(f"{our}.around_self.norm", f"{their}.self_attn_layer_norm")
+            ours |= linear(f"{our}.self_attention.qkv", *(f"{their}.self_attn.{x}_proj" for x in "qkv"))
+            ours |= linear(f"{our}.self_attention.out", f"{their}.self_attn.out_proj")
+            ours |= norm(f"{our}.around_self.norm", f"{their}.self_attn_layer_norm")
             if side == "decoder":
-                ours |= weights.linear(f"{our}.cross_attention.q", f"{their}.encoder_attn.q_proj")
-                ours |= weights.linear(f"{our}.cross_attention.kv", *(f"{their}.encoder_attn.{x}_proj" for x in "kv"))
-                ours |= weights.linear(f"{our}.cross_attention.out", f"{their}.encoder_attn.out_proj")
-                ours |= weights.linear(f"{our}.around_cross.norm", f"{their}.encoder_attn_layer_norm")
-            ours |= weights.linear(f"{our}.feed_forward.up", f"{their}.fc1")
-            ours |= weights.linear(f"{our}.feed_forward.down", f"{their}.fc2")
-            ours |= weights.linear(f"{our}.around_feed_forward.norm", f"{their}.final_layer_norm")
+                ours |= linear(f"{our}.cross_attention.q", f"{their}.encoder_attn.q_proj")
+                ours |= linear(f"{our}.cross_attention.kv", *(f"{their}.encoder_attn.{x}_proj" for x in "kv"))
+                ours |= linear(f"{our}.cross_attention.out", f"{their}.encoder_attn.out_proj")
+                ours |= norm(f"{our}.around_cross.norm", f"{their}.encoder_attn_layer_norm")
+            ours |= linear(f"{our}.feed_forward.up", f"{their}.fc1")
+            ours |= linear(f"{our}.feed_forward.down", f"{their}.fc2")
+            ours |= norm(f"{our}.around_feed_forward.norm", f"{their}.final_layer_norm")
     return ours
 
 

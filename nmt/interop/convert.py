@@ -4,9 +4,10 @@ A kind of model is a module of this folder with a function `convert`. To add one
 """
 
 import importlib
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -18,7 +19,8 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.files import sha256
 from nmt.interop.bart import Converted
-from nmt.interop.foreign import DAMAGE, Foreign, weight_files
+from nmt.interop.checkpoints import READERS, Checkpoint, assemble, toolkit
+from nmt.interop.foreign import DAMAGE, Foreign, licence_in, weight_files
 from nmt.translation.model_folder import ModelInfo, licence_sentence, save_model
 
 KINDS = {  # by model_type in config.json
@@ -28,22 +30,27 @@ KINDS = {  # by model_type in config.json
     "mbart": "nmt.interop.many_languages",
 }
 RECIPE = "recipe.yaml"
+Result = TypeVar("Result")
 
 
-def convert(folder: Path, out: Path, origin: str, source: str = "", target: str = "") -> list[str]:
-    """Write the model folder; return sentences about it for the user. `source` and `target`: codes of the languages, or
-    empty for those that the folder names.
+def convert(
+    path: Path, out: Path, origin: str, source: str = "", target: str = "", *, tokenizers: Sequence[str] = ()
+) -> list[str]:
+    """Write the model folder; return sentences about it for the user. `path`: a folder, or the file of a checkpoint;
+    `source` and `target`: codes of the languages, or empty for those that the folder names; `tokenizers`: SentencePiece
+    models, of a checkpoint that lacks them.
 
     Raises ValueError, with all settings that can't be expressed, if the model doesn't fit.
     """
-    foreign = Foreign.open(folder, origin)
-    kind = foreign.config.get("model_type")
-    known = ", ".join(KINDS)
-    require(
-        isinstance(kind, str) and kind in KINDS,
-        f"the model in {origin} is of type {kind!r}, which can't be converted: possible are {known}",
-    )
-    converted = read(importlib.import_module(KINDS[str(kind)]), foreign)
+    name = toolkit(path)
+    if name:
+        folder = path if path.is_dir() else path.parent
+        foreign = Foreign(folder, origin, {}, {}, {}, licence_in(folder / "README.md"))
+        converted, files = guarded(foreign, lambda: read_checkpoint(name, path, foreign, tokenizers))
+    else:
+        foreign = Foreign.open(path, origin)
+        require(not tokenizers, f"{origin} is a model of transformers, which has its tokenizer: leave --tokenizer out")
+        converted, files = guarded(foreign, lambda: read(foreign)), weight_files(path)
     tokenizer = choose(converted.tokenizer, source, target)
     info = ModelInfo(
         source or tokenizer.languages.source or str(foreign.tokenizer.get("source_lang") or "source"),
@@ -55,20 +62,39 @@ def convert(folder: Path, out: Path, origin: str, source: str = "", target: str 
         licence=foreign.licence,
     )
     about = describe(info, tokenizer, sum(tensor.numel() for tensor in converted.weights.values()))
-    about += [f"{path.name} had the SHA-256 {sha256(path)}." for path in weight_files(folder)]
+    about += [f"{file.name} had the SHA-256 {sha256(file)}." for file in files]
     save_model(out, converted.weights, tokenizer, info, card(info, about))
     (out / RECIPE).write_text(recipe(info, out), encoding="utf8")
     return about
 
 
-def read(module: Any, foreign: Foreign) -> Converted:
-    """The model in our terms. ValueError if a setting has a value that no such model has, such as null or a list."""
+def read(foreign: Foreign) -> Converted:
+    """A model of transformers in our terms. ValueError if its type isn't known."""
+    kind = foreign.config.get("model_type")
+    known = ", ".join(KINDS)
+    require(
+        isinstance(kind, str) and kind in KINDS,
+        f"the model in {foreign.origin} is of type {kind!r}, which can't be converted: possible are {known}",
+    )
+    module: Any = importlib.import_module(KINDS[str(kind)])
+    converted: Converted = module.convert(foreign)
+    return converted
+
+
+def read_checkpoint(name: str, path: Path, foreign: Foreign, given: Sequence[str]) -> tuple[Converted, list[Path]]:
+    """A checkpoint of another toolkit in our terms, and the files with its weights."""
+    module: Any = importlib.import_module(READERS[name])
+    found: Checkpoint = module.read(path, foreign)
+    return assemble(foreign, found, given), found.files
+
+
+def guarded(foreign: Foreign, action: Callable[[], Result]) -> Result:
+    """The result of an action. ValueError if a setting has a value that no such model has, such as null or a list."""
     try:
-        converted: Converted = module.convert(foreign)
+        return action()
     except DAMAGE as error:
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"{foreign.origin} is damaged, or its settings are not those of a model ({reason})") from error
-    return converted
 
 
 def choose(mapped: Mapped, source: str, target: str) -> Tokenizer:

@@ -67,10 +67,10 @@ def write(export: Export, folder: Path) -> None:
         spec = specs.TransformerSpec(writer.stack("encoder"), writer.stack("decoder"))
         spec.register_source_vocabulary(source)
         spec.register_target_vocabulary(target)
-        spec.config.decoder_start_token, spec.config.add_source_eos = SPECIAL_PIECES[BOS], True
+        spec.config.decoder_start_token, spec.config.add_source_eos = SPECIAL_PIECES[BOS], export.info.model.source_end
     settings = spec.config
     settings.unk_token, settings.bos_token, settings.eos_token = (SPECIAL_PIECES[i] for i in (UNK, BOS, EOS))
-    settings.layer_norm_epsilon = 1e-6 if export.info.model.norm == "rms" else 1e-5
+    settings.layer_norm_epsilon = export.info.model.epsilon
     spec.validate()
     spec.optimize(export.quantization)
     spec.save(str(folder))

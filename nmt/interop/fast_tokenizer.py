@@ -9,6 +9,7 @@ import json
 import re
 import struct
 import unicodedata
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.text.characters import AFTER_DIGIT, JOINERS, SIMILAR, USES_JOINERS, WORDY, Characters
 from nmt.text.characters import INVISIBLE as UNSEEN
 from nmt.text.normalise import REPLACEMENTS
-from nmt.vocabulary import SPACE, SPECIAL_PIECES, UNK
+from nmt.vocabulary import EOS, SPACE, SPECIAL_PIECES, UNK
 
 # SentencePiece's numbers of kinds of pieces, and of algorithms.
 NORMAL, USER_DEFINED, BPE = 1, 4, 2
@@ -67,8 +68,12 @@ def read_proto(data: bytes) -> Iterator[tuple[int, Any]]:
 
 def read_pieces(model: Any) -> tuple[list[Piece], bool]:
     """The pieces of a SentencePiece model, and whether its algorithm is BPE."""
+    return pieces_of(model.serialized_model_proto())
+
+
+def pieces_of(proto: bytes) -> tuple[list[Piece], bool]:
     pieces, is_bpe = list[Piece](), False
-    for number, value in read_proto(model.serialized_model_proto()):
+    for number, value in read_proto(proto):
         if number == 1:
             parts = dict(read_proto(value))
             score = struct.unpack("<f", parts.get(2, bytes(4)))[0]
@@ -199,6 +204,36 @@ def post_processor(template: str) -> dict[str, Any]:
     single = [*first, {"Sequence": {"id": "A", "type_id": 0}}, *last]
     pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}, *last]
     return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known}
+
+
+def mapped_json(proto: bytes, names: list[str], special: list[str], before: list[str]) -> dict[str, Any]:
+    """The contents of tokenizer.json for a SentencePiece model of another library, which has its own rules for
+    characters. `names`: the pieces by their ids; `special`: those of them that stand for no text; `before`: those that
+    a text begins with."""
+    pieces, is_bpe = pieces_of(proto)
+    byte_fallback, ids = any(piece.text == "<0x00>" for piece in pieces), {name: i for i, name in enumerate(names)}
+    found = {piece.text: piece for piece in pieces}
+    listed = [found.get(name, Piece(name, 0.0, 0)) for name in names]
+    model = bpe(pieces, byte_fallback) | {"vocab": ids} if is_bpe else unigram(listed, byte_fallback)
+    model |= {} if is_bpe else {"unk_id": ids[SPECIAL_PIECES[UNK]]}
+    charsmap = next((dict(read_proto(value)).get(2, b"") for number, value in read_proto(proto) if number == 3), b"")
+    rules = [{"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}] if charsmap else []
+    strip = {"type": "Strip", "strip_left": True, "strip_right": True}
+    ends = {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in (*before, SPECIAL_PIECES[EOS])}
+    words = [{"SpecialToken": {"id": name, "type_id": 0}} for name in ends]
+    text = [*words[:-1], {"Sequence": {"id": "A", "type_id": 0}}, words[-1]]
+    pair = [*text, {"Sequence": {"id": "B", "type_id": 0}}, words[-1]]
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": ids[name], "content": name, "special": True, **PLAIN} for name in special],
+        "normalizer": {"type": "Sequence", "normalizers": [*rules, strip, replace(" {2,}", " ")]},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": pre_tokenizers(pieces)},
+        "post_processor": {"type": "TemplateProcessing", "single": text, "pair": pair, "special_tokens": ends},
+        "decoder": {"type": "Sequence", "decoders": DECODERS},
+        "model": model,
+    }
 
 
 def write_fast_tokenizer(folder: Path, tokenizer: Tokenizer, template: str) -> None:

@@ -114,13 +114,20 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def read_pickled(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file of torch.save. Code in it isn't run: ValueError if it holds more than tensors."""
+def load_safely(path: Path, *classes: type) -> Any:
+    """The value in a file of torch.save: tensors, and plain values in lists, dictionaries and objects of `classes`.
+    Code in the file isn't run: ValueError if it asks for any."""
     try:
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
+        with torch.serialization.safe_globals(list(classes)):
+            return torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, EOFError, *DAMAGE, ValueError, pickle.UnpicklingError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} can't be read: it is damaged, or holds more than tensors ({first})") from error
+
+
+def read_pickled(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file of torch.save. ValueError if it holds more than tensors."""
+    tensors = load_safely(path)
     is_plain = isinstance(tensors, dict) and all(isinstance(value, Tensor) for value in tensors.values())
     require(is_plain, f"{path} holds more than named tensors: it can't be read safely")
     return dict(tensors)

@@ -13,13 +13,13 @@ SECONDS = 20.0  # longest wait for the first answer
 
 
 def fetch(name: str, revision: str | None = None) -> tuple[Path, str]:
-    """The folder of a model, and its origin for the card: a local folder as it is, or a download from the hub.
+    """The folder of a model, and its origin for the card: a local folder or file as it is, or a download from the hub.
 
     What was downloaded before is not downloaded again, and a broken download goes on, at a multiple of 10 MB. Raises
     ValueError if there is no such model, ConnectionError if the hub can't be reached and the cache lacks the model.
     """
-    if Path(name).is_dir():
-        require(revision is None, f"--revision is for models on the hub, and {name} is a folder")
+    if Path(name).exists():
+        require(revision is None, f"--revision is for models on the hub, and {name} is on this machine")
         return Path(name), name
     is_id = re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", name) is not None
     require(is_id, f"{name}: there is no such folder, and an id on the hub has the form OWNER/NAME")

@@ -13,15 +13,17 @@ from typing import Any
 
 import torch
 
+from nmt.data.mapped import unique_names
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
+from nmt.interop.fast_tokenizer import mapped_json
 from nmt.interop.huggingface_weights import Tensors, bart
 from nmt.interop.many_languages import EOS_ID, PAD_ID, PATTERNS, SPECIAL
 from nmt.model.contract import Model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 IDS = {"bos_token_id": 0, "pad_token_id": PAD_ID, "eos_token_id": EOS_ID}
-CLASSES = {"M2M-100": "M2M100Tokenizer", "NLLB": "NllbTokenizer", "mBART-50": "MBart50Tokenizer"}
+CLASSES = {"M2M-100": "M2M100Tokenizer", "NLLB": "PreTrainedTokenizerFast", "mBART-50": "MBart50Tokenizer"}
 
 
 def kind_of(tokenizer: Tokenizer) -> str:
@@ -42,7 +44,8 @@ def m2m_100(model: Model) -> Tensors:
     class can't express."""
     tensors, order = bart(model), their_order(model)
     bias_V = tensors.pop("final_logits_bias", torch.zeros(1, model.vocab_size))[0, order]
-    message = "training has changed {}, and M2M100ForConditionalGeneration has none"
+    advice = "train with --training.freeze [embeddings], or with LoRA"
+    message = f"training has changed {{}}, and M2M100ForConditionalGeneration has none: {advice}"
     require(BOS not in order, message.format("the vector that starts the decoder"))
     require(not bias_V.any(), message.format("biases of the output layer"))
     return tensors | {"model.shared.weight": tensors["model.shared.weight"][order]}
@@ -89,5 +92,12 @@ def write_languages(tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
         ids = json.dumps({piece: i for i, piece in enumerate(names[:first])}, ensure_ascii=False)
         (folder / "vocab.json").write_text(ids, encoding="utf8")
     codes = list(known.before_target.values())
+    if kind == "NLLB":
+        # NllbTokenizer of transformers 5 gives pieces other ids than this model was trained with.
+        names = [*SPECIAL, *unique_names(tokenizer.mapped.source.pieces)[5:]]
+        special = [name for name in names if name in {*SPECIAL, *codes, "<mask>"}]
+        text = mapped_json(tokenizer.mapped.source.proto, names, special, known.starts()[0])
+        (folder / "tokenizer.json").write_text(json.dumps(text, ensure_ascii=False, indent=1), encoding="utf8")
     languages = {"src_lang": known.source, "tgt_lang": known.target, "additional_special_tokens": codes}
-    return {"tokenizer_class": CLASSES[kind], **languages}
+    whole = {"split_special_tokens": True} if kind == "NLLB" else {}  # a literal </s> in a text is text
+    return {"tokenizer_class": CLASSES[kind], **whole, **languages}

@@ -33,7 +33,12 @@ from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS
 
 QUANTIZATIONS = ["float32", "int8"]
-EXPRESSIBLE: dict[str, Sequence[Any]] = {"family": ["encoder-decoder"], "attention": ["heads"], "experts": [0]}
+EXPRESSIBLE: dict[str, Sequence[Any]] = {
+    "family": ["encoder-decoder"],
+    "attention": ["heads"],
+    "experts": [0],
+    "source_end": [True],  # the decoder graph is given the mask, and no ids
+}
 ENCODER, DECODER = "encoder_model.onnx", "decoder_model_merged.onnx"
 KINDS = ("decoder.key", "decoder.value", "encoder.key", "encoder.value")  # the past of a layer
 LARGEST = 1 << 30  # bytes of weights above which a graph has them in a file of its own

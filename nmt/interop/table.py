@@ -22,7 +22,12 @@ USUAL: dict[str, dict[str, Any]] = {  # a usual model of each family, as changes
     "decoder-only": {**MODERN, "source_attention": "causal"},
     "encoder-only": MODERN,
 }
-NUMBERS = {"n_kv_heads": [2], "share_layers": [2], "experts": [4]}  # values for the settings that are numbers
+NUMBERS: dict[str, list[Any]] = {
+    "n_kv_heads": [2],
+    "share_layers": [2],
+    "experts": [4],
+    "norm_epsilon": [1e-4],
+}  # values for the settings that are numbers
 ONLY_WITH_OTHERS = ("family", "expert_balance", "sharing")
 
 
@@ -34,7 +39,7 @@ def rows() -> Iterator[tuple[str, dict[str, Any]]]:
         values = NUMBERS.get(name) or ([True, False] if hint is bool else get_args(hint))
         for value in values if name not in ONLY_WITH_OTHERS else ():
             is_new = any(usual.get(name, getattr(defaults, name)) != value for usual in USUAL.values())
-            if isinstance(value, str | int) and is_new:
+            if isinstance(value, str | float | int) and is_new:
                 yield f"`model.{name}` {show_value(value)}", {name: value}
 
 

@@ -19,6 +19,7 @@ from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
+from nmt.vocabulary import EOS
 
 
 class EncoderDecoder(GenerativeModel):
@@ -67,7 +68,11 @@ class EncoderDecoder(GenerativeModel):
         )
 
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None) -> tuple[Tensor, Mask]:
-        """Read the source (None: it has no padding): states (B, S, M), and the mask (B, 1, 1, S) of its padding."""
+        """Read the source (None: it has no padding): states (B, S, M), and the mask (B, 1, 1, S) of what isn't read: its
+        padding and, with `source_end: false`, EOS."""
+        if not self.config.source_end:
+            read_BS = src_BS != EOS
+            src_mask_BS = read_BS if src_mask_BS is None else src_mask_BS & read_BS
         x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
         mask_B11S: Mask = "all" if src_mask_BS is None else padding_mask(src_mask_BS, x_BSM)
         self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)

@@ -18,12 +18,13 @@ class LayerNorm(nn.LayerNorm):
 class RMSNorm(nn.RMSNorm):
     """RMSNorm (Zhang and Sennrich 2019) in the type of its input."""
 
-    def __init__(self, width: int) -> None:
-        super().__init__(width, eps=1e-6)
+    def __init__(self, width: int, eps: float = 1e-6) -> None:
+        super().__init__(width, eps=eps)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
-    return RMSNorm(config.d_model) if config.norm == "rms" else LayerNorm(config.d_model, bias=config.bias)
+    width, eps = config.d_model, config.epsilon
+    return RMSNorm(width, eps) if config.norm == "rms" else LayerNorm(width, eps, bias=config.bias)

@@ -95,8 +95,11 @@ def depths(new: ModelConfig, old: ModelConfig) -> str:
 
 def shared_rows(new: Any, old: Any) -> tuple[Tensor, Tensor]:
     """The ids (int64) of the pieces that two SentencePiece models share: in the new model, and in the old model."""
-    old_ids = {old.id_to_piece(i): i for i in range(old.vocab_size())}
+    pieces = [old.id_to_piece(i) for i in range(old.vocab_size())]
+    old_ids = {piece: i for i, piece in reversed(list(enumerate(pieces)))}
     shared = [(i, old_ids[piece]) for i in range(new.vocab_size()) if (piece := new.id_to_piece(i)) in old_ids]
+    # A converted model has a second <s>: of pieces with one name, each is the one with the same id.
+    shared = [(i, i if i < len(pieces) and pieces[i] == pieces[j] else j) for i, j in shared]
     rows = torch.tensor(shared, dtype=torch.int64).view(-1, 2)
     return rows[:, 0], rows[:, 1]
 

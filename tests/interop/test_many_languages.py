@@ -11,7 +11,8 @@ from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.translation.model_folder import load_model, read_info, save_model
 from nmt.translation.request import Constraints, Request, Term
-from tests.interop.foreign import m2m, mbart, nllb, sides
+from tests.interop import foreign
+from tests.interop.foreign import m2m, mbart, nllb, sentencepiece, sides
 from tests.interop.parity import Twins, load_translator, train
 
 transformers = pytest.importorskip("transformers")
@@ -138,9 +139,21 @@ def test_what_training_changed_goes_out_where_there_is_room_for_it(
         export(tmp_path / "m2m" / "trained", tmp_path / "none", "hf", check=tmp_path / "lines")
 
 
-def test_nllb_stays_here_since_transformers_would_give_its_pieces_other_ids(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_nllb_goes_out_with_a_tokenizer_of_its_own(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+    monkeypatch.setattr(foreign, "sentencepiece", lambda side: sentencepiece(side, kind=kind))
     nllb(tmp_path / "nllb")
     convert(tmp_path / "nllb", tmp_path / "ours", "a test", "deu_Latn", "eng_Latn")
-    (tmp_path / "lines").write_text(LINES[0], encoding="utf8")
-    with pytest.raises(ValueError, match="divides 0 of 1 sentences as ours does"):
-        export(tmp_path / "ours", tmp_path / "out", "hf", check=tmp_path / "lines")
+    lines = [*LINES[:8], "Hund  \ufb01 Haus \u00a7 l\u00e4uft", "\uff28und \u00bd Haus"]
+    (tmp_path / "lines").write_text("\n".join(lines), encoding="utf8")
+    parity = export(tmp_path / "ours", tmp_path / "out", "hf", check=tmp_path / "lines")
+    assert "The tokenizer divides 10 of 10 sentences in the same way." in parity.figures
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert tokenizer.convert_ids_to_tokens(tokenizer("Hund").input_ids)[0] == "deu_Latn"
+    assert tokenizer.decode(tokenizer("Hund rot").input_ids, skip_special_tokens=True) == "Hund rot"
+    convert(tmp_path / "out", tmp_path / "back", "a test", "deu_Latn", "eng_Latn")
+    models = [load_model(tmp_path / name) for name in ("ours", "back")]
+    assert models[0][1].same_as(models[1][1])
+    for first, second in zip(models[0][0].parameters(), models[1][0].parameters(), strict=True):
+        assert first.equal(second)

@@ -18,6 +18,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "family": ("encoder-decoder", "decoder-only"),
     "source_attention": ("bidirectional", "causal"),
     "norm": ("layer", "rms"),
+    "norm_epsilon": (None, 1e-3),
     "norm_position": ("pre", "post", "deepnorm"),
     "bias": (True, False),
     "positions": ("sinusoidal", "fairseq", "learned", "rotary", "alibi", "relative"),
@@ -31,6 +32,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "tied_embeddings": ("three-way", "decoder", "none"),
     "output_bias": (False, True),
     "embedding_norm": (False, True),
+    "source_end": (True, False),
     "scale_embeddings": (True, False),
     "experts": (0, 3),
     "experts_per_token": (2, 1, 3),
@@ -43,6 +45,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
 }
 NEEDS: dict[str, dict[str, Any]] = {  # the other settings without which a setting has no effect, and is refused
     "source_attention": {"family": "decoder-only"},
+    "source_end": {"family": "encoder-decoder"},
     "latent_width": {"attention": "latent"},
     "rotary_width": {"attention": "latent", "positions": "rotary"},
     "query_latent_width": {"attention": "latent"},

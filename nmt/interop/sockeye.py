@@ -1,0 +1,136 @@
+"""Models of Sockeye 3: a folder with config, vocabularies and params.best."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+from torch import Tensor
+
+from nmt.config import ModelConfig
+from nmt.fields import require
+from nmt.interop.checkpoints import Checkpoint, expect_all, flat, pick, renamed
+from nmt.interop.foreign import Foreign, read_json, read_pickled
+
+ACTIVATIONS = {("relu", False): "relu", ("swish1", False): "silu", ("gelu", False): "gelu"}
+ACTIVATIONS |= {("swish1", True): "swiglu", ("gelu", True): "geglu"}
+NORMS = {("n", "r"): "pre", ("", "rn"): "post"}  # what is done before and after a layer, without dropout
+NEEDS: dict[str, tuple[Any, ...]] = {
+    "config_decoder.decoder_type": ("transformer",),
+    "config_embed_source.num_factors": (1,),
+    "config_embed_target.num_factors": (1,),
+    "config_encoder.positional_embedding_type": ("fixed", "learned"),
+    "config_encoder.use_lhuc": (False,),
+    "config_decoder.use_lhuc": (False,),
+    "config_decoder.block_prepended_cross_attention": (False,),
+    "neural_vocab_selection": (None,),
+    "config_length_task": (None,),
+    "dtype": ("float32", "float16", "bfloat16"),
+}
+EQUAL = ("model_size", "attention_heads", "feed_forward_num_hidden", "act_type", "use_glu")
+STEPS = ("preprocess_sequence", "postprocess_sequence", "positional_embedding_type")
+TABLE = (
+    (r"^embedding_source\.embedding\.", "model.encoder.embed_tokens."),
+    (r"^embedding_target\.embedding\.", "model.decoder.embed_tokens."),
+    (r"^output_layer\.weight", "lm_head.weight"),
+    (r"^output_layer\.bias", "final_logits_bias"),
+    (r"^(encoder|decoder)\.", r"model.\1."),
+    (r"\.pos_embedding\.", ".embed_positions."),
+    (r"\.final_process\.", "."),
+    (r"\.(pre|post)_(self_attention|autoregr_layer)\.layer_norm\.", ".self_attn_layer_norm."),
+    (r"\.(pre|post)_enc_attention\.layer_norm\.", ".encoder_attn_layer_norm."),
+    (r"\.(pre|post)_ff\.layer_norm\.", ".final_layer_norm."),
+    (r"\.(self_attention|autoregr_layer)\.", ".self_attn."),
+    (r"\.enc_attention\.", ".encoder_attn."),
+    (r"\.ff_out\.", ".out_proj."),
+    (r"\.ff_q\.", ".q_proj."),
+    (r"\.ff\.ff([12])\.", r".fc\1."),
+    (r"\.ff\.linear\.", ".fc3."),
+)
+
+
+def read(path: Path, foreign: Foreign) -> Checkpoint:
+    """As `nmt.interop.checkpoints.Reader`."""
+    foreign.config = config = flat(read_settings(foreign))
+    expect_all(foreign, NEEDS)
+    for name in (*EQUAL, *STEPS):
+        other = config.get(f"config_encoder.{name}")
+        foreign.expect(f"config_decoder.{name}", config.get(f"config_decoder.{name}"), other)
+    settings = model_settings(foreign)
+    file = pick(path, "params.best", "params.*")
+    tensors = renamed(read_pickled(file), TABLE)
+    if settings.positions == "sinusoidal":  # they are computed
+        tensors = {name: tensor for name, tensor in tensors.items() if "embed_positions" not in name}
+    names = [sorted(ids, key=lambda n: ids[n]) for ids in (vocabulary(foreign, side) for side in ("src", "trg"))]
+    return Checkpoint(settings, apart(tensors, settings), (names[0], names[1]), files=[file])
+
+
+def read_settings(foreign: Foreign) -> dict[str, Any]:
+    """The settings, a YAML file whose sections have names of Python classes, which are not made."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        """One of our own: constructors are kept in the class."""
+
+    def section(loader: Any, suffix: str, node: Any) -> Any:
+        is_section = isinstance(node, yaml.MappingNode)
+        return loader.construct_mapping(node, deep=True) if is_section else loader.construct_sequence(node, deep=True)
+
+    Loader.add_multi_constructor("!", section)
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/", section)
+    try:
+        settings = yaml.load((foreign.folder / "config").read_text(encoding="utf8"), Loader=Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ValueError(f"the file config of {foreign.origin} can't be read: {error}") from error
+    require(isinstance(settings, dict), f"the file config of {foreign.origin} holds no settings")
+    return dict(settings)
+
+
+def vocabulary(foreign: Foreign, side: str) -> dict[str, int]:
+    """The ids of the pieces of sources (src) or targets (trg)."""
+    ids = read_json(foreign.file(f"vocab.{side}.0.json"))
+    whole = sorted(map(json.dumps, ids.values())) == sorted(map(json.dumps, range(len(ids))))
+    require(whole, f"vocab.{side}.0.json of {foreign.origin} is damaged: its ids are not 0, 1, 2 …")
+    return ids
+
+
+def apart(tensors: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
+    """The weights, with queries, keys and values apart: the file has keys and values of each head by turns."""
+    result: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        if not name.endswith((".ff_in.weight", ".ff_kv.weight")):
+            result[name] = tensor
+            continue
+        before = name.rsplit(".", 2)[0]
+        query, pairs = tensor.split([len(tensor) - 2 * config.d_model, 2 * config.d_model])
+        both = pairs.unflatten(0, (config.n_heads, 2, config.d_head)).transpose(0, 1).flatten(1, 2)
+        result |= {f"{before}.{x}_proj.weight": part for x, part in zip("kv", both, strict=True)}
+        result |= {f"{before}.q_proj.weight": query} if len(query) else {}
+    return result
+
+
+def model_settings(foreign: Foreign) -> ModelConfig:
+    config, before = foreign.config, "config_encoder."
+    names = ("model_size", "attention_heads", "feed_forward_num_hidden", "num_layers", "max_seq_len_source")
+    width, heads, inner, depth, longest = (foreign.number(f"{before}{name}") for name in names)
+    decoder_depth = foreign.number("config_decoder.num_layers")
+    learned = config.get(f"{before}positional_embedding_type") == "learned"
+    if learned:
+        foreign.expect("config_decoder.max_seq_len_target", config.get("config_decoder.max_seq_len_target"), longest)
+    steps = [str(config.get(f"{before}{name}_sequence")).replace("d", "") for name in ("preprocess", "postprocess")]
+    foreign.expect("preprocess_sequence and postprocess_sequence", tuple(steps), *NORMS)
+    act = config.get(f"{before}act_type", "relu"), bool(config.get(f"{before}use_glu", False))
+    foreign.expect("act_type and use_glu", act, *ACTIVATIONS)
+    foreign.require_fitting()
+    kinds: Any = {"activation": ACTIVATIONS[act], "norm_position": NORMS[steps[0], steps[1]]}
+    return ModelConfig(
+        d_model=width,
+        n_heads=heads,
+        d_ff=inner,
+        encoder_layers=depth,
+        decoder_layers=decoder_depth,
+        norm_epsilon=1e-6,
+        positions="learned" if learned else "sinusoidal",
+        max_positions=longest if learned else 1024,
+        dropout=float(config.get(f"{before}dropout_prepost", 0.1)),
+        **kinds,
+    )
