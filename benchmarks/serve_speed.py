@@ -44,6 +44,7 @@ def main() -> int:
     parser.add_argument("--backend", default="pytorch", help="as nmt.serve's --backend")
     parser.add_argument("--beam-size", type=int, default=5)
     parser.add_argument("--port", type=int, help="of another service with LibreTranslate's API: measured in turn")
+    parser.add_argument("--note", default="", help="remark for the rows")
     parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: in benchmarks/results")
     parser.add_argument("--direct", action="store_true", help=argparse.SUPPRESS)  # be the process that calls directly
     args = parser.parse_args()
@@ -51,7 +52,7 @@ def main() -> int:
     if args.direct:
         print(json.dumps(time_directly(args, lines)))
         return 0
-    run = describe_run()
+    run = describe_run() | ({"note": args.note} if args.note else {})
     measured = (
         (measure_memory(args, lines, cache) for cache in ("on", "off")) if args.requests else measure(args, lines)
     )
