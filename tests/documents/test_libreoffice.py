@@ -1,4 +1,4 @@
-"""LibreOffice opens translated files, and shows them with the same text elsewhere and on as many pages."""
+"""LibreOffice opens translated files on as many pages as before, with the translated texts in the old places."""
 
 import re
 import shutil
