@@ -337,6 +337,7 @@ def serve_speed(rows: Sequence[Row]) -> str:
     lines = [
         [
             str(row["clients"]),
+            str(row.get("texts", 1)),
             f"{row['sentences_per_second']:,.0f}",
             f"{row['direct_per_second']:,.0f}",
             f"{row['share_of_direct']:.2f}",
@@ -347,12 +348,20 @@ def serve_speed(rows: Sequence[Row]) -> str:
             str(row["failed"]),
         ]
         for row in rows
-        if "times" in row
     ]
     waits = ["ms, each waits for its answer (p50 / p95 / p99)", "ms under load", "ms, direct calls of one sentence"]
     return markdown(
-        ["clients", "sentences/s", "direct", "service / direct", "by processor time", *waits, "failed"], lines
+        ["clients", "texts each", "sentences/s", "direct", "service / direct", "by processor time", *waits, "failed"],
+        lines,
     )
+
+
+def serve_memory(rows: Sequence[Row]) -> str:
+    lines = [
+        [row["cache"], f"{row['requests']:,}", *(f"{size:,}" for size in row["megabytes"]), str(row["failed"])]
+        for row in rows
+    ]
+    return markdown(["cache", "requests", *(f"MiB at {n}0%" for n in range(1, 11)), "failed"], lines)
 
 
 def serve_peers(rows: Sequence[Row]) -> str:
@@ -360,6 +369,7 @@ def serve_peers(rows: Sequence[Row]) -> str:
     lines = [
         [
             str(row["clients"]),
+            str(row.get("texts", 1)),
             f"{row['sentences_per_second']:,.0f}",
             f"{row['other_per_second']:,.0f}",
             f"{row['sentences_per_second'] / row['other_per_second']:.1f}",
@@ -368,7 +378,9 @@ def serve_peers(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     times = ["ms (p50 / p95), nmt", "LibreTranslate"]
-    return markdown(["clients", "sentences/s, nmt", "LibreTranslate", "nmt / LibreTranslate", *times], lines)
+    return markdown(
+        ["clients", "texts each", "sentences/s, nmt", "LibreTranslate", "nmt / LibreTranslate", *times], lines
+    )
 
 
 def prepare_speed(rows: Sequence[Row]) -> str:
@@ -412,6 +424,7 @@ TABLES = {
         documents,
         prepare_speed,
         serve_speed,
+        serve_memory,
         serve_peers,
         students,
         adaptation,

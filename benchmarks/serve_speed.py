@@ -23,9 +23,8 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
-from urllib.parse import quote
 
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
@@ -35,14 +34,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, default=Path("runs/reference"), help="run or model folder")
     parser.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="text to translate, line by line")
-    parser.add_argument("--clients", type=int, action="append", default=[], help="repeatable; otherwise 1, 8 and 64")
+    parser.add_argument(
+        "--setting", action="append", default=[], help="clients x texts of a request, such as 64x8; repeatable"
+    )
     parser.add_argument("--seconds", type=float, default=10, help="time of each measurement")
     parser.add_argument("--share", type=float, default=0.7, help="of the throughput, for the times of the load")
-    parser.add_argument("--requests", type=int, default=0, help="then so many requests, for the memory; 0: none")
+    parser.add_argument("--requests", type=int, default=0, help="so many for the memory, instead of the speed")
     parser.add_argument("--precision", default="auto", help="as nmt.translate's --precision")
     parser.add_argument("--backend", default="pytorch", help="as nmt.serve's --backend")
     parser.add_argument("--beam-size", type=int, default=5)
     parser.add_argument("--port", type=int, help="of another service with LibreTranslate's API: measured in turn")
+    parser.add_argument("--note", default="", help="remark for the rows")
     parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: in benchmarks/results")
     parser.add_argument("--direct", action="store_true", help=argparse.SUPPRESS)  # be the process that calls directly
     args = parser.parse_args()
@@ -50,8 +52,11 @@ def main() -> int:
     if args.direct:
         print(json.dumps(time_directly(args, lines)))
         return 0
-    run = describe_run()
-    rows = [row | run for row in measure(args, lines)]
+    run = describe_run() | ({"note": args.note} if args.note else {})
+    measured = (
+        (measure_memory(args, lines, cache) for cache in ("on", "off")) if args.requests else measure(args, lines)
+    )
+    rows = [row | run for row in measured]
     print(report(rows))
     add_rows(args.json or RESULTS / f"{rows[0]['benchmark']}.jsonl", rows)
     return 0
@@ -59,23 +64,25 @@ def main() -> int:
 
 def measure(args: argparse.Namespace, lines: list[str]) -> Iterator[Row]:
     direct = call_directly(args)
-    for clients in args.clients or (1, 8, 64):
+    for clients, n in (map(int, setting.split("x")) for setting in args.setting or ("1x1", "8x1", "64x1", "64x8")):
         with service(args, "--cache-tokens", "0") as (port, pid):
-            asyncio.run(load(port, lines, clients, closed(2)))  # warm
+            asyncio.run(load(port, several(lines, n), clients, closed(2)))  # warm
             before, started = processor_time(pid), time.perf_counter()
-            finished, times, failed = asyncio.run(load(port, lines, clients, closed(args.seconds)))
+            finished, times, failed = asyncio.run(load(port, several(lines, n), clients, closed(args.seconds)))
             used, rate = processor_time(pid) - before, finished / (time.perf_counter() - started)
             moments = arrivals(args.share * rate, args.seconds)
-            _, waits, failed_open = asyncio.run(load(port, lines, clients, moments))
+            _, waits, failed_open = asyncio.run(load(port, several(lines, n), clients, moments))
         again = call_directly(args)
-        other = measure_other(args, lines, clients) if args.port else {}
+        other = measure_other(args, lines, clients, n) if args.port else {}
+        both = statistics.mean([direct["rate"], again["rate"]])
         yield {
             "benchmark": "serve_peers" if args.port else "serve_speed",
             "clients": clients,
-            "sentences_per_second": rounded(rate),
-            "share_of_direct": rounded(rate / statistics.mean([direct["rate"], again["rate"]])),
-            "direct_per_second": rounded(statistics.mean([direct["rate"], again["rate"]])),
-            "processor_share": rounded(again["processor"] / (used / finished)),
+            "texts": n,
+            "sentences_per_second": rounded(n * rate),
+            "share_of_direct": rounded(n * rate / both),
+            "direct_per_second": rounded(both),
+            "processor_share": rounded(again["processor"] / (used / finished / n)),
             "direct_single": again["times"],
             "times": quantiles(times),
             "times_of_load": quantiles(waits),
@@ -84,33 +91,40 @@ def measure(args: argparse.Namespace, lines: list[str]) -> Iterator[Row]:
             **other,
         }
         direct = again
-    if args.requests:
-        yield measure_memory(args, lines)
 
 
-def measure_other(args: argparse.Namespace, lines: list[str], clients: int) -> Row:
+def several(lines: Sequence[str], n: int) -> Iterator[list[str]]:
+    """The texts of each request."""
+    texts = cycle(lines)
+    while True:
+        yield [*islice(texts, n)]
+
+
+def measure_other(args: argparse.Namespace, lines: Sequence[str], clients: int, n: int) -> Row:
     """The throughput of the service on --port, and the times of its clients."""
-    asyncio.run(load(args.port, lines, clients, closed(2)))
+    asyncio.run(load(args.port, several(lines, n), clients, closed(2)))
     started = time.perf_counter()
-    finished, times, failed = asyncio.run(load(args.port, lines, clients, closed(args.seconds)))
-    rate = finished / (time.perf_counter() - started)
+    finished, times, failed = asyncio.run(load(args.port, several(lines, n), clients, closed(args.seconds)))
+    rate = n * finished / (time.perf_counter() - started)
     return {"other_per_second": rounded(rate), "other_times": quantiles(times), "other_failed": failed}
 
 
-def measure_memory(args: argparse.Namespace, lines: list[str]) -> Row:
-    """The service's memory after a tenth of the requests, and after all, with its cache on and each text another."""
-    with service(args) as (port, pid):
-        sizes = []
-        for n in (args.requests // 10, args.requests - args.requests // 10):
-            _, _, failed = asyncio.run(load(port, lines, 64, number(n), vary=True))
+def measure_memory(args: argparse.Namespace, lines: list[str], cache: str) -> Row:
+    """The service's memory after each tenth of the requests, each of which has another text. The cache is full, if
+    there is one, after three tenths of 100,000."""
+    options = [] if cache == "on" else ["--cache-tokens", "0"]
+    texts = ([f"{line} {n}"] for n, line in enumerate(cycle(lines)))
+    with service(args, *options) as (port, pid):
+        sizes, failed = [], 0
+        for _ in range(10):
+            failed += asyncio.run(load(port, texts, 64, number(args.requests // 10)))[2]
             sizes.append(resident(pid))
-    change = rounded(sizes[1] / sizes[0] - 1)
     return {
-        "benchmark": "serve_speed",
-        "clients": 64,
+        "benchmark": "serve_memory",
+        "cache": cache,
         "requests": args.requests,
         "megabytes": sizes,
-        "growth": change,
+        "growth": rounded(sizes[-1] / sizes[2] - 1),
         "failed": failed,
     }
 
@@ -211,22 +225,21 @@ def arrivals(rate: float, seconds: float) -> Iterator[float | None]:
 
 
 async def load(
-    port: int, lines: Sequence[str], clients: int, moments: Iterator[float | None], *, vary: bool = False
+    port: int, texts: Iterator[list[str]], clients: int, moments: Iterator[float | None]
 ) -> tuple[int, list[float], int]:
-    """How many requests were answered, the seconds that each took, and how many failed. `vary`: each text is new."""
-    times, failed, sent = list[float](), 0, 0
+    """How many requests were answered, the seconds that each took, and how many failed."""
+    times, failed = list[float](), 0
     started = time.perf_counter()
 
     async def client() -> None:
-        nonlocal failed, sent
+        nonlocal failed
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for moment in moments:
-            n, sent = sent, sent + 1
+            asked = next(texts)
             if moment is not None and (wait := started + moment - time.perf_counter()) > 0:
                 await asyncio.sleep(wait)
             due = time.perf_counter() if moment is None else started + moment
-            text = f"{lines[n % len(lines)]} {n}" if vary else lines[n % len(lines)]
-            if await ask(reader, writer, text):
+            if await ask(reader, writer, asked):
                 times.append(time.perf_counter() - due)
             else:
                 failed += 1
@@ -236,11 +249,11 @@ async def load(
     return len(times), times, failed
 
 
-async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: str) -> bool:
-    """Send a request of a form, and read the answer; whether it is a translation."""
-    body = f"q={quote(text)}&source=de&target=en".encode()
+async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, texts: list[str]) -> bool:
+    """Send a request, and read the answer; whether it is a translation."""
+    body = json.dumps({"q": texts if len(texts) > 1 else texts[0], "source": "de", "target": "en"}).encode()
     head = f"POST /translate HTTP/1.1\r\nHost: l\r\nContent-Length: {len(body)}\r\n"
-    writer.write(f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\n".encode() + body)
+    writer.write(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
     answer = await reader.readuntil(b"\r\n\r\n")
     told = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
     await reader.readexactly(int(told.split(b":")[1]))

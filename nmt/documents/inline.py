@@ -4,13 +4,14 @@ its pieces flow out."""
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from nmt.text.markup import read_tags
 
 Kind = Literal["text", "open", "close", "single", "break", "html"]
 NUMBER = re.compile(r"\d+")
+TITLED = re.compile(r'<a id="(\d+)" title="([^"]*)">')
 
 
 @dataclass(frozen=True)
@@ -18,17 +19,19 @@ class Piece:
     kind: Kind
     raw: str
     """As it is written in the file; of a text, its characters."""
+    title: str = ""
+    """Text of the mark that is translated too: in units with the opening mark, in answers with the closing one."""
 
 
 def unit_text(pieces: Sequence[Piece]) -> str:
     """The mark-up of a unit: each pair of marks, or mark, has its number. A break is <br>, which ends a segment."""
-    parts, opened, n = list[str](), list[int](), 0
+    parts, opened, n = list[str](), list[str](), 0
     for piece in pieces:
         if piece.kind in ("open", "single", "break"):
             n += 1
         if piece.kind == "open":
-            opened.append(n)
-            parts.append(f"<{n}>")
+            opened.append("a" if piece.title else str(n))
+            parts.append(f'<a id="{n}" title="{html.escape(piece.title)}">' if piece.title else f"<{n}>")
         elif piece.kind == "close":
             parts.append(f"</{opened.pop()}>")
         else:
@@ -47,14 +50,19 @@ def answer_pieces(answer: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
             opened += [n] if piece.kind == "open" else []
         elif piece.kind == "close":
             marks[str(opened.pop()), True] = piece
-    position = 0
+    position, links = 0, list[re.Match[str] | None]()
     for tag in read_tags(answer):
         if tag.start > position:
             yield Piece("text", html.unescape(answer[position : tag.start]))
         position = tag.end
         raw = answer[tag.start : tag.end]
         number = NUMBER.search(raw) if raw.startswith('<br id="') else None
-        name = number[0] if number else tag.name
-        yield marks.get((name, tag.closes), Piece("html", raw))
+        name, title = number[0] if number else tag.name, ""
+        if tag.name == "a":
+            link = (links.pop() if links else None) if tag.closes else TITLED.fullmatch(raw)
+            links += [] if tag.closes else [link]
+            name, title = (link[1], link[2]) if link else (name, "")
+        mark = marks.get((name, tag.closes), Piece("html", raw))
+        yield replace(mark, title=html.unescape(title)) if tag.closes else mark
     if position < len(answer):
         yield Piece("text", html.unescape(answer[position:]))

@@ -1,7 +1,8 @@
 """Markdown (CommonMark, with tables and strikethrough): paragraphs, headings, list items and cells are units.
 
 Blocks, and the places of inline marks, come from markdown-it-py. Emphasis, links, code, images and line breaks are
-numbered tags of a unit. Code blocks, front matter, definitions of links and texts of images stay.
+numbered tags of a unit; titles of links are translated with it. Code blocks, front matter, definitions of links and
+texts of images stay.
 
 An answer is written as it is, if it means the same then; else its special characters are escaped; else its emphasis is
 written as tags of HTML, since "**" can't stand everywhere.
@@ -16,7 +17,7 @@ from typing import Any
 from nmt.documents import html
 from nmt.documents.base import Document, Options, Slot, TextDocument, Unit, decode, has_words
 from nmt.documents.inline import Piece, answer_pieces, unit_text
-from nmt.documents.markdown_parser import Place, make_parser, places_of
+from nmt.documents.markdown_parser import TITLED, Place, make_parser, places_of
 from nmt.documents.txt import one_line
 
 FRONT_MATTER = re.compile(
@@ -130,14 +131,14 @@ class Body:
     def piece(self, block: Block, place: Place) -> Piece:
         if place.kind == "break":
             return Piece("break", self.text[block.places[place.start] : block.places[place.end]])
-        return Piece(place.kind, place.text)
+        return Piece(place.kind, place.text, place.title)
 
     def write(self, kind: str, pieces: Sequence[Piece], unit: Unit, answer: str) -> str:
         """An answer in Markdown; ValueError if it can't be written so."""
         answer = one_line(answer).strip().replace("\0", "\ufffd")
         new = [Piece("text", answer)]
         if unit.markup:
-            new = [*answer_pieces(html.same_tags(unit.text, answer), pieces)]
+            new = [*map(titled, answer_pieces(html.same_tags(unit.text, answer), pieces))]
         for is_escaped, has_html in ((False, False), (True, False), (True, True)):
             parts = [part(piece, n, is_escaped=is_escaped, has_html=has_html) for n, piece in enumerate(new)]
             content = "".join("\\\n" if piece.kind == "break" else raw for piece, raw in zip(new, parts, strict=True))
@@ -175,6 +176,16 @@ def part(piece: Piece, n: int, *, is_escaped: bool, has_html: bool) -> str:
     if has_html and piece.kind in ("open", "close") and piece.raw in HTML_TAGS:
         return f"<{'/' * (piece.kind == 'close')}{HTML_TAGS[piece.raw]}>"
     return piece.raw
+
+
+def titled(piece: Piece) -> Piece:
+    """The closing mark of a link with its new title."""
+    match = TITLED.fullmatch(piece.raw) if piece.title else None
+    if not match:
+        return piece
+    quotes = piece.raw[match.end(1)], piece.raw[match.start(5) - 1]
+    title = re.sub(rf"[\\&{''.join(map(re.escape, quotes))}]", r"\\\g<0>", piece.title)
+    return Piece(piece.kind, f"{match[1]}{quotes[0]}{title}{quotes[1]}{match[5]}")
 
 
 def escape(special: str, n: int) -> str:

@@ -18,6 +18,8 @@ KINDS: dict[str, Kind] = {
     "text_special": "text",
 }
 FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,99}\]")
+# What ends a link with a title.
+TITLED = re.compile(r"""(\]\(.*[ \t\n])(?:"(.*)"|'(.*)'|\((.*)\))([ \t\n]*\))""", re.DOTALL)
 Rule = Callable[[Any, bool], bool]
 
 
@@ -30,6 +32,8 @@ class Place:
     end: int
     text: str
     """What a text means; a mark as it is written on one line."""
+    title: str = ""
+    """Of a link, with its opening mark, if it has no escapes."""
 
 
 @cache
@@ -67,7 +71,8 @@ def locate_link(rule: Rule, state: Any, silent: bool) -> bool:
     if found and not silent:
         opening = next(token for token in state.tokens[n:] if token.type == "link_open" and not token.meta)
         label_end = state.md.helpers.parseLinkLabel(state, start, True)
-        opening.meta = {"span": (start, start + 1)}
+        titled, title = TITLED.fullmatch(state.src, label_end, state.pos), opening.attrs.get("title", "")
+        opening.meta = {"span": (start, start + 1), "title": title if titled and title in titled.groups()[1:4] else ""}
         state.tokens[-1].meta = {"span": (label_end, state.pos), "label": state.src[start + 1 : label_end]}
     return found
 
@@ -112,7 +117,8 @@ def place_of(token: Any, content: str) -> Place | None:
     if raw in ("]", "][]"):  # the text of the link is its name, too
         raw = f"][{token.meta['label']}]"
     text = {"softbreak": " ", "text_special": token.content}.get(token.type, raw)
-    return None if is_auto and token.nesting < 0 else Place(kind, start, end, text)
+    title = token.meta.get("title", "")
+    return None if is_auto and token.nesting < 0 else Place(kind, start, end, text, title)
 
 
 def texts(text: str, start: int) -> Iterator[Place]:

@@ -24,6 +24,8 @@ from nmt.vocabulary import BOS, EOS, FIRST_PIECE, SPACE
 WORDS = 8  # that are answered
 FIRST_PIECES = 16  # that words are begun with
 LONGEST_WORD = 12  # pieces
+# Pieces of a sentence and of its translation together: all are read anew for each piece of a word.
+LONGEST_SENTENCE = 256
 
 
 Split = Callable[[str], Sequence[str]]
@@ -86,8 +88,9 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
         raise Refused("CTranslate2 runs this model, which can't tell alternatives of words", code="not_possible")
     tokenizer = translator.tokenizer
     ids, prefix = tokenizer.encode_source([tidy(source)[0]])[0], tokenizer.encode_target([tidy(kept)[0]])[0]
-    if not translator.scorer().fits(ids, [*prefix, *range(LONGEST_WORD)]):
-        raise Refused("the sentence is too long for the model: send a shorter one", status=413, code="too_long")
+    is_long = len(ids) + len(prefix) > LONGEST_SENTENCE
+    if is_long or not translator.scorer().fits(ids, [*prefix, *range(LONGEST_WORD)]):
+        raise Refused("the sentence is too long: send a shorter one", status=413, code="too_long")
 
     def log_probs(rows: Sequence[Sequence[int]]) -> torch.Tensor:
         """Of the next piece (B, V), after each row."""

@@ -22,6 +22,13 @@ def translated(text: str, *answers: str) -> tuple[str, list[str]]:
         ("eins|2\n-|-\n", "1. x", "1\\. x|2\n-|-\n"),
         ("|eins|\n|-|\n", "a | b", "|a \\| b|\n|-|\n"),
         ("Das `x` da[^1]\n", "There<2/> is <1/>", "There[^1] is `x`\n"),
+        ('[Hund](u "Ein Tier")\n', '<a id="1" title="An &quot;animal&quot;">Dog</a>', '[Dog](u "An \\"animal\\"")\n'),
+        ("Ein [Hund](u '*Tier*').\n", 'A <a id="1" title="dog&#x27;s">dog</a>.', "A [dog](u 'dog\\'s').\n"),
+        (
+            '[a <a href="#">b</a>](u (c)) d\n',
+            '<a id="1" title="(x)">A <a href="#">B</a></a> D',
+            '[A <a href="#">B</a>](u (\\(x\\))) D\n',
+        ),
         ("a <kbd>F1</kbd>\n", "press <kbd>F1</kbd>", "press <kbd>F1</kbd>\n"),
     ],
 )

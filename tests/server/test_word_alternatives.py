@@ -75,6 +75,11 @@ def test_a_word_is_as_probable_as_all_its_pieces(translator: Translator) -> None
     assert {word: words[word] for word in list(words)[:3]} == pytest.approx(expected, rel=1e-3)
 
 
+def test_a_long_sentence_is_refused(translator: Translator) -> None:
+    with pytest.raises(Refused, match="too long"):
+        likely_words(translator, "\N{GRINNING FACE}" * 300, "")
+
+
 def test_requests_go_on_with_each_word() -> None:
     sentence = Focus("Er ist dort.", "", "It ", "")
     assert [r.constraints.prefix for r in begun(sentence, [("is", 0.5), ("was", 0.1)])] == ["It is", "It was"]
