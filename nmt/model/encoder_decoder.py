@@ -68,8 +68,8 @@ class EncoderDecoder(GenerativeModel):
         )
 
     def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None) -> tuple[Tensor, Mask]:
-        """Read the source (None: it has no padding): states (B, S, M), and the mask (B, 1, 1, S) of what isn't read: its
-        padding and, with `source_end: false`, EOS."""
+        """Read the source (None: it has no padding): states (B, S, M), and the mask (B, 1, 1, S) of what isn't read:
+        its padding and, with `source_end: false`, EOS."""
         if not self.config.source_end:
             read_BS = src_BS != EOS
             src_mask_BS = read_BS if src_mask_BS is None else src_mask_BS & read_BS
