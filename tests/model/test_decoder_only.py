@@ -15,7 +15,7 @@ from tests.model.settings import VOCAB, combinations, config, make, sentences
 
 
 def one_stack(settings: ModelConfig, seed: int) -> DecoderOnly:
-    model = make(replace(settings, family="decoder-only"), seed)
+    model = make(replace(settings, family="decoder-only", source_end=True), seed)
     assert isinstance(model, DecoderOnly)
     return model
 
