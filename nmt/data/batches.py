@@ -160,9 +160,6 @@ class Batch:
         """The batch repeated `times` times along the batch dimension."""
         return Batch(*(t.repeat(times, 1) for t in vars(self).values())) if times > 1 else self
 
-    def to(self, device: torch.device) -> "Batch":
-        return Batch(*(t.to(device, non_blocking=True) for t in vars(self).values()))
-
     @property
     def target_tokens(self) -> int:
         """Number of target positions without padding."""
