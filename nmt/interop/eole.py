@@ -7,7 +7,7 @@ from nmt.config import ModelConfig
 from nmt.fields import require
 from nmt.interop.checkpoints import Checkpoint, expect_all, flat, renamed
 from nmt.interop.foreign import Foreign, read_json
-from nmt.interop.opennmt import NORMS, TABLE_ROWS, expect_sentencepiece, used
+from nmt.interop.opennmt import COMMON, NORMS, TABLE_ROWS, expect_sentencepiece, used
 from nmt.model.weights import read_tensors
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "gated-silu": "swiglu", "gated-gelu": "geglu"}
@@ -44,19 +44,14 @@ NEEDS: dict[str, tuple[Any, ...]] = {
 }
 EQUAL = ("hidden_size", "heads", "heads_kv", "transformer_ff", *BOTH, "norm_eps", "rope_config.rotary_interleave")
 TABLE = (
+    *COMMON,
     (r"\.layer_scalar$|\.rope\.cos_sin$", ".layer_scalar"),
     (r"^.*\.layer_scalar$", ""),  # it is 1
     (r"^src_emb\.embeddings\.", "model.encoder.embed_tokens."),
     (r"^tgt_emb\.embeddings\.", "model.decoder.embed_tokens."),
     (r"^src_emb\.pe\.(pe|weight)$", "model.encoder.embed_positions.weight"),
     (r"^tgt_emb\.pe\.(pe|weight)$", "model.decoder.embed_positions.weight"),
-    (r"^generator\.weight", "lm_head.weight"),
-    (r"^generator\.bias", "final_logits_bias"),
     (r"^(encoder|decoder)\.transformer_layers\.", r"model.\1.layers."),
-    (r"^(encoder|decoder)\.layer_norm\.", r"model.\1.layer_norm."),
-    (r"\.context_attn\.", ".encoder_attn."),
-    (r"\.linear_(q|k|v)(uery|eys|alues)\.", r".\1_proj."),
-    (r"\.final_linear\.", ".out_proj."),
     (r"\.input_layernorm\.", ".self_attn_layer_norm."),
     (r"\.precontext_layernorm\.", ".encoder_attn_layer_norm."),
     (r"\.post_attention_layernorm\.", ".final_layer_norm."),

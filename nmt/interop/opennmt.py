@@ -35,16 +35,19 @@ NEEDS: dict[str, tuple[Any, ...]] = {
     "generator_function": ("softmax",),
     "lora_embedding": (False,),
 }
-TABLE = (
-    (r"^(encoder|decoder)\.embeddings\.make_embedding\.emb_luts\.0\.", r"model.\1.embed_tokens."),
-    (r"^(encoder|decoder)\.embeddings\.make_embedding\.pe\.pe$", r"model.\1.embed_positions.weight"),
+COMMON = (  # with Eole, which began as OpenNMT-py
     (r"^generator\.weight", "lm_head.weight"),
     (r"^generator\.bias", "final_logits_bias"),
-    (r"^(encoder|decoder)\.transformer(_layers)?\.", r"model.\1.layers."),
     (r"^(encoder|decoder)\.layer_norm\.", r"model.\1.layer_norm."),
     (r"\.context_attn\.", ".encoder_attn."),
     (r"\.linear_(q|k|v)(uery|eys|alues)\.", r".\1_proj."),
     (r"\.final_linear\.", ".out_proj."),
+)
+TABLE = (
+    *COMMON,
+    (r"^(encoder|decoder)\.embeddings\.make_embedding\.emb_luts\.0\.", r"model.\1.embed_tokens."),
+    (r"^(encoder|decoder)\.embeddings\.make_embedding\.pe\.pe$", r"model.\1.embed_positions.weight"),
+    (r"^(encoder|decoder)\.transformer(_layers)?\.", r"model.\1.layers."),
     (r"\.feed_forward\.layer_norm\.", ".final_layer_norm."),
     (r"\.feed_forward\.w_([123])\.", r".fc\1."),
     (r"(layers\.\d+)\.layer_norm(_1)?\.", r"\1.self_attn_layer_norm."),
