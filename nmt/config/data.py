@@ -40,7 +40,7 @@ class CorpusConfig:
     """Note about the licence, for the model card."""
 
     languages: tuple[str, ...] = ()
-    """Those of data.many_to_many that the corpus has; without any, it has all."""
+    """The languages of data.many_to_many that the corpus has; empty if it has all."""
 
     validate: bool = False
     """Whether the val text of the corpus is measured too, by itself."""

@@ -208,7 +208,7 @@ class ModelConfig:
 
     @property
     def epsilon(self) -> float:
-        """That of the norms."""
+        """The number that norms add to the variance: `norm_epsilon`, or the usual one."""
         return self.norm_epsilon or {"layer": 1e-5, "rms": 1e-6}[self.norm]
 
     @property

@@ -219,8 +219,8 @@ class TrainingConfig:
     """Number of newest checkpoints that are kept, for resuming and averaging, besides the best checkpoint."""
 
     best_of: Literal["first", "mean"] = "first"
-    """Whether best_metric is measured on the first validation set or is the mean of all, if there are several. So are
-    patience, stop_at, and the figures called validation/."""
+    """Whether best_metric is measured on the first validation set or is the mean of all, if there are several. It
+    decides the same for patience, stop_at, and the figures called validation/."""
 
     best_metric: BestMetric = "auto"
     """Validation score that decides which checkpoint is the best, and when training stops early. auto is bleu for

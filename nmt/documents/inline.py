@@ -20,7 +20,8 @@ class Piece:
     raw: str
     """As it is written in the file; of a text, its characters."""
     title: str = ""
-    """Text of the mark that is translated too: in units with the opening mark, in answers with the closing one."""
+    """A title in the mark, which is translated too. The opening mark has that of the file, the closing mark that of the
+    translation."""
 
 
 def unit_text(pieces: Sequence[Piece]) -> str:

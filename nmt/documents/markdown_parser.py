@@ -33,7 +33,7 @@ class Place:
     text: str
     """What a text means; a mark as it is written on one line."""
     title: str = ""
-    """Of a link, with its opening mark, if it has no escapes."""
+    """The title of a link whose opening mark this is; empty if the title has escapes."""
 
 
 @cache

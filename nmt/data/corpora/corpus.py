@@ -94,7 +94,7 @@ class Corpus:
     notes: list[str] = field(default_factory=list)
     """Messages for the user."""
     val_sets: list[ValSet] = field(default_factory=list)
-    """Those that the val pairs are divided into, one after another; empty if there is only one."""
+    """The validation sets, whose pairs follow each other in `val`; empty if there is only one."""
 
 
 def clean_train(
