@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from nmt import convert as command
+from nmt.interop.checkpoints import in_halves
 from nmt.interop.convert import convert
 from nmt.model.positions import sinusoids
 from nmt.translation.model_folder import load_model
@@ -305,3 +306,8 @@ def test_a_damaged_checkpoint_is_told_in_a_sentence(folder: Path) -> None:
     (folder / "best.ckpt").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="can't be read: it is damaged"):
         convert(folder, folder.with_name("ours"), "a test")
+
+
+def test_rotary_neighbours_become_halves_of_each_head() -> None:
+    rows = torch.arange(8)[:, None]
+    assert in_halves(rows, 4).flatten().tolist() == [0, 2, 1, 3, 4, 6, 5, 7]

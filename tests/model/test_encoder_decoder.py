@@ -5,6 +5,7 @@ import torch
 
 from nmt.config import ModelConfig
 from nmt.model.encoder_decoder import EncoderDecoder
+from nmt.vocabulary import EOS
 from tests.model.settings import VOCAB, config, sentences
 
 
@@ -57,3 +58,18 @@ def test_equal_seeds_give_equal_weights_and_parts_of_fused_matrices_are_scaled_a
     for part in fused.split(16):
         assert 0.8 * bound < float(part.detach().abs().max()) <= bound
     assert float(model.output.weight.detach().std()) == pytest.approx(16**-0.5, rel=0.2)
+
+
+@pytest.mark.parametrize("source_end", [True, False])
+def test_eos_of_sources_is_read_only_if_the_settings_say_so(source_end: bool) -> None:
+    model = make(config(tied_embeddings="none", source_end=source_end), 1)
+    (src, mask), (tgt, _) = sentences(1, [5, 3]), sentences(2, [4, 4])
+    src[0, 4] = src[1, 2] = EOS
+    cases = [(src, mask), (src[:1], mask[:1])]  # with padding, and without
+    with torch.inference_mode():
+        before = [model(*case, tgt[: len(case[0])]) for case in cases]
+        model.get_parameter("src_embedding.weight")[EOS] += 1
+        after = [model(*case, tgt[: len(case[0])]) for case in cases]
+        steps = model.step(tgt[:1, :1], model.start(src[:1], mask[:1], 4))
+    assert [torch.equal(one, other) for one, other in zip(before, after, strict=True)] == [not source_end] * 2
+    torch.testing.assert_close(steps[0, 0], after[1][0, 0], atol=1e-5, rtol=1e-4)
