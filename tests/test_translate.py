@@ -443,6 +443,18 @@ finally:
     assert last_line == "[]"
 
 
+def test_translating_loads_no_compiler(model_folder: Path) -> None:
+    """torch._dynamo takes a second, a third of the command's start."""
+    code = f"""
+import sys
+from nmt.translate import main
+main(["--model", {str(model_folder)!r}])
+print("torch._dynamo" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], input="Hund\n", stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
 def test_documents_are_translated_as_a_whole_by_their_suffix_or_as_told(
     model_folder: Path, translator: Translator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention
 from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.device import on_meta
 from nmt.model.dropout import Dropout
 from nmt.model.experts import Experts, Usage
 from nmt.model.feed_forward import GATED, FeedForward
@@ -194,7 +195,9 @@ class Model(nn.Module):
     def initialise(self) -> None:
         """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v, for the
         halves of gated layers and for each expert (DeepNorm scales some of them); embeddings: normal with standard
-        deviation 1/√M; biases: 0; norms: 1 (by PyTorch)."""
+        deviation 1/√M; biases: 0; norms: 1 (by PyTorch). On the device "meta" there are none."""
+        if on_meta():
+            return
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 if module is not self.output:
@@ -213,6 +216,11 @@ class Model(nn.Module):
         of_pieces = (named[name] for name in self.vocabularies() if name in named and name != "output.bias")
         for weight in dict.fromkeys([*self.position_tables(), *of_pieces]):
             nn.init.normal_(weight, std=self.config.d_model**-0.5)
+
+
+def make_embedding(n_pieces: int, width: int) -> nn.Embedding:
+    """Embeddings of pieces."""
+    return nn.Embedding(n_pieces, width, _weight=torch.empty(n_pieces, width) if on_meta() else None)
 
 
 class CacheBytes(NamedTuple):

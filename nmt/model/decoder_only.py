@@ -18,7 +18,7 @@ from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block
 from nmt.model.cache import DecoderCache, Mask, PrefixCache, SourceWeights
-from nmt.model.contract import OUTPUT, PromptedModel
+from nmt.model.contract import OUTPUT, PromptedModel, make_embedding
 from nmt.model.device import move
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
@@ -56,7 +56,7 @@ class DecoderOnly(PromptedModel):
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config)
-        self.tgt_embedding = nn.Embedding(vocab_size, config.d_model)
+        self.tgt_embedding = make_embedding(vocab_size, config.d_model)
         self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight

@@ -42,6 +42,9 @@ def choose_numerics(device: str, precision: str) -> Numerics:
 
 def choose_device(name: str) -> torch.device:
     """The device of that name; auto: a GPU if there is one. Raises ValueError if it is not available."""
+    # cuDNN plans its attention anew for each shape, which takes a tenth of a second, and nearly each batch has another
+    # shape: with cuDNN, training steps in bf16 took ten times as long (H100).
+    torch.backends.cuda.enable_cudnn_sdp(False)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -64,6 +67,12 @@ def choose_precision(name: str, device: torch.device) -> str:
     return "bf16" if instructions.get("avx512_bf16") or instructions.get("amx_bf16") else "fp32"
 
 
+def on_meta() -> bool:
+    """Whether a model is being made on the device "meta", without values (see `nmt.model.weights.fill`). There nothing
+    should be drawn or computed: PyTorch would load its compiler for that, which takes a second."""
+    return torch.get_default_device().type == "meta"
+
+
 def move(tensor: Tensor, device: torch.device) -> Tensor:
     """The tensor on this device. A GPU copies it from pinned memory, since for other memory the program has to wait
     until the GPU has done all work before."""
@@ -84,6 +93,13 @@ def allow_tf32(device: torch.device) -> None:
     changes."""
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
+
+
+def choose_attention(usual_length: float) -> None:
+    """Let a GPU train with the fastest kernels of attention for sequences of this length: flash attention is made for
+    long ones. (H100, bf16, 24,000 positions, 8 heads of width 64, forward and backward: 1.1 ms instead of 0.4 at 24
+    positions a sequence, 0.57 instead of 0.29 at 60, and 0.79 instead of 0.84 at 128, 16 heads, with dropout.)"""
+    torch.backends.cuda.enable_flash_sdp(usual_length > 100)
 
 
 def keep_freed_memory() -> bool:

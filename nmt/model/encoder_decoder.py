@@ -13,7 +13,7 @@ from nmt.config import ModelConfig
 from nmt.model.attention import Attention, padding_mask
 from nmt.model.blocks import Block, DecoderBlock
 from nmt.model.cache import CrossCache, DecoderCache, Mask, SourceWeights
-from nmt.model.contract import OUTPUT, GenerativeModel
+from nmt.model.contract import OUTPUT, GenerativeModel, make_embedding
 from nmt.model.device import move
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import make_norm
@@ -27,9 +27,9 @@ class EncoderDecoder(GenerativeModel):
 
     def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__(config)
-        self.tgt_embedding = self.src_embedding = nn.Embedding(tgt_vocab_size, config.d_model)
+        self.tgt_embedding = self.src_embedding = make_embedding(tgt_vocab_size, config.d_model)
         if config.tied_embeddings != "three-way":
-            self.src_embedding = nn.Embedding(src_vocab_size, config.d_model)
+            self.src_embedding = make_embedding(src_vocab_size, config.d_model)
         self.output = Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight

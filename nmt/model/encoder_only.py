@@ -11,7 +11,7 @@ from nmt.config import ModelConfig
 from nmt.model.attention import padding_mask
 from nmt.model.blocks import Block
 from nmt.model.cache import Mask
-from nmt.model.contract import OUTPUT, Model
+from nmt.model.contract import OUTPUT, Model, make_embedding
 from nmt.model.device import move
 from nmt.model.linear import Linear
 from nmt.model.norm import make_norm
@@ -24,7 +24,7 @@ class EncoderOnly(Model):
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config)
-        self.src_embedding = nn.Embedding(vocab_size, config.d_model)
+        self.src_embedding = make_embedding(vocab_size, config.d_model)
         self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.src_embedding.weight

@@ -64,6 +64,11 @@ class Experts(nn.Module):
         self.shared = FeedForward(wide) if config.shared_experts else None
         self.routes: list[Routes] | None = None
         """Where `forward` notes its routes, while `Model.counting` asks for them."""
+        self.product = grouped_product
+
+    def leave_uncompiled(self) -> None:
+        """Keep grouped products out of torch.compile, which knows those of bfloat16 only (PyTorch 2.13)."""
+        self.product = torch.compiler.disable(grouped_product)
 
     def forward(self, x_BTM: Tensor) -> Tensor:
         x_NM = x_BTM.flatten(0, 1)
@@ -95,9 +100,9 @@ class Experts(nn.Module):
         sorted_C, order_C = experts_C.sort(stable=True)
         numbers_E = torch.arange(self.router.size(0), device=sorted_C.device)
         ends_E = torch.searchsorted(sorted_C, numbers_E, right=True, out_int32=True)
-        h_CF = grouped_product(x_NM.index_select(0, order_C // n_chosen), self.up.to(x_NM.dtype), ends_E)
+        h_CF = self.product(x_NM.index_select(0, order_C // n_chosen), self.up.to(x_NM.dtype), ends_E)
         h_CF = self.dropout(activate(h_CF, self.activation))
-        y_CM = grouped_product(h_CF, self.down.to(x_NM.dtype), ends_E)
+        y_CM = self.product(h_CF, self.down.to(x_NM.dtype), ends_E)
         place_C = torch.empty_like(order_C).scatter_(0, order_C, torch.arange(len(order_C), device=order_C.device))
         y_NKM = y_CM.index_select(0, place_C).unflatten(0, (-1, n_chosen))
         return torch.bmm(weights_NK.to(y_NKM.dtype).unsqueeze(1), y_NKM).squeeze(1)
@@ -107,8 +112,6 @@ class Experts(nn.Module):
         return [count(routes, lengths_B) for routes in self.routes or []]
 
 
-# torch.compile knows grouped products of bfloat16 only (PyTorch 2.13): it leaves them out.
-@torch.compiler.disable  # type: ignore[untyped-decorator]
 def grouped_product(x_CI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> Tensor:
     """The products (C, O) of inputs, sorted by expert, with the matrices of their experts; `ends_E` (int32): where the
     inputs of each expert end.

@@ -13,6 +13,7 @@ from nmt.config import ModelConfig
 from nmt.fields import require
 from nmt.model.bias import ScoreBias
 from nmt.model.cache import Mask
+from nmt.model.device import on_meta
 from nmt.model.linear import apply
 from nmt.model.norm import make_norm
 
@@ -44,7 +45,9 @@ class AddedPositions(nn.Module):
         if self.kind == "learned":
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
         elif self.kind in SINUSOIDAL:
-            self.register_buffer("table", sinusoids(LENGTH, config.d_model, self.kind), persistent=False)
+            nothing = torch.empty(LENGTH, config.d_model)
+            table = nothing if on_meta() else sinusoids(LENGTH, config.d_model, self.kind)
+            self.register_buffer("table", table, persistent=False)
         self.bias = ScoreBias(config, causal) if self.kind in ("alibi", "relative") else None
         self.norm = make_norm(config) if config.embedding_norm else None
 
@@ -105,7 +108,8 @@ class RotaryPositions(nn.Module):
         super().__init__()
         self.d_head = d_head
         self.table: Tensor
-        self.register_buffer("table", self.angles(LENGTH), persistent=False)
+        nothing = torch.empty(2, LENGTH, d_head // 2)
+        self.register_buffer("table", nothing if on_meta() else self.angles(LENGTH), persistent=False)
 
     def make_table(self) -> None:
         """As `AddedPositions.make_table`."""

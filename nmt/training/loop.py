@@ -23,7 +23,7 @@ from nmt.fields import require
 from nmt.files import write_lines
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.device import allow_tf32, choose_numerics, is_out_of_memory, keep_freed_memory
+from nmt.model.device import allow_tf32, choose_attention, choose_numerics, is_out_of_memory, keep_freed_memory
 from nmt.model.lora import add_adapters
 from nmt.model.weights import set_weights
 from nmt.training.balance import load_figures, move_biases
@@ -68,6 +68,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
         add_adapters(model, config.lora)
     numerics = choose_numerics(processes.choose_device(training.device), training.precision)
     allow_tf32(numerics.device)
+    choose_attention(usual_length(model, data))
     teacher = load_teacher(config, data.tokenizer, data.train, numerics)
     learner = Learner(model.to(numerics.device), training, numerics, teacher)
     if training.batch_tokens == "auto":
@@ -102,6 +103,12 @@ def check_lengths(model: Model, data: TrainingData) -> None:
         model.reserve(longest)
 
 
+def usual_length(model: Model, data: TrainingData) -> float:
+    """The mean length of a training sequence, weighted by length: that of a random position's sequence."""
+    lengths_X = torch.cat(model.sequence_lengths(*data.train.lengths)).float()
+    return float(lengths_X.square().sum() / lengths_X.sum())
+
+
 def choose_batch_tokens(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes) -> int:
     """The number for `training.batch_tokens: auto`: from the checkpoint, or else by `find_batch_tokens`."""
     if checkpoint:
@@ -133,6 +140,8 @@ class Trainer:
             if self.ema:
                 shard(self.ema, self.ema.blocks())
         if config.compile:  # after the copies above were made, which are not compiled
+            for experts in self.model.experts().values():
+                experts.leave_uncompiled()
             for block in self.model.blocks():
                 block.compile(dynamic=True)
         self.learner = learner if self.sharded else processes.wrap_ddp(learner, self.model.config.layer_drop > 0)

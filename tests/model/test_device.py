@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmt.model.device import allow_tf32, let_segments_grow, move
+from nmt.model.device import allow_tf32, choose_attention, choose_device, let_segments_grow, move
 
 
 def test_memory_that_was_freed_is_kept_for_the_next_step() -> None:
@@ -77,3 +77,19 @@ def test_only_a_gpu_multiplies_in_tf32() -> None:
     for device, precision in (("cpu", "highest"), ("cuda:1", "high")):
         allow_tf32(torch.device(device))
         assert torch.get_float32_matmul_precision() == precision
+
+
+@pytest.fixture
+def usual_attention() -> Iterator[None]:
+    yield
+    torch.backends.cuda.enable_flash_sdp(True)
+    torch.backends.cuda.enable_cudnn_sdp(True)
+
+
+@pytest.mark.usefixtures("usual_attention")
+def test_attention_on_a_gpu_suits_short_sentences_of_many_lengths() -> None:
+    choose_device("cpu")
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
+    for length, flash in ((30.0, False), (400.0, True)):
+        choose_attention(length)
+        assert torch.backends.cuda.flash_sdp_enabled() == flash
