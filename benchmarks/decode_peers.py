@@ -170,8 +170,9 @@ def marian_model(job: Job) -> Any:
     return model
 
 
-def transformers(job: Job, _: str) -> Callable[[], list[list[int]]]:
-    model = marian_model(job)
+def transformers(job: Job, dtype: str) -> Callable[[], list[list[int]]]:
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = marian_model(job).to(device, getattr(torch, dtype))
     order = sorted(range(len(job.sources)), key=lambda i: -len(job.sources[i]))
 
     @torch.inference_mode()
@@ -181,7 +182,7 @@ def transformers(job: Job, _: str) -> Callable[[], list[list[int]]]:
             rows = order[start : start + job.batch]
             src_BS = torch.nn.utils.rnn.pad_sequence(
                 [torch.tensor([*job.sources[i], EOS]) for i in rows], batch_first=True, padding_value=PAD
-            )
+            ).to(device)
             out_BT = model.generate(
                 input_ids=src_BS,
                 attention_mask=src_BS != PAD,
@@ -210,6 +211,7 @@ PEERS: dict[str, tuple[Callable[[Job, str], Callable[[], list[list[int]]]], str]
     "ctranslate2-float32": (ctranslate2, "float32"),
     "ctranslate2-int8": (ctranslate2, "int8"),
     "transformers": (transformers, "float32"),
+    "transformers-bfloat16": (transformers, "bfloat16"),
 }
 
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, rounded, run_script, spread
@@ -25,7 +25,8 @@ from benchmarks.setup import peer_command
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
 
-PEERS = ("ctranslate2-float32", "ctranslate2-int8", "transformers")
+PEERS = ("ctranslate2-float32", "ctranslate2-int8", "transformers", "transformers-bfloat16")
+ALL_PEERS = PEERS[:3]  # of a CPU
 SETTINGS = ("1x1", "1x16", "1x64", "5x1", "5x16", "5x64")
 
 
@@ -56,7 +57,7 @@ def main() -> int:
         "--dtype",
         action="append",
         default=[],
-        help="of nmt: fp32, bf16, int8 or auto; with a shortlist as int8:8; repeatable",
+        help="of nmt: fp32, bf16, int8 or auto; with a shortlist: int8:8; with CUDA graphs: bf16:graphs; repeatable",
     )
     parser.add_argument(
         "--setting",
@@ -77,7 +78,7 @@ def main() -> int:
     parser.add_argument("--profile", action="store_true", help="show where nmt's time goes, instead")
     parser.add_argument("--files", type=Path, help=argparse.SUPPRESS)  # the test set: be the process that is timed
     args = parser.parse_args()
-    args.peer = PEERS if "all" in args.peer else args.peer
+    args.peer = ALL_PEERS if "all" in args.peer else args.peer
     if args.files:
         print(json.dumps(time_translator(args)))
         return 0
@@ -182,8 +183,9 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
     if args.threads:
         torch.set_num_threads(args.threads)
     beam, batch = map(int, args.setting[0].split("x"))
-    precision, _, shortlist = args.dtype[0].partition(":")
-    search = SearchConfig(beam_size=beam, batch_size=batch, shortlist=int(shortlist or 0))
+    precision, _, extra = args.dtype[0].partition(":")
+    chosen: dict[str, Any] = {"cuda_graphs": True} if extra == "graphs" else {"shortlist": int(extra or 0)}
+    search = SearchConfig(beam_size=beam, batch_size=batch, **chosen)
     translator = Translator.load(find_model(str(args.model)), precision=precision, search=search)
     sources, references = (
         (args.files / name).read_text(encoding="utf8").splitlines() for name in ("source", "reference")
@@ -198,7 +200,7 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
     tokens = sum(map(len, translator.tokenizer.encode_target(output)))
     (bleu,) = score(output, references, metrics=["bleu"])
     return {
-        "dtype": translator.precision + (f":{shortlist}" if shortlist else ""),
+        "dtype": translator.precision + (f":{extra}" if extra else ""),
         "sentences_per_second": len(sources) / best,
         "tokens_per_second": tokens / best,
         "bleu": bleu.value,

@@ -106,9 +106,9 @@ def ratio(row: Row, name: str, to: str) -> str:
 
 def system(row: Row) -> str:
     """A name such as "CTranslate2 int8"."""
-    dtype, _, shortlist = str(row["dtype"]).partition(":")
+    dtype, _, extra = str(row["dtype"]).partition(":")
     name = f"{NAMES.get(row['system'], row['system'])} {NAMES.get(dtype, dtype)}"
-    return f"{name}, shortlist {shortlist}" if shortlist else name
+    return f"{name}, {'CUDA graphs' if extra == 'graphs' else f'shortlist {extra}'}" if extra else name
 
 
 def train_speed(rows: Sequence[Row]) -> str:

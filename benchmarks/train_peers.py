@@ -27,6 +27,11 @@ from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.vocabulary import SPECIAL_PIECES
 
 LABEL_SMOOTHING, SEED = 0.1, 1
+# The paper's two models (Vaswani et al. 2017, table 3) are pre-norm here. The third size is that of reference.yaml.
+PAPER: dict[str, dict[str, Any]] = {
+    "base": {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "dropout": 0.1},
+    "big": {"d_model": 1024, "n_heads": 16, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 4096, "dropout": 0.3},
+}
 # Of `eole train`, which reports each step: its sentences, target tokens, and target tokens a second.
 STEP = re.compile(r"Step +(\d+)/.*sents: +(\d+); bsz: +\d+/ *(\d+)/.*?/ *(\d+) tok/s")
 
@@ -39,16 +44,19 @@ def main() -> None:
     for name in ("--steps", "--warmup", "--batch-tokens"):
         parser.add_argument(name, type=int, required=True)
     parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--model", choices=["reference", *PAPER], default="reference")
     args = parser.parse_args()
     sentences, tokens, seconds = PEERS[args.peer](args)
     print(f"{args.peer} {args.dtype}: {tokens / seconds:.0f} target tokens/s, {sentences / seconds:.1f} sentences/s")
     print(f"detail: {json.dumps({'version': version(args.peer)})}")
 
 
-def reference() -> ModelConfig:
-    """The size of the reference model. Without nmt.cli, which needs packages that a peer's environment lacks."""
+def model_of(size: str) -> ModelConfig:
+    """The settings of a model. Without nmt.cli, which needs packages that a peer's environment lacks."""
     import yaml
 
+    if size in PAPER:
+        return ModelConfig(norm_position="pre", **PAPER[size])
     settings = yaml.safe_load(REFERENCE.read_text(encoding="utf8"))
     return ModelConfig(**settings["model"])
 
@@ -78,7 +86,9 @@ def transformers(args: argparse.Namespace) -> tuple[float, float, float]:
         torch.set_num_threads(args.threads)
     tokenizer = Tokenizer.load(args.run / "tokenizer")
     pairs = encode_pairs(tokenizer, list(zip(*read_text(args.run), strict=True)))
-    model = new_marian(reference(), tokenizer.tgt_vocab_size).train()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.set_float32_matmul_precision("high")  # TF32, as nmt's; without effect on a CPU
+    model = new_marian(model_of(args.model), tokenizer.tgt_vocab_size).train().to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     plan = plan_batches(pairs.lengths, args.batch_tokens, SEED, epoch=0)
     clock = clock_for(args.threads)
@@ -87,9 +97,10 @@ def transformers(args: argparse.Namespace) -> tuple[float, float, float]:
         if step == args.warmup:
             sentences, tokens, started = 0, 0, clock()
         batch = make_batch(pairs, plan[step % len(plan)])
-        with torch.autocast("cpu", torch.bfloat16, enabled=args.dtype == "bf16"):
-            output = model(input_ids=batch.src_BS, attention_mask=batch.src_mask_BS, decoder_input_ids=batch.tgt_in_BT)
-        labels_BT = batch.tgt_out_BT.masked_fill(~batch.tgt_mask_BT, -100)
+        labels_BT = batch.tgt_out_BT.masked_fill(~batch.tgt_mask_BT, -100).to(device)
+        given = {"input_ids": batch.src_BS, "attention_mask": batch.src_mask_BS, "decoder_input_ids": batch.tgt_in_BT}
+        with torch.autocast(device.type, torch.bfloat16, enabled=args.dtype == "bf16"):
+            output = model(**{name: tensor.to(device) for name, tensor in given.items()})
         logits_NV = output.logits.float().flatten(0, 1)
         loss = F.cross_entropy(logits_NV, labels_BT.flatten(), label_smoothing=LABEL_SMOOTHING)
         optimizer.zero_grad()
@@ -97,6 +108,7 @@ def transformers(args: argparse.Namespace) -> tuple[float, float, float]:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         sentences, tokens = sentences + len(batch.src_BS), tokens + batch.target_tokens
+    float(loss.detach())  # which waits for a GPU
     return sentences, tokens, clock() - started
 
 
@@ -120,7 +132,7 @@ def eole(args: argparse.Namespace) -> tuple[float, float, float]:
 
 def eole_config(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Settings for `eole train`; writes the text as pieces, and the vocabulary, into the folder."""
-    tokenizer, model = Tokenizer.load(args.run / "tokenizer"), reference()
+    tokenizer, model = Tokenizer.load(args.run / "tokenizer"), model_of(args.model)
     for side, lines in zip(("src", "tgt"), read_text(args.run), strict=True):
         pieces = (" ".join(tokenizer.source_pieces(ids)) for ids in tokenizer.encode_source(lines))
         (folder / f"train.{side}").write_text("".join(f"{line}\n" for line in pieces), encoding="utf8")

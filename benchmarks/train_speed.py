@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, spread
 from benchmarks.setup import PEERS, REFERENCE, peer_command
-from benchmarks.train_peers import clock_for
+from benchmarks.train_peers import PAPER, clock_for, model_of
 
 if TYPE_CHECKING:
     import torch
 
-    from nmt.config import ModelConfig
     from nmt.training.loop import Trainer
 
 SPEED = re.compile(
@@ -36,11 +35,6 @@ SPEED = re.compile(
     r"(?P<sentences>[\d.]+) sentences/s",
     re.MULTILINE,
 )
-# The reference model is that of reference.yaml. The paper's two (Vaswani et al. 2017, table 3) are pre-norm here.
-PAPER = {
-    "base": {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "dropout": 0.1},
-    "big": {"d_model": 1024, "n_heads": 16, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 4096, "dropout": 0.3},
-}
 # Rows of the square matrices whose product is this machine's peak, and products a try: a GPU needs more to be full.
 PEAK_ROWS, PEAK_PRODUCTS = {"cpu": 2048, "cuda": 8192}, {"cpu": 1, "cuda": 10}
 VALIDATE_EVERY = 500  # steps, as in reference.yaml
@@ -116,16 +110,13 @@ def command_of(peer: str, args: argparse.Namespace, run: Path) -> list[str]:
     """The command that times a peer on the prepared run."""
     if peer not in PEERS:
         return shlex.split(peer)
-    if args.model != "reference":
-        sys.exit(f"train_speed: {peer} trains a model of the reference's size: it goes with --model reference only")
-    import torch
-
     from nmt.model.device import choose_device, choose_precision
 
-    if torch.cuda.is_available():
-        sys.exit("train_speed: transformers and eole are measured on a CPU: set CUDA_VISIBLE_DEVICES= to hide the GPU")
-    dtype = choose_precision(args.dtype, choose_device("cpu"))
-    names = ("steps", "warmup", "batch_tokens", "threads")
+    device = choose_device("auto")
+    if peer == "eole" and device.type == "cuda":
+        sys.exit("train_speed: eole is measured on a CPU: set CUDA_VISIBLE_DEVICES= to hide the GPU")
+    dtype = choose_precision(args.dtype, device)
+    names = ("steps", "warmup", "batch_tokens", "threads", "model")
     options = [part for name in names for part in (f"--{name.replace('_', '-')}", str(getattr(args, name)))]
     return [*peer_command("train_peers", peer), peer, "--run", str(run), "--dtype", dtype, *options]
 
@@ -184,6 +175,8 @@ def time_training(args: argparse.Namespace) -> None:
         window, started = Window(), clock()
         for _ in range(args.steps):
             trainer.step(batches, window)
+        if trainer.numerics.device.type == "cuda":
+            torch.cuda.synchronize()
     except ValueError as error:
         sys.exit(f"train_speed: {error}")
     seconds = clock() - started
@@ -218,15 +211,6 @@ def whole_share(trainer: "Trainer", step_seconds: float, clock: Callable[[], flo
         rest = clock() - started
     steps = VALIDATE_EVERY * step_seconds
     return steps / (steps + rest)
-
-
-def model_of(name: str) -> "ModelConfig":
-    from nmt.cli import load_config
-    from nmt.config import ModelConfig
-
-    if name in PAPER:
-        return ModelConfig(norm_position="pre", **PAPER[name])  # type: ignore[arg-type]
-    return load_config(REFERENCE).model
 
 
 def matrix_peak(device: "torch.device", dtype: "torch.dtype", clock: Callable[[], float]) -> float:

@@ -102,7 +102,6 @@ def test_train_speed_sets_nmt_beside_a_peer(corpus: Path, tmp_path: Path) -> Non
         (["--rounds", "0"], "--rounds is 0: it must be at least 1"),
         (["--corpus", "/nowhere"], "'/nowhere': there is no such folder or file"),
         (["--batch-tokens", "2", "--model", "base"], "a batch has room for 2"),
-        (["--peer", "eole", "--model", "base"], "it goes with --model reference only"),
     ],
 )
 def test_train_speed_tells_a_mistake(corpus: Path, tmp_path: Path, options: list[str], told: str) -> None:

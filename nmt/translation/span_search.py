@@ -41,6 +41,7 @@ class SpanSearch:
         shortlist: Shortlist | None,
     ) -> None:
         self.decoder, self.device, self.compiler, self.shortlist = decoder, device, compiler, shortlist
+        self.recorded: Decoder | None = None  # the decoder for `search.cuda_graphs`, if it can be recorded
         self.language_model: Decoder | None = None  # with the same target vocabulary; it joins searches by fusion
 
     def find(self, spans: Iterable[Span], search: SearchConfig) -> dict[Span, list[Hypothesis]]:
@@ -116,14 +117,15 @@ class SpanSearch:
         if search.samples:
             return sample(self.decoder, src_BS, src_mask_BS, search)
         lm = self.language_model if search.lm_mode == "fusion" else None
+        decoder = self.recorded if search.cuda_graphs and self.recorded else self.decoder
         if not search.shortlist:
             constraints = [compiled.get(span, FREE) for span in batch]
-            return beam_search(self.decoder, src_BS, src_mask_BS, search, constraints, lm)
+            return beam_search(decoder, src_BS, src_mask_BS, search, constraints, lm)
         if self.shortlist is None:
             raise ValueError(f"search.shortlist is {search.shortlist}, but this model has no shortlist.safetensors")
         pieces_L = self.shortlist.pieces(src_BS, search.shortlist, own=self.compiler.tokenizer.joint)
         here_L = pieces_L.to(self.device)
-        small, small_lm = self.decoder.restricted(here_L), lm and lm.restricted(here_L)
+        small, small_lm = decoder.restricted(here_L), lm and lm.restricted(here_L)
         n_best = beam_search(small, src_BS, src_mask_BS, search, language_model=small_lm)
         pieces = pieces_L.tolist()
         return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]

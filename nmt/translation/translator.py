@@ -19,10 +19,11 @@ import torch
 
 from nmt.config import Backend, DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.begun import BegunModel
+from nmt.decode.begun import Begun, BegunModel
 from nmt.decode.ctranslate2 import CTranslate2Model
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.fusion import room
+from nmt.decode.graphs import RecordedModel, can_record
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import Shortlist
 from nmt.fields import require
@@ -125,6 +126,7 @@ class Translator:
             ranges = facts.input_ranges if facts and len(given) == 1 else None  # facts are of the first model
             converted = [with_precision(model.eval(), precision, ranges) for model in given]
             self.models, self.precision = [model for model, _ in converted], str(converted[0][1])
+        self.recorded = [RecordedModel(m) for m in self.models if can_record(m)] if self.device.type == "cuda" else []
         self.shortlist, self.search, self.facts = shortlist, search or SearchConfig(), facts or Facts()
         self.language = ""  # that of the translations, if it is known
         self.quotes: tuple[str, str] | None = None  # of this language
@@ -135,7 +137,9 @@ class Translator:
         """Make what depends on the tokenizer, and on the languages that it begins texts with."""
         self.tokenizer, self.has_placeholders = tokenizer, tokenizer.has_placeholders
         self.readers: list[GenerativeModel | BegunModel | CTranslate2Model] = [*self.models]
+        recorded: list[Decoder] = [*self.recorded]
         if any(starts := tokenizer.starts()):
+            recorded = [Begun(model, *starts) for model in recorded]
             self.readers = [
                 model.begun(*starts) if isinstance(model, CTranslate2Model) else BegunModel(model, *starts)
                 for model in self.models
@@ -144,6 +148,8 @@ class Translator:
         self.decoder: Decoder | CTranslate2Model = self.readers[0] if len(self.readers) == 1 else Ensemble(own)
         self.compiler = ConstraintCompiler(tokenizer, self.longest_target, phrases=bool(own))
         self.spans = SpanSearch(self.decoder, self.device, self.compiler, self.shortlist)
+        if recorded and len(recorded) == len(self.models):
+            self.spans.recorded = recorded[0] if len(recorded) == 1 else Ensemble(recorded)
         self.aligner = Aligner(self.readers[0], tokenizer)
 
     def between(self, source: str = "", target: str = "") -> "Translator":

@@ -1,0 +1,128 @@
+"""Spoil a corpus in ten ways, to measure what the profiles of cleaning save of a translator.
+
+    python -m benchmarks.spoiled_corpus spoiled --clean multi30k --clean tatoeba --languages fr,cs
+    python -m nmt.train --data.corpus spoiled/raw --cleaning.profile crawled --config recipes/multi30k.yaml
+
+Writes two corpora with the same pairs for validation and test: `raw`, all pairs with spoiled copies between them, and
+`oracle`, the pairs without them: what a perfect filter would keep. Each way spoils as many pairs (`--share` of the
+clean ones), which are drawn at random; a clean pair may be spoiled in several ways, and stays itself too. The clean
+corpora are folders with train.de and train.en; the first also has val and test files. `--languages`: of the first
+folder, the endings of other target files.
+"""
+
+import argparse
+import random
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nmt.files import write_lines
+
+Pair = tuple[str, str]
+Spoil = Callable[[random.Random, Sequence[Pair], int], Pair]
+SEED, HELD_OUT = 1, 1000
+
+
+def other_pair(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    """Two sentences that have nothing to do with each other."""
+    return pairs[i][0], rng.choice(pairs)[1]
+
+
+def neighbour(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    """Lines that slipped by one."""
+    return pairs[i][0], pairs[(i + 1) % len(pairs)][1]
+
+
+def copy(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    """The source on both sides."""
+    return pairs[i][0], pairs[i][0]
+
+
+def half(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    """The second half of the target is missing."""
+    words = pairs[i][1].split()
+    return pairs[i][0], " ".join(words[: max(1, len(words) // 2)])
+
+
+def one_more(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    """The target has another sentence after its own."""
+    return pairs[i][0], f"{pairs[i][1]} {rng.choice(pairs)[1]}"
+
+
+def wrongly_decoded(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    """UTF-8 that was read as Latin-1, twice, on both sides. Quotes make sure that something is read wrongly."""
+    both = (f"„{text}“" for text in pairs[i])
+    source, target = (text.encode().decode("latin-1").encode().decode("latin-1") for text in both)
+    return source, target
+
+
+def other_numbers(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    """A number that only the source has, and another one that only the target has."""
+    return f"{rng.randrange(10, 999)} {pairs[i][0]}", f"{pairs[i][1]} {rng.randrange(10, 999)}"
+
+
+def page(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    """Parts of web pages around the target."""
+    return pairs[i][0], f"Home | Login | {pairs[i][1]} | www.example.com/p?id={rng.randrange(10**6)} | © 2019"
+
+
+def stutter(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    """A target that repeats its first words."""
+    words = pairs[i][1].split()
+    return pairs[i][0], " ".join([*words[:2] * rng.randrange(4, 12), *words[2:]])
+
+
+WAYS: dict[str, Spoil] = {
+    "other pair": other_pair,
+    "slipped by one": neighbour,
+    "copy": copy,
+    "half": half,
+    "one more sentence": one_more,
+    "wrongly decoded": wrongly_decoded,
+    "other numbers": other_numbers,
+    "parts of pages": page,
+    "repetition": stutter,
+}  # the tenth way, another language, takes its text from other files
+
+
+def read_pairs(folder: Path, name: str, target: str = "en") -> list[Pair]:
+    sides = ((folder / f"{name}.{side}").read_text(encoding="utf8").split("\n")[:-1] for side in ("de", target))
+    return list(zip(*sides, strict=True))
+
+
+def write_pairs(folder: Path, name: str, pairs: Sequence[Pair]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for side, lines in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
+        write_lines(folder / f"{name}.{side}", lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--clean", type=Path, action="append", required=True, help="a folder; repeatable")
+    parser.add_argument("--languages", default="", help="such as fr,cs")
+    parser.add_argument("--share", type=float, default=0.06, help="of the clean pairs, for each way")
+    args = parser.parse_args()
+    rng, first = random.Random(SEED), args.clean[0]
+    held_out = {"val": read_pairs(first, "val"), "test_captions": read_pairs(first, "test_2016_flickr")}
+    parts = [read_pairs(folder, "train") for folder in args.clean]
+    for folder, part in zip(args.clean[1:], parts[1:], strict=True):
+        # Pairs with one source come one after another, so the last lines share no source with the first ones.
+        held_out[f"test_{folder.name}"] = part[-HELD_OUT:]
+        del part[-HELD_OUT:]
+    clean = [pair for part in parts for pair in part]
+    n = round(len(clean) * args.share)
+    spoiled = [way(rng, clean, i) for way in WAYS.values() for i in rng.sample(range(len(clean)), n)]
+    others = [pair for name in filter(None, args.languages.split(",")) for pair in read_pairs(first, "train", name)]
+    spoiled += rng.sample(others, min(n, len(others)))
+    raw = [*clean, *spoiled]
+    rng.shuffle(raw)
+    for name, train in (("raw", raw), ("oracle", clean)):
+        for split, pairs in {"train": train, **held_out}.items():
+            write_pairs(args.output / name, split, pairs)
+    print(f"{len(clean):,} clean pairs and {len(spoiled):,} spoiled ones, {n:,} of each way: {', '.join(WAYS)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

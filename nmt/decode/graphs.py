@@ -1,0 +1,243 @@
+"""Decoding steps as CUDA graphs: a step is recorded once for each shape, and then replayed as a whole.
+
+A step of a few sentences consists of hundreds of small kernels, and a GPU ends each one sooner than Python can start
+the next. A replay starts all of them at once. It needs tensors that keep their shape and place in memory:
+
+    plain cache                         recorded cache
+    tensors of this batch's shape       parts of buffers that all batches share, one batch at a time
+    L grows with each step              L is one of SIZES, and a mask hides what isn't filled yet
+    sentences leave: N shrinks          N is one of SIZES; rows after the batch's sentences are computed and ignored
+
+Shapes: N, W, K, L, S, D as in `nmt.model.cache`, N sentences of the batch; R rows (N × W), M model width.
+Source: CUDA C++ Programming Guide, section CUDA Graphs; `torch.cuda.CUDAGraph`.
+"""
+
+import weakref
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, TypeGuard, cast
+
+import torch
+from torch import Tensor
+
+from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, SourceWeights, view
+from nmt.model.contract import GenerativeModel, Restricted
+from nmt.model.encoder_decoder import EncoderDecoder
+from nmt.model.linear import apply
+
+# Sizes of N, of S, and of L in positions: few, so that few graphs are recorded, and near, so that little is in vain.
+SIZES = sorted({n << i for n in (2, 3) for i in range(14)} | {1})
+LEAST_LENGTH = 16
+Shape = tuple[int, int, int]
+"""N, S, and L in positions."""
+
+
+def rounded(size: int, least: int = 1) -> int:
+    """The next larger one of SIZES."""
+    return SIZES[bisect_left(SIZES, max(size, least))]
+
+
+def can_record(model: object) -> TypeGuard[EncoderDecoder]:
+    """Whether the steps of this model can be recorded: those of an encoder–decoder without biases of positions, which
+    a plain cache slices anew in each step, and without experts, whose products depend on how many rows each gets."""
+    if not isinstance(model, EncoderDecoder):
+        return False
+    return model.config.positions not in ("alibi", "relative") and not model.config.experts
+
+
+class Buffers(CrossCache):
+    """The memory of one batch at a time: a cache whose steps can be recorded. All numbers that change from step to step
+    are on the device."""
+
+    def __init__(self, like: CrossCache, shape: Shape) -> None:
+        """`like`: a cache with the width, the layers and the types that this one gets; `shape`: its largest shape."""
+        n, n_source, length = self.largest = shape
+        distinct: dict[int, Tensor] = {}  # layers of one block share the keys and values of the source
+        for source in like.source_2NKSD:
+            two, _, K, _, D = source.shape
+            distinct.setdefault(id(source), source.new_zeros(two, n, K, n_source, D))
+        sources = [distinct[id(source)] for source in like.source_2NKSD]
+        mask_N11S = sources[0].new_zeros(n, 1, 1, n_source)
+        none_2NK0D = [t.new_empty(t.size(0), n, t.size(2), 0, t.size(4)) for t in like.target_2NKLD]
+        super().__init__(sources, mask_N11S, none_2NK0D, length, like.width, None)
+        for target_2NKLD in self.target_2NKLD:
+            target_2NKLD.zero_()  # a weight of zero hides no value that isn't a number
+        self.whole = (self.source_2NKSD, mask_N11S, self.target_2NKLD, self.past_NWL)
+        device, self.rows = mask_N11S.device, self.width
+        self.tokens_NW = torch.zeros(n, self.width, dtype=torch.int64, device=device)
+        self.position_1 = torch.zeros(1, dtype=torch.int64, device=device)
+        self.slots_W = torch.arange(self.width, device=device)
+        self.states_RM: Tensor | None = None
+
+    def fill(self, cache: CrossCache) -> None:
+        """Begin with the sources of a batch."""
+        sources, mask_N11S, _, past_NWL = self.whole
+        n, n_source = cache.past_NWL.size(0), cache.source_2NKSD[0].size(3)
+        for whole, source in zip(sources, cache.source_2NKSD, strict=True):
+            whole[:, :n, :, :n_source] = source
+        mask_N11S.fill_(MASKED)
+        mask_N11S[:n, :, :, :n_source] = 0.0 if cache.source_mask_N11S is None else cache.source_mask_N11S
+        past_NWL.fill_(MASKED)
+        self.position_1.zero_()
+
+    def look(self, shape: Shape) -> None:
+        """Take parts of this shape of all tensors."""
+        n, n_source, length = shape
+        sources, mask_N11S, targets, past_NWL = self.whole
+        slots = length * self.width
+        self.source = [view(source[:, :n, :, :n_source]) for source in sources]
+        self.source_mask_N11S = mask_N11S[:n, :, :, :n_source]
+        self.target_2NKLD = [target[:, :n, :, :slots] for target in targets]
+        self.target = [view(target) for target in self.target_2NKLD]
+        self.past_NWL = past_NWL[:n, :, :slots]
+
+    def grow(self, rows: int) -> None:
+        n, W = self.past_NWL.size(0), self.width
+        self.new_W = self.position_1 * W + self.slots_W
+        self.past_NWL.scatter_(2, self.new_W[None, :, None].expand(n, W, 1), 0.0)
+        self.past_NHWL = self.past_NWL[:, None]
+        self.place = self.position_1.expand(n * W)
+
+    def append(self, layer: int, kv_2NKWD: Tensor) -> KeysValues:
+        self.target_2NKLD[layer].index_copy_(3, self.new_W, kv_2NKWD)
+        return self.target[layer]
+
+    def move(self, sentences: Tensor, shape: Shape) -> None:
+        """Move the sentences with these numbers (int64, ascending) to the front, of tensors of this shape."""
+        self.look(shape)
+        sources, mask_N11S, _, past_NWL = self.whole
+        n, used = sentences.size(0), {id(source): source[:, :, :, : shape[1]] for source in sources}
+        for tensor in (*used.values(), *self.target_2NKLD):
+            tensor[:, :n] = tensor.index_select(1, sentences)
+        for tensor in (mask_N11S, past_NWL):
+            tensor[:n] = tensor.index_select(0, sentences)
+
+
+class RecordedCache(DecoderCache):
+    """The batch that uses the buffers now: as a `DecoderCache`, with its own number of sentences."""
+
+    def __init__(self, recordings: "Recordings", n_sentences: int, n_source: int) -> None:
+        self.recordings, self.buffers = recordings, recordings.buffers
+        self.n_sentences, self.n_source, self.length = n_sentences, n_source, 0
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the newest step."""
+        n, n_source, length = self.buffers.largest
+        source = min(rounded(self.n_source, LEAST_LENGTH), n_source)
+        return min(rounded(self.n_sentences), n), source, min(rounded(self.length, LEAST_LENGTH), length)
+
+    def reorder(self, parents_NW: Tensor) -> None:
+        if self.buffers.width > 1:
+            past_NWL = self.buffers.whole[3][: self.n_sentences, :, : self.shape[2] * self.buffers.width]
+            past_NWL.copy_(past_NWL.gather(1, parents_NW[:, :, None].expand(-1, -1, past_NWL.size(2))))
+
+    def keep(self, sentences: Tensor) -> None:
+        self.buffers.move(sentences, self.shape)
+        self.n_sentences = sentences.size(0)
+
+
+@dataclass
+class Recordings:
+    """The buffers for one width, and what was recorded on them."""
+
+    buffers: Buffers
+    steps: dict[Shape, Callable[[], None]] = field(default_factory=dict)
+    """What computes a step of each shape again."""
+    tables: list[Tensor] = field(default_factory=list)
+    """Tables of positions that the steps read. Kept here, they stay in memory if the model takes longer ones."""
+    user: "weakref.ref[RecordedCache] | None" = None
+    """The batch that has the buffers now."""
+    pool: Any = field(default_factory=lambda: torch.cuda.graph_pool_handle() if torch.cuda.is_available() else None)
+    """The memory of what steps compute in between. The steps share it, since they run one after another."""
+
+
+class RecordedModel:
+    """A `Decoder` that computes what `model` does, with steps that are recorded where that is possible."""
+
+    def __init__(self, model: EncoderDecoder) -> None:
+        self.model, self.output = model, model.output
+        self.vocab_size, self.longest_source = model.vocab_size, model.longest_source
+        self.longest_target = model.longest_target
+        self.recordings: dict[int, Recordings] = {}
+        self.lock = Lock()
+
+    def restricted(self, pieces_L: Tensor) -> Restricted:
+        return Restricted(cast(GenerativeModel, self), pieces_L)
+
+    def start(
+        self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
+    ) -> DecoderCache:
+        cache = self.model.start(src_BS, src_mask_BS, max_length, width, separate=separate)
+        if separate:
+            return cache
+        (n, n_source), least = src_BS.shape, LEAST_LENGTH
+        with self.lock:
+            found = self.recordings.get(width)
+            if found and found.user and found.user():
+                return cache  # another thread uses the buffers
+            needed = rounded(n), rounded(n_source, least), rounded(max_length, least)
+            if not found or any(map(int.__gt__, needed, found.buffers.largest)):
+                found = self.recordings[width] = self.make(cache, needed, found)
+            recorded = RecordedCache(found, n, n_source)
+            found.user = weakref.ref(recorded)
+        found.buffers.fill(cache)
+        return recorded
+
+    def make(self, cache: CrossCache, needed: Shape, smaller: Recordings | None) -> Recordings:
+        """Buffers that are large enough, also for what the smaller ones held."""
+        before = smaller.buffers.largest if smaller else needed
+        n, n_source, length = map(max, needed, before)
+        self.model.reserve(length)
+        return Recordings(Buffers(cache, (n, n_source, length)))
+
+    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
+        states_RM = self.newest_states(tokens_NW, cache, source_weights)
+        return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
+
+    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
+        """As `GenerativeModel.newest_states`."""
+        if not isinstance(cache, RecordedCache):
+            return self.model.newest_states(tokens_NW, cache, source_weights)
+        cache.length += 1
+        (n, rows), buffers, shape = tokens_NW.shape, cache.buffers, cache.shape
+        buffers.tokens_NW[:n] = tokens_NW  # one row stands for all
+        if source_weights is None:
+            self.replay(cache.recordings, shape)
+        else:
+            buffers.look(shape)
+            weights: list[Tensor] = []
+            self.compute(buffers, shape, weights)
+            source_weights += [layer[:n, :, :rows, : cache.n_source] for layer in weights]
+        assert buffers.states_RM is not None
+        return buffers.states_RM.view(-1, buffers.width, buffers.states_RM.size(1))[:n, :rows].flatten(0, 1)
+
+    def replay(self, recordings: Recordings, shape: Shape) -> None:
+        """Compute a step, and record it if it is the first one of its shape."""
+        if shape in recordings.steps:
+            recordings.steps[shape]()
+            return
+        buffers = recordings.buffers
+        buffers.look(shape)
+        self.compute(buffers, shape)  # the first time, libraries prepare what can't be recorded
+        if buffers.tokens_NW.is_cuda:
+            recordings.steps[shape] = record(lambda: self.compute(buffers, shape), recordings.pool)
+            recordings.tables += [table for name, table in self.model.named_buffers() if name.endswith("table")]
+
+    def compute(self, buffers: Buffers, shape: Shape, weights: SourceWeights = None) -> None:
+        states_RM = self.model.newest_states(buffers.tokens_NW[: shape[0]], buffers, weights)
+        if buffers.states_RM is None:
+            n, width = buffers.tokens_NW.shape
+            buffers.states_RM = states_RM.new_zeros(n * width, states_RM.size(1))
+        buffers.states_RM[: states_RM.size(0)] = states_RM
+        buffers.position_1 += 1
+
+
+def record(function: Callable[[], None], pool: Any) -> Callable[[], None]:
+    """Record the kernels that a function starts; return what starts them again."""
+    graph: Any = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+        function()
+    return cast(Callable[[], None], graph.replay)

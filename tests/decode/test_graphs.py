@@ -1,0 +1,136 @@
+"""Search on recorded steps finds what plain search finds. Without a GPU, steps are computed instead of replayed,
+on the same buffers."""
+
+import gc
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from nmt.config import SearchConfig
+from nmt.decode.beam import search
+from nmt.decode.begun import Begun, BegunModel
+from nmt.decode.ensemble import Ensemble
+from nmt.decode.graphs import LEAST_LENGTH, SIZES, RecordedCache, RecordedModel, can_record, rounded
+from nmt.decode.hypothesis import Hypothesis
+from nmt.model.contract import Decoder
+from nmt.model.encoder_decoder import EncoderDecoder
+from nmt.vocabulary import EOS, PAD
+from tests.decode.families import TINY, random_model
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"positions": "rotary", "n_kv_heads": 1, "qk_norm": True},
+    {"positions": "learned", "max_positions": 60},
+    {"attention": "latent", "latent_width": 8},
+    {"norm_position": "deepnorm", "share_layers": 2},
+]
+many = settings(max_examples=15, deadline=None, derandomize=True)
+
+
+def a_model(seed: int, **chosen: Any) -> EncoderDecoder:
+    model = random_model(seed, config=replace(TINY, **chosen))
+    assert isinstance(model, EncoderDecoder)
+    return model.to(DEVICE)
+
+
+def batch(generator: torch.Generator, n: int, longest: int) -> tuple[Tensor, Tensor]:
+    """Sources of different lengths, ids and mask."""
+    lengths = torch.randint(1, longest + 1, (n,), generator=generator).tolist()
+    rows = [[*torch.randint(4, 40, (length,), generator=generator).tolist(), EOS] for length in lengths]
+    width = max(map(len, rows))
+    src_BS = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows], device=DEVICE)
+    return src_BS, src_BS != PAD
+
+
+def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
+    assert [[h.ids for h in best] for best in found] == [[h.ids for h in best] for best in expected]
+    for best, others in zip(found, expected, strict=True):
+        assert [h.token_log_probs for h in best] == [pytest.approx(h.token_log_probs, abs=1e-4) for h in others]
+
+
+@many
+@given(
+    seed=st.integers(0, 2**16),
+    chosen=st.sampled_from(SETTINGS),
+    beam_size=st.sampled_from([1, 3, 5]),
+    coverage=st.sampled_from([0.0, 0.5]),
+    sizes=st.lists(st.tuples(st.integers(1, 20), st.integers(1, 24)), min_size=2, max_size=4),
+)
+def test_recorded_steps_give_what_plain_steps_give(
+    seed: int, chosen: dict[str, Any], beam_size: int, coverage: float, sizes: list[tuple[int, int]]
+) -> None:
+    """Batches of several sizes follow one another on the same buffers, some of them with attention weights."""
+    model = a_model(seed, **chosen)
+    recorded, generator = RecordedModel(model), torch.Generator().manual_seed(seed)
+    options = SearchConfig(beam_size=beam_size, n_best=beam_size, coverage_penalty=coverage)
+    for n, longest in [*sizes, *sizes]:
+        sources = batch(generator, n, longest)
+        assert_same(search(recorded, *sources, options), search(model, *sources, options))
+    assert list(recorded.recordings) == [beam_size]
+
+
+def test_smaller_vocabularies_fixed_pieces_and_ensembles_are_recorded_too() -> None:
+    models = [a_model(seed) for seed in (1, 2)]
+    recorded = [RecordedModel(model) for model in models]
+    sources, options = batch(torch.Generator().manual_seed(1), 5, 9), SearchConfig(beam_size=3)
+    pieces_L = torch.tensor([0, 1, 2, 3, *range(7, 30)], device=DEVICE)
+    pairs: list[tuple[Decoder, Decoder]] = [
+        (recorded[0].restricted(pieces_L), models[0].restricted(pieces_L)),
+        (Begun(recorded[0], [5], [6, 7]), BegunModel(models[0], [5], [6, 7])),
+        (Ensemble(recorded), Ensemble(models)),
+    ]
+    for own, plain in pairs:
+        assert_same(search(own, *sources, options), search(plain, *sources, options))
+
+
+def test_the_buffers_serve_one_batch_at_a_time_and_grow() -> None:
+    model = RecordedModel(a_model(1))
+    with torch.inference_mode():
+        first = model.start(*batch(torch.Generator().manual_seed(1), 3, 5), max_length=9, width=2)
+        second = model.start(*batch(torch.Generator().manual_seed(1), 3, 5), max_length=9, width=2)
+        assert isinstance(first, RecordedCache)
+        assert not isinstance(second, RecordedCache)
+        buffers = first.buffers
+        del first
+        gc.collect()
+        third = model.start(*batch(torch.Generator().manual_seed(1), 2, 5), max_length=9, width=2)
+        assert isinstance(third, RecordedCache)
+        assert third.buffers is buffers
+        del third
+        larger = model.start(*batch(torch.Generator().manual_seed(1), 9, 5), max_length=99, width=2)
+        assert isinstance(larger, RecordedCache)
+        assert larger.buffers.largest == (12, LEAST_LENGTH, 128)
+
+
+def test_samples_are_not_recorded() -> None:
+    cache = RecordedModel(a_model(1)).start(*batch(torch.Generator().manual_seed(1), 3, 5), 9, 2, separate=True)
+    assert not isinstance(cache, RecordedCache)
+
+
+@pytest.mark.parametrize("chosen", [{"positions": "alibi"}, {"positions": "relative"}, {"experts": 2}])
+def test_what_changes_its_shape_in_each_step_is_not_recorded(chosen: dict[str, Any]) -> None:
+    assert can_record(a_model(1))
+    assert not can_record(a_model(1, **chosen))
+
+
+def test_sizes_are_near_and_few() -> None:
+    assert SIZES[:8] == [1, 2, 3, 4, 6, 8, 12, 16]
+    assert [rounded(size) for size in (1, 5, 64, 65, 10_000)] == [1, 6, 64, 96, 12_288]
+    assert rounded(3, LEAST_LENGTH) == LEAST_LENGTH
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="this machine has no GPU")
+def test_a_step_is_recorded_once_for_each_shape() -> None:
+    model = RecordedModel(a_model(1))
+    sources, options = batch(torch.Generator().manual_seed(1), 5, 9), SearchConfig(beam_size=3)
+    search(model, *sources, options)
+    steps = dict(model.recordings[3].steps)
+    assert steps
+    search(model, *sources, options)
+    assert model.recordings[3].steps == steps
