@@ -1,7 +1,9 @@
-"""Spoil a corpus in ten ways, to measure what the profiles of cleaning save of a translator.
+r"""Spoil a corpus in ten ways, to measure what the profiles of cleaning save of a translator.
 
     python -m benchmarks.spoiled_corpus spoiled --clean multi30k --clean tatoeba --languages fr,cs
-    python -m nmt.train --data.corpus spoiled/raw --cleaning.profile crawled --config recipes/multi30k.yaml
+    python -m nmt.train --data.corpus spoiled/raw --cleaning.profile crawled --config recipes/multi30k.yaml \
+        --data.placeholders 0 --tokenizer.vocab_size 8000 --training.batch_tokens 4096 --training.max_steps 2000 \
+        --training.warmup_steps 300
 
 Writes two corpora with the same pairs for validation and test: `raw`, all pairs with spoiled copies between them, and
 `oracle`, the pairs without them: what a perfect filter would keep. Each way spoils as many pairs (`--share` of the

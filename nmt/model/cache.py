@@ -27,7 +27,7 @@ from torch import Tensor
 MASKED = -1e9
 Mask = Tensor | Literal["all"] | None
 """What queries of whole sequences see. A tensor is added to the scores; "all": each query sees all keys; None: query t
-sees keys 0 to t (causal attention). A GPU uses flash attention where there is no tensor."""
+sees keys 0 to t (causal attention). On a GPU attention is a little faster where there is no tensor."""
 
 KeysValues = tuple[Tensor, Tensor]
 """Keys (X, D, L or S), transposed as the product with queries needs them, and values (X, L or S, D)."""
