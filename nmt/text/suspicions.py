@@ -151,14 +151,28 @@ def repeats_name(source: str, translation: str) -> bool:
 def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
     """Whether a text repeats too much, if its source repeats words and characters so many times in a row."""
     words = WORD.findall(text)
-    # This needs some word three times, or some four characters four times: most texts have neither.
+    if evenly_thrice(words, LOOP_WORDS):  # most texts have no such word, and no four characters four times
+        codes = encode(words)
+        if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
+            return True
     if most(words) < 3 and most([text[i : i + 4] for i in range(len(text) - 3)]) < 4:
         return False
-    codes = encode(words)
-    if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
-        return True
     codes = encode(text)
     return any(repeats(codes, n) > max(3, 12 // n, 2 * source_characters) for n in range(1, LOOP_CHARACTERS + 1))
+
+
+def evenly_thrice(units: Sequence[str], farthest: int) -> bool:
+    """Whether some unit stands at three places in equal distances, of at most `farthest` units."""
+    places: dict[str, set[int]] = {}
+    for place, unit in enumerate(units):
+        places.setdefault(unit, set()).add(place)
+    return any(
+        first + n in found and first + 2 * n in found
+        for found in places.values()
+        if len(found) > 2
+        for first in found
+        for n in range(1, farthest + 1)
+    )
 
 
 def most(units: Sequence[str]) -> int:
@@ -181,9 +195,11 @@ def repeats(codes: NDArray[np.intp], n: int) -> int:
     """The most times that any n codes stand in a row."""
     if len(codes) <= n:
         return 1
-    unequal = np.flatnonzero(codes[n:] != codes[:-n])
-    row = np.diff(unequal, prepend=-1, append=len(codes) - n).max() - 1
-    return int(row) // n + 1
+    ends = np.flatnonzero(codes[n:] != codes[:-n])
+    if not len(ends):
+        return (len(codes) - n) // n + 1
+    between = (ends[1:] - ends[:-1]).max(initial=1) - 1
+    return int(max(ends[0], between, len(codes) - n - 1 - ends[-1])) // n + 1
 
 
 def encode(units: Sequence[str]) -> NDArray[np.intp]:
