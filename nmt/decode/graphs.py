@@ -22,6 +22,7 @@ from typing import Any, TypeGuard, cast
 import torch
 from torch import Tensor
 
+from nmt.decode.sampling import MAX_SLOTS
 from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, SourceWeights, view
 from nmt.model.contract import GenerativeModel, Restricted
 from nmt.model.encoder_decoder import EncoderDecoder
@@ -178,20 +179,18 @@ class RecordedModel:
             found = self.recordings.get(width)
             if found and found.user and found.user():
                 return cache  # another thread uses the buffers
+            held = found.buffers.largest if found else (0, 0, 0)
             needed = rounded(n), rounded(n_source, least), rounded(max_length, least)
-            if not found or any(map(int.__gt__, needed, found.buffers.largest)):
-                found = self.recordings[width] = self.make(cache, needed, found)
+            shape = max(held[0], needed[0]), max(held[1], needed[1]), max(held[2], needed[2])
+            if shape[0] * width * max(shape[1:]) > MAX_SLOTS:
+                return cache  # buffers for all sizes so far would take too much memory
+            if not found or shape != held:
+                self.model.reserve(shape[2])
+                found = self.recordings[width] = Recordings(Buffers(cache, shape))
             recorded = RecordedCache(found, n, n_source)
             found.user = weakref.ref(recorded)
         found.buffers.fill(cache)
         return recorded
-
-    def make(self, cache: CrossCache, needed: Shape, smaller: Recordings | None) -> Recordings:
-        """Buffers that are large enough, also for what the smaller ones held."""
-        before = smaller.buffers.largest if smaller else needed
-        n, n_source, length = map(max, needed, before)
-        self.model.reserve(length)
-        return Recordings(Buffers(cache, (n, n_source, length)))
 
     def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
         states_RM = self.newest_states(tokens_NW, cache, source_weights)

@@ -108,6 +108,16 @@ def test_the_buffers_serve_one_batch_at_a_time_and_grow() -> None:
         assert larger.buffers.largest == (12, LEAST_LENGTH, 128)
 
 
+def test_buffers_stay_within_their_limit() -> None:
+    model, generator = RecordedModel(a_model(1)), torch.Generator().manual_seed(1)
+    with torch.inference_mode():
+        for n, length in ((2, 9000), (300, 60), (2, 9000), (30, 9000)):
+            cache = model.start(*batch(generator, n, 5), max_length=length, width=2)
+            assert isinstance(cache, RecordedCache) == (n == 2)  # 300 × 2 × 60 fits, but not beside 9,000 positions
+            del cache
+    assert model.recordings[2].buffers.largest == (2, LEAST_LENGTH, 12_288)
+
+
 def test_samples_are_not_recorded() -> None:
     cache = RecordedModel(a_model(1)).start(*batch(torch.Generator().manual_seed(1), 3, 5), 9, 2, separate=True)
     assert not isinstance(cache, RecordedCache)

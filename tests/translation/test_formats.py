@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -106,7 +107,11 @@ def test_line_breaks_and_paragraphs_of_a_json_text_are_kept(translator: Translat
         ('{"text": "a", "must": [""]}', "must"),
         ('{"text": "a", "must": ["b"], "must_not": ["b"]}', "must"),
         ("[" * 100_000, "no request"),
-        ('{"text": "a", "id": ' + "[" * 993 + "]" * 993 + "}", "no request"),
+        pytest.param(
+            '{"text": "a", "id": ' + "[" * 993 + "]" * 993 + "}",
+            "no request",
+            marks=pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python 3.12 reads and writes such JSON"),
+        ),
         ('{"text": "a", "id": NaN}', "NaN is no JSON: write null"),
         ('{"text": "a", "id": -Infinity}', "-Infinity is no JSON"),
         ('{"text": "a", "id": 1' + "0" * 5000 + "}", "no request"),
