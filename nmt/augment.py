@@ -15,6 +15,7 @@ from nmt.cli import (
     add_search_options,
     add_settings,
     console,
+    keep_what_is_loaded,
     make_parser,
     override_search,
     parse,
@@ -115,6 +116,7 @@ def load_models(options: Any) -> "list[Model]":
             closest = options.get("distil") == "closest"
             search = replace(search, n_best=search.samples or (search.beam_size if closest else 1))
             models.append(Model(f"{direction} {number}", folder, backward, translator, search))
+    keep_what_is_loaded()
     return models
 
 

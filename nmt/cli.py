@@ -5,6 +5,7 @@ syntax: `--section.field VALUE`. The section may be omitted if only one setting 
 """
 
 import difflib
+import gc
 import os
 import re
 import sys
@@ -381,6 +382,13 @@ def say(line: str) -> None:
     """Print a message to the user on stderr; of several processes, only rank 0 prints."""
     if RANK == 0:
         console().print(line, markup=False, soft_wrap=True)
+
+
+def keep_what_is_loaded() -> None:
+    """Leave what a command has loaded out of garbage collection. Otherwise the collector looks through 170,000 objects,
+    most of them PyTorch's, again and again: 6% of the time of a small, fast model."""
+    if not gc.get_freeze_count():
+        gc.freeze()
 
 
 def run_command(name: str, command: Callable[[], int]) -> int:

@@ -14,6 +14,7 @@ from nmt.cli import (
     add_languages,
     add_options,
     add_search_options,
+    keep_what_is_loaded,
     make_parser,
     override_search,
     parse,
@@ -112,6 +113,7 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     translator = translator.between(*languages) if any(languages) else translator
     if "lm" in options:
         translator.load_language_model(find_model(options.lm), options.precision)
+    keep_what_is_loaded()
     search = override_search(replace(translator.search, n_best=1), options)
     require_lm(options, search)
     chosen = {"metrics": metrics, "search": search, "markup": options.markup}

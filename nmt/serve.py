@@ -11,6 +11,7 @@ from nmt.cli import (
     add_device_options,
     add_search_options,
     add_settings_options,
+    keep_what_is_loaded,
     make_parser,
     override_search,
     parse,
@@ -67,6 +68,7 @@ def command(options: Any) -> int:
         return translator
 
     folders = [find_model(folder) for folder in options.models or [None]]
+    keep_what_is_loaded()  # without the models, which may be replaced
     models = Models(folders, load, lazy=config.lazy, adapters=read_adapters(options.adapter), backend=options.backend)
     for served in models.all:
         pairs = ", ".join("–".join(direction) for direction in served.directions[:5])

@@ -16,6 +16,7 @@ from nmt.cli import (
     add_languages,
     add_options,
     add_search_options,
+    keep_what_is_loaded,
     make_parser,
     override_search,
     parse,
@@ -193,6 +194,7 @@ def load_translator(options: Any) -> "tuple[Translator | None, tuple[str, str] |
     if options.verbose:
         print(f"{', '.join(map(str, folders))}: {translator.describe()}", file=sys.stderr)
     info, _ = read_info(settings_file(folders[0]))
+    keep_what_is_loaded()
     return translator, (source or info.source, target or info.target)
 
 

@@ -501,3 +501,14 @@ def test_what_is_no_document_is_refused_with_a_sentence(
     assert error.startswith("nmt.translate: ")
     assert message in error
     assert not Path("out").exists()
+
+
+def test_what_a_command_has_loaded_is_left_out_of_garbage_collection(model_folder: Path) -> None:
+    code = f"""
+import gc
+from nmt.translate import main
+main(["--model", {str(model_folder)!r}])
+print(gc.get_freeze_count() > 100_000)
+"""
+    done = subprocess.run([sys.executable, "-c", code], input="Hund\n", stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True"

@@ -155,7 +155,7 @@ def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
         codes = encode(words)
         if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
             return True
-    if most(words) < 3 and most([text[i : i + 4] for i in range(len(text) - 3)]) < 4:
+    if most([text[i : i + 4] for i in range(len(text) - 3)]) < 4:
         return False
     codes = encode(text)
     return any(repeats(codes, n) > max(3, 12 // n, 2 * source_characters) for n in range(1, LOOP_CHARACTERS + 1))
