@@ -68,7 +68,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
         add_adapters(model, config.lora)
     numerics = choose_numerics(processes.choose_device(training.device), training.precision)
     allow_tf32(numerics.device)
-    choose_attention(usual_length(model, data))
+    choose_attention(numerics.device, usual_length(model, data))
     teacher = load_teacher(config, data.tokenizer, data.train, numerics)
     learner = Learner(model.to(numerics.device), training, numerics, teacher)
     if training.batch_tokens == "auto":

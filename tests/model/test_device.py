@@ -90,6 +90,6 @@ def usual_attention() -> Iterator[None]:
 def test_attention_on_a_gpu_suits_short_sentences_of_many_lengths() -> None:
     choose_device("cpu")
     assert not torch.backends.cuda.cudnn_sdp_enabled()
-    for length, flash in ((30.0, False), (400.0, True)):
-        choose_attention(length)
+    for device, length, flash in (("cpu", 30.0, True), ("cuda:1", 30.0, False), ("cuda:1", 400.0, True)):
+        choose_attention(torch.device(device), length)
         assert torch.backends.cuda.flash_sdp_enabled() == flash
