@@ -43,7 +43,7 @@ def choose_numerics(device: str, precision: str) -> Numerics:
 def choose_device(name: str) -> torch.device:
     """The device of that name; auto: a GPU if there is one. Raises ValueError if it is not available."""
     # cuDNN plans its attention anew for each shape, which takes a tenth of a second, and nearly each batch has another
-    # shape: with cuDNN, training steps in bf16 took ten times as long (H100).
+    # shape: with cuDNN, training steps in bf16 took 5 to 8 times as long (H100).
     torch.backends.cuda.enable_cudnn_sdp(False)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
