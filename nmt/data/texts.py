@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 CHUNK = 1 << 17  # pairs in memory: about 60 MB
-READ_AT_ONCE = 1 << 12
+READ_AT_ONCE = 1 << 10  # many files are read at once (see `nmt.data.shards.by_key`)
 TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool")  # of a row's columns
 
 
@@ -149,7 +149,7 @@ def read_rows(file: Path, group: int | None = None) -> Iterator[Row]:
     """The rows of a file, or those of one group."""
     from pyarrow.parquet import ParquetFile
 
-    with ParquetFile(file) as parquet:
+    with ParquetFile(file, pre_buffer=False) as parquet:  # else it would read all groups before the first row
         groups = None if group is None else [group]
         for batch in parquet.iter_batches(READ_AT_ONCE, groups):
             yield from map(Row, *(column.to_pylist() for column in batch.columns))

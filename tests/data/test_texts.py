@@ -1,7 +1,9 @@
 """Promises of pairs in order: what was appended is read again, from memory and from files."""
 
 from pathlib import Path
+from random import Random
 
+import pyarrow
 import pytest
 
 from nmt.data import texts as module
@@ -40,6 +42,18 @@ def test_rows_can_be_read_when_nothing_else_keeps_the_pairs(monkeypatch: pytest.
 def test_a_group_of_a_file_is_read_by_itself(tmp_path: Path) -> None:
     write_rows(tmp_path / "file", [ROWS[:4], [], ROWS[4:]])
     assert [list(read_rows(tmp_path / "file", group)) for group in range(3)] == [ROWS[:4], [], ROWS[4:]]
+
+
+def test_the_first_row_of_a_file_takes_no_memory_for_the_groups_after_it(tmp_path: Path) -> None:
+    """A tokenizer's sample is read from all shards at once, of each only the beginning."""
+    random = Random(1)
+    rows = [Row(random.randbytes(200).hex(), random.randbytes(200).hex(), key=n) for n in range(8_000)]
+    write_rows(tmp_path / "x", [rows[n : n + 500] for n in range(0, 8_000, 500)])
+    before = pyarrow.total_allocated_bytes()
+    found = read_rows(tmp_path / "x")
+    assert next(found) == rows[0]
+    assert pyarrow.total_allocated_bytes() - before < (tmp_path / "x").stat().st_size * 0.75
+    assert [next(found) for _ in range(7_999)] == rows[1:]
 
 
 def test_pairs_without_origins_are_numbered_from_1() -> None:
