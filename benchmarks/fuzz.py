@@ -25,8 +25,12 @@ from benchmarks.fuzz_lines import fuzzed_line, json_line, pair_line
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, add_rows, describe_run, rounded, run_script
 from nmt.config import SearchConfig
+from nmt.data.tokenizer import encode_pairs
+from nmt.decode.shortlist import learn_shortlist
+from nmt.model.weights import write_tensors
 from nmt.text.normalise import tidy
 from nmt.text.words import Words
+from nmt.translation.model_folder import SHORTLIST
 from tests.tiny import PAIRS, TINY, make_model, make_tokenizer, save_tiny
 
 AT_ONCE, LONG = 5_000, 1_000_000  # lines of a process; characters of a long line
@@ -159,6 +163,8 @@ def make_folders(folder: Path) -> None:
     tokenizer = tokenizer.with_words(Words.learn(sources, targets))
     small = replace(TINY, decoder_layers=1)
     save_tiny(folder / "MODEL", make_model(tokenizer, config=small), tokenizer, FAST)
+    vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
+    write_tensors(folder / "MODEL" / SHORTLIST, asdict(learn_shortlist(encode_pairs(tokenizer, PAIRS), *vocabularies)))
     lm = make_model(tokenizer, config=replace(small, family="decoder-only"))
     save_tiny(folder / "LM", lm, tokenizer, FAST, ("en", "en"), "lm")
 

@@ -8,9 +8,11 @@ to it. A single mark goes after the translation of the token before it, or befor
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise, takewhile
+from itertools import accumulate, pairwise
 
 from nmt.text.tokens import Links
+
+BRACKETS = ("(", "[", "（")
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,6 @@ class Placing:
         for i, j in links:
             if i < self.n_source and j < self.n_target:
                 self.targets[i].append(j)
-        # The last source token that each word of the target is linked to; -1 for none.
-        self.latest = [-1] * self.n_target
-        for i, found in enumerate(self.targets):
-            for j in found:
-                self.latest[j] = i if target_words[j] else -1
         linked = {j for found in self.targets for j in found}
         self.linked = [0, *accumulate(int(j in linked) for j in range(self.n_target))]
         # The nearest source token with links, before (or at) and from each place.
@@ -138,16 +135,15 @@ class Placing:
         before, after = self.previous[node.start], self.next[node.start]
         if self.is_open(node) or (node.start == first and not node.follows):
             return around[1] if node.closing == "" else around[0]
-        if self.source_words[node.start] == self.source_words[last]:
+        # What is in brackets belongs to the word before it, also at the end of a sentence.
+        in_brackets = node.core.startswith(BRACKETS) and before >= first
+        if self.source_words[node.start] == self.source_words[last] and not in_brackets:
             # Only signs follow it: as many signs may follow it in the translation.
             place = around[1] - min(self.signs[around[1]], last - node.start)
         elif not node.follows and after < last:
             place = min(self.targets[after])
         elif before >= first:
-            # A few more words are passed that only translate words before it: it must not stand between them.
             place = max(self.targets[before]) + 1
-            passed = takewhile(lambda j: 0 <= self.latest[j] < node.start, range(place, min(place + 5, around[1])))
-            place += sum(1 for _ in passed)
         else:
             place = around[0]
         place = min(max(place, around[0]), around[1])

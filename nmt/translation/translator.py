@@ -150,7 +150,7 @@ class Translator:
         self.spans = SpanSearch(self.decoder, self.device, self.compiler, self.shortlist)
         if recorded and len(recorded) == len(self.models):
             self.spans.recorded = recorded[0] if len(recorded) == 1 else Ensemble(recorded)
-        self.aligner = Aligner(self.readers[0], tokenizer)
+        self.aligner = Aligner(self.readers[0], tokenizer, self.shortlist)
 
     def between(self, source: str = "", target: str = "") -> "Translator":
         """This translator for other languages, by their codes, if the model knows several: with the same weights in

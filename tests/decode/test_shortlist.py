@@ -11,7 +11,7 @@ from torch import Tensor
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.batches import Pairs, Sequences
 from nmt.decode.ensemble import Ensemble, EnsembleCache
-from nmt.decode.shortlist import CANDIDATES, Shortlist, learn_shortlist
+from nmt.decode.shortlist import CANDIDATES, FAINT, UNLISTED, Shortlist, learn_shortlist
 from nmt.model.build import build_generative_model
 from nmt.model.cache import DecoderCache
 from nmt.model.contract import Decoder, GenerativeModel
@@ -46,6 +46,24 @@ def test_what_always_occurs_together_comes_first() -> None:
 
 def test_a_corpus_without_words_has_an_empty_shortlist() -> None:
     assert not learn_shortlist(pairs(([], [])), 9, 9).candidates_UC.any()
+
+
+def test_links_count_by_what_the_shortlist_knows_and_common_pieces_only_as_the_first_candidate() -> None:
+    candidates_UC = torch.zeros(210, 3, dtype=torch.int32)
+    candidates_UC[4:, 1] = 3  # the third piece is a candidate of all
+    candidates_UC[4:, 0] = torch.arange(4, 210)
+    candidates_UC[7] = torch.tensor([3, 8, 9])
+    listed = Shortlist(candidates_UC, torch.tensor([4], dtype=torch.int32))
+    assert listed.common.tolist() == [3]
+    source_S, target_T = torch.tensor([7, 20]), torch.tensor([3, 9, 20, 33])
+    expected_TS = torch.tensor(
+        [[1, FAINT], [1 / 3 + UNLISTED, UNLISTED], [UNLISTED, 1 + UNLISTED], [UNLISTED, UNLISTED]]
+    )
+    assert listed.link_weights(source_S, target_T, own=False).equal(expected_TS)
+    own_TS = listed.link_weights(torch.tensor([33]), torch.tensor([33, 3]), own=True)
+    assert own_TS.equal(torch.tensor([[1 + UNLISTED], [FAINT]]))
+    without_TS = listed.link_weights(torch.tensor([33]), torch.tensor([34, 3]), own=True)
+    assert without_TS.equal(torch.tensor([[UNLISTED], [FAINT]]))
 
 
 def test_the_list_has_control_pieces_candidates_frequent_ones_and_perhaps_the_sources_own() -> None:

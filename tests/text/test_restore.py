@@ -43,7 +43,9 @@ def put_back(line: str, translation: str, links: str) -> Restored:
         # What stands beside an item comes with it.
         ("Das Haus ({name}) brennt.", "Das Haus brennt.", "The house burns.", "1-1 2-2", "The house ({name}) burns."),
         ('Das Haus "%s" brennt.', "Das Haus brennt.", "The house burns.", "0-0 1-1 2-2", 'The house "%s" burns.'),
-        ("Das Rathaus {x} da", "Das Rathaus da", "The town hall there", "0-0 1-1 0-2 2-3", "The town hall {x} there"),
+        ("Oft las er ihn ({x}).", "Oft las er ihn.", "He read it often.", "2-0 1-1 3-2 0-3", "He read it ({x}) often."),
+        ("Oft las er ihn {x}.", "Oft las er ihn.", "He read it often.", "2-0 1-1 3-2 0-3", "He read it often {x}."),
+        ("Hallo ({x}).", "Hallo.", "Hello.", "", "Hello ({x})."),
         ("Haus (https://x.de) brennt", "Haus brennt", "Burns, house", "1-0 0-1", "Burns, house (https://x.de)"),
         ("Klick auf “{x}” bitte", "Klick auf bitte", "Please click", "2-0 0-1", "Please click “{x}”"),
         ("Seite {a} / {b} fehlt", "Seite fehlt", "Page is missing", "0-0 1-1 1-2", "Page {a} / {b} is missing"),

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import torch
 
+from nmt.decode.shortlist import Shortlist
 from nmt.text.tokens import is_word, tokenize
-from nmt.translation.alignment import n_words, owner_links, owners, word_links, word_numbers
+from nmt.translation.alignment import Aligner, n_words, owner_links, owners, word_links, word_numbers
 from nmt.translation.translator import Translator
 
 
@@ -38,6 +39,32 @@ def test_words_are_linked_with_words_and_signs_with_signs() -> None:
     are_words = [torch.tensor([True, False, True]), torch.tensor([True, False, True])]
     numbers = torch.tensor([0, 1, 2])
     assert owner_links(weights_TS, numbers, numbers, are_words) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_token_with_little_attention_is_linked_only_to_a_token_that_is_free() -> None:
+    # "ins Kino" and "to the cinema": "to" translates "ins", and "the", which looks at "Kino", neither.
+    source_S, target_T, are_words = torch.arange(2), torch.arange(3), [torch.ones(2).bool(), torch.ones(3).bool()]
+    weights_TS = torch.tensor([[0.5, 1e-9], [1e-10, 9e-10], [0.1, 0.8]])
+    assert owner_links(weights_TS, source_S, target_T, are_words) == [(0, 0), (1, 2)]
+    # "am": nothing translates it surely.
+    weights_TS = torch.tensor([[9e-10, 1e-10], [1e-10, 9e-10], [0.1, 0.8]])
+    assert owner_links(weights_TS, source_S, target_T, are_words) == [(0, 0), (1, 2)]
+
+
+def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
+    ((best,),) = translator.translate_n_best(["Der Hund läuft."])
+    source, target = best.parts[0].source, best.parts[0].hypothesis.ids
+    candidates_UC = torch.zeros(translator.tokenizer.src_vocab_size, 1, dtype=torch.int32)
+    known = dict(zip(source, target, strict=False))
+    for piece, translation in known.items():
+        candidates_UC[piece, 0] = translation
+    shortlist = Shortlist(candidates_UC, torch.tensor([4]).int())
+    aligner = Aligner(translator.aligner.model, translator.tokenizer, shortlist)
+    ((weights_TS, _, pieces),) = aligner.attention(best)
+    ((plain_TS, _, _),) = translator.aligner.attention(best)
+    own = translator.tokenizer.joint
+    wanted_TS = shortlist.link_weights(torch.tensor(source), torch.tensor(target), own=own)
+    assert weights_TS.allclose(plain_TS * wanted_TS[: len(pieces)])
 
 
 def test_a_blank_at_the_end_of_an_unfinished_translation_is_no_word(translator: Translator) -> None:
