@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product, zip_longest
+from itertools import pairwise, product, zip_longest
 
 from nmt.text.items import outside_items
 from nmt.text.scripts import WORD
@@ -33,6 +33,7 @@ MISREAD = re.compile("[aouAOU]e|ss|[015]")
 MOST_PLACES = 6  # of a word that are changed: each doubles the number of forms
 # Names: at most so many of the most frequent words; how many pairs must have one; the share of its sentences that do.
 NAMES, NAMES_TRIED, LEAST_NAMES, SAME = 8, 1000, 20, 0.95
+NAMES_AFTER, LEAST_AFTER = 100, 10  # at most so many words before names; how often a name must follow one
 SIMILAR = 20  # two cases of a word are both usual if the rank of one is at most so many times that of the other
 DIVIDED = re.compile(r"(?<![\w-])([^\W\d_]++)[-\u00ac\u2010] ([^\W\d_]++)(?![\w-])")
 TWICE_ENCODED = re.compile("[ÂÃÄÅ][^\x00-\x7f]")
@@ -50,12 +51,14 @@ class Words:
     """Words that were only at the beginning of sentences."""
     names: tuple[str, ...] = ()
     """Capitalised words that translations have too, nearly always: they can stand for placeholders."""
+    names_after: tuple[tuple[str, str], ...] = ()
+    """Words before names, each with the most frequent name after it: ("Frau", "Weber")."""
 
     @classmethod
     def learn(cls, texts: Iterable[str], translations: Iterable[str] = ()) -> "Words":
         """`translations`: of the first texts."""
         middle, first, signs = Counter[str](), Counter[str](), Counter[str]()
-        kept_words, targets = Counter[str](), Counter[str]()
+        kept_words, targets, after = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
         for text, translation in zip_longest(texts, translations, fillvalue=""):
             capitalised = {word for word in WORD.findall(translation) if word.istitle()}
             targets.update(capitalised)
@@ -65,27 +68,37 @@ class Words:
                 before = text[max(0, match.start() - 8) : match.start()].rstrip(BEFORE_WORD)[-1:]
                 counter = middle if before and before not in ".!?…:" else first
                 counter[match[0]] += 1
+            for one, other in pairwise(found):
+                if other[0] in capitalised and text[one.end() : other.start()] == " ":
+                    after[one[0], other[0]] += 1
             signs.update(FREE_SIGN.findall(text))
         kept = [word for word, _ in middle.most_common(MOST)]
         others = [word for word, _ in first.most_common(MOST) if word not in middle]
         names = [
             word
-            for word, n in kept_words.most_common(NAMES_TRIED)
-            if n >= LEAST_NAMES and n >= SAME * max(middle[word], targets[word])
+            for word, n in sorted(kept_words.items(), key=lambda item: (-item[1], item[0]))[:NAMES_TRIED]
+            if len(word) > 1 and n >= LEAST_NAMES and n >= SAME * max(middle[word], targets[word])
         ]
-        return cls(frozenset(signs), tuple(kept), tuple(others[: MOST - len(kept)]), tuple(names[:NAMES]))
+        first_after = names_after(after, frozenset(names))
+        others = others[: MOST - len(kept)]
+        return cls(frozenset(signs), tuple(kept), tuple(others), tuple(names[:NAMES]), first_after)
 
     @classmethod
     def parse(cls, text: str) -> "Words":
         """From the contents of a file, as `dump` makes them. ValueError if they are damaged."""
+        given = text.removesuffix("\n").split("\n\n")
         try:
-            signs, usual, first, names = text.removesuffix("\n").split("\n\n")
+            signs, *words, after = (*given, "") if len(given) == 4 else given  # older files have four
+            usual, first, names = (tuple(part.split()) for part in words)
+            pairs = tuple((before, name) for before, name in map(str.split, after.splitlines()))
         except ValueError as error:
-            raise ValueError("it doesn't have four parts: signs, words, words at the beginning, and names") from error
-        return cls(frozenset(signs.split()), tuple(usual.split()), tuple(first.split()), tuple(names.split()))
+            parts = "signs, words, words at the beginning, names, and names after words"
+            raise ValueError(f"it doesn't have these parts: {parts}") from error
+        return cls(frozenset(signs.split()), usual, first, names, pairs)
 
     def dump(self) -> str:
-        return "\n\n".join("\n".join(part) for part in (sorted(self.signs), self.usual, self.first, self.names)) + "\n"
+        parts = sorted(self.signs), self.usual, self.first, self.names, map(" ".join, self.names_after)
+        return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
     @cached_property
     def ranks(self) -> dict[str, int]:
@@ -163,6 +176,15 @@ class Words:
             return others[0] if second and others else first
         other = self.best(spelled for form in forms for spelled in spellings(form))
         return other or (word.capitalize() if casing is str.upper else word)
+
+
+def names_after(counts: Counter[tuple[str, str]], names: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """The words that are most often before names, each with its most frequent name."""
+    best = dict[str, str]()
+    for (before, name), n in counts.most_common():
+        if n >= LEAST_AFTER and name in names and len(best) < NAMES_AFTER:
+            best.setdefault(before, name)
+    return tuple(best.items())
 
 
 def cased_words(line: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 A line with items (addresses, tags, placeholders of programs …) is translated with a placeholder in place of each (see
 `nmt.text.marking`), if the model has learned to copy these. For other models, names that are the same in both languages
-(`Words.names`) stand for the placeholders of programs: `{name} schläft` is read as `Anna schläft`. If one is missing in
+(`Words.names`) stand for the placeholders of programs: `{name} schläft` is read as `Anna schläft`, and `Frau {name}` as
+`Frau Weber`, if that name is the most frequent one after this word in training (`names_after`). If one is missing in
 the translation, or occurs twice, the line is translated as it is.
 """
 
@@ -93,8 +94,15 @@ def name_request(request: Request, tokenizer: Tokenizer) -> Named | None:
     marked = mark_request(request, tokenizer)
     if marked is None or not all(stands_alone(one) for one in marked.marks.values()):
         return None
-    names = [name for name in tokenizer.words.names if name not in marked.text]
-    return Named(marked, dict(zip(marked.marks, names, strict=False))) if len(names) >= len(marked.marks) else None
+    after, names = dict(tokenizer.words.names_after), dict[str, str]()
+    for placeholder in marked.marks:
+        before = re.search(rf"([^\W\d_]+) {placeholder}", marked.text)
+        fitting = [after[before[1]]] if before and before[1] in after else []
+        free = (n for n in (*fitting, *tokenizer.words.names) if n not in marked.text and n not in names.values())
+        if not (name := next(free, "")):
+            return None
+        names[placeholder] = name
+    return Named(marked, names)
 
 
 def stands_alone(mark: Mark) -> bool:

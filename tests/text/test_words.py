@@ -1,6 +1,7 @@
 """Words of training: lines are read in known words, known words stay, and reading takes linear time."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_words_inside_sentences_come_first_and_those_at_their_beginning_are_apar
 def test_a_file_gives_the_same_words_again_and_a_damaged_one_an_error() -> None:
     assert Words.parse(WORDS.dump()) == WORDS
     assert Words.parse(Words.learn([]).dump()) == Words(frozenset(), ())
-    with pytest.raises(ValueError, match="four parts"):
+    with pytest.raises(ValueError, match="these parts"):
         Words.parse("eins\nzwei")
 
 
@@ -80,6 +81,22 @@ def test_capitalised_words_that_translations_keep_are_names() -> None:
     pairs = [("Heute ist Anna in Wien, und Peter auch.", "Today Anna is in Vienna.")] * 25
     assert Words.learn(*zip(*pairs, strict=True)).names == ("Anna",)
     assert Words.learn(*zip(*pairs[:10], strict=True)).names == ()
+
+
+def test_a_name_is_known_for_the_words_that_are_often_before_it() -> None:
+    pairs = [("Heute kommt Frau Weber.", "Ms Weber is coming.")] * 25
+    pairs += [('Heute kommt Frau Klein, "Frau" Otto, Herr', "Ms Klein, Otto is coming.")] * 24
+    words = Words.learn(*zip(*pairs, strict=True))
+    assert words.names == ("Weber", "Klein", "Otto")  # equal numbers: by the alphabet
+    assert words.names_after == (("Frau", "Weber"),)
+    assert Words.parse(words.dump()) == words
+    older = replace(words, names_after=())
+    assert Words.parse(older.dump()) == older
+    assert Words.parse(older.dump().removesuffix("\n\n\n") + "\n") == older
+    with pytest.raises(ValueError, match="parts"):
+        Words.parse(words.dump() + "\n\na\n\nb")
+    with pytest.raises(ValueError, match="parts"):
+        Words.parse(words.dump().replace("Frau Weber", "Frau"))
 
 
 @pytest.mark.parametrize("text", ["ae" * 20_000, "a- " * 10_000, "Ä Ae 1O " * 3000, "Ã¤" * 20_000, "aa- bb" * 9000])
