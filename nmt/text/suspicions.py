@@ -46,6 +46,7 @@ UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
 LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
+GLUED = re.compile(rf"(?![{ASIAN}])[^\W\d_]\d+(?!\w)")  # a letter of a script with spaces, and a number
 CLOCK = re.compile(r"\d{1,2}[:.]\d\d")  # often written in words: "halb drei" for 2:30
 
 
@@ -65,7 +66,8 @@ def suspicions(
     - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, pairs of tags are broken or
       nested in another way, or an item has lost the brackets or quotes right beside it. `own`: items of the user.
     - sentences: see `loses_sentences`.
-    - numbers: a number of two or more digits is missing; clock times don't count.
+    - numbers: a number of two or more digits is missing (clock times don't count), or one is written right after a
+      letter, as in "at2".
     - unknown: outside of its items the source has letters or signs that the vocabulary lacks, also in a similar form;
       constraints: not all are met. Both are added by `nmt.translation.repair`.
 
@@ -85,7 +87,8 @@ def suspicions(
         "unfinished": not finished,
         "items": loses_items((source, of_source), (translation, of_translation)),
         "sentences": not empty and loses_sentences(source, translation, length / max(1, source_length)),
-        "numbers": any(is_wanted(number, translation) for number in lost) and not empty,
+        "numbers": (any(is_wanted(number, translation) for number in lost) and not empty)
+        or is_glued(of_source, source, translation),
         "unsure": not sure,
     }
     flags = [flag for flag, is_raised in raised.items() if is_raised]
@@ -113,6 +116,14 @@ def lost_numbers(items: list[Item], others: list[Item], translation: str) -> lis
         for number in missing
         if len(set(number.canonical.split("-")) - groups) > number.canonical.count("-") // 2
     ]
+
+
+def is_glued(items: list[Item], source: str, translation: str) -> bool:
+    """Whether a number of the source stands right after a letter in the translation alone."""
+    glued = set(GLUED.findall(translation))
+    glued -= set(GLUED.findall(source)) if glued else set()
+    numbers = {item.canonical for item in items if item.kind == "number"} if glued else set[str]()
+    return any(number[1:] in numbers for number in glued)
 
 
 def is_wanted(number: Item, translation: str) -> bool:
