@@ -53,7 +53,9 @@ class Aligner:
         """Links between the words of the parts."""
         links: list[tuple[int, int]] = []
         n_source = n_target = 0
-        for part, (weights_TS, source, target) in zip(translation.parts, self.attention(translation), strict=True):
+        for part, (weights_TS, source, target) in zip(
+            translation.parts, self.weighted_attention(translation), strict=True
+        ):
             # Where no blank separates two parts, the first word of the second part belongs to the word before it.
             n_source -= bool(n_source) and part.touches[0]
             n_target -= bool(n_target) and part.touches[1]
@@ -69,7 +71,7 @@ class Aligner:
         """
         if translation.links is not None or translation.moved or any(translation.words_around):
             return token_links(self.align(translation), source, target)
-        parts = list(self.attention(translation))
+        parts = list(self.weighted_attention(translation))
         source_owners, source_others = owners([pieces for _, pieces, _ in parts], *source)
         target_owners, target_others = owners([pieces for _, _, pieces in parts], *target)
         are_words = [torch.tensor([is_word(text, token) for token in tokens]) for text, tokens in (source, target)]
@@ -81,6 +83,17 @@ class Aligner:
             (i, j) for n, m in links for i in (n, *source_others.get(n, ())) for j in (m, *target_others.get(m, ()))
         ]
 
+    def weighted_attention(self, translation: Translation) -> Iterator[tuple[Tensor, list[str], list[str]]]:
+        """As `attention`, multiplied by the weights of the shortlist, if there is one."""
+        for part, (weights_TS, source, target) in zip(translation.parts, self.attention(translation), strict=True):
+            if self.shortlist:
+                ids = (
+                    torch.tensor(part.source, dtype=torch.long),
+                    torch.tensor(part.hypothesis.ids[: len(target)], dtype=torch.long),
+                )
+                weights_TS = weights_TS * self.shortlist.link_weights(*ids, own=self.tokenizer.joint)
+            yield weights_TS, source, target
+
     def attention(self, translation: Translation) -> Iterator[tuple[Tensor, list[str], list[str]]]:
         """For each part the cross-attention (T, S) of its pieces to its source, and the pieces of source and target."""
         for part in translation.parts:
@@ -89,9 +102,6 @@ class Aligner:
                 weights_TS = self.model.cross_attention(source, target)
             else:
                 weights_TS = cross_attention(self.model, source, target)[:-1, :-1]
-            if self.shortlist:
-                ids = torch.tensor(source, dtype=torch.long), torch.tensor(target, dtype=torch.long)
-                weights_TS = weights_TS * self.shortlist.link_weights(*ids, own=self.tokenizer.joint)
             pieces = self.tokenizer.target_pieces(target)
             while pieces and not pieces[-1].replace("▁", " ").strip():  # the text of a translation ends in no blank
                 pieces.pop()

@@ -60,8 +60,8 @@ def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
         candidates_UC[piece, 0] = translation
     shortlist = Shortlist(candidates_UC, torch.tensor([4]).int())
     aligner = Aligner(translator.aligner.model, translator.tokenizer, shortlist)
-    ((weights_TS, _, pieces),) = aligner.attention(best)
-    ((plain_TS, _, _),) = translator.aligner.attention(best)
+    ((weights_TS, _, pieces),) = aligner.weighted_attention(best)
+    ((plain_TS, _, _),) = aligner.attention(best)
     own = translator.tokenizer.joint
     wanted_TS = shortlist.link_weights(torch.tensor(source), torch.tensor(target), own=own)
     assert weights_TS.allclose(plain_TS * wanted_TS[: len(pieces)])
