@@ -38,6 +38,7 @@ LOOP_WORDS, LOOP_CHARACTERS = 8, 20  # longest phrases that are searched for rep
 LENGTH_FACTOR, LENGTH_ALLOWANCE = 2.0, 20  # one text may be twice as long, and 20 more: "Ja" / "Yes, that's right"
 WIDE_CHARACTER = 2.5  # letters that an East Asian character is worth: Han 3 to 4, kana and Hangul 2
 COPIED_WORDS = 4  # a copy of fewer words is not flagged: it may be correct
+LONGER = 3  # letters: a word with more is no article or preposition
 LETTERS_OF_WORD = 2  # count as a word in scripts without spaces; a name seldom has more than three such words
 
 WIDE = re.compile(f"[{EAST_ASIAN}]")
@@ -151,7 +152,11 @@ def loops(source: str, translation: str) -> bool:
 
 def repeats_name(source: str, translation: str) -> bool:
     """Whether a word with a capital, which is in the source too, is more often in the translation: "Lena is Lena". A
-    model that invents more than the source says often repeats its names; people did so in 8 of 270,000 pairs."""
+    model that invents more than the source says often repeats its names; people did so in 8 of 270,000 pairs.
+
+    Also whether a source of one word becomes a text that repeats a longer word: "The chair is a chair"."""
+    if len(source.split()) == 1 and not UNSPACED_LETTER.search(source):
+        return max(Counter(w.lower() for w in LETTERS.findall(translation) if len(w) > LONGER).values(), default=0) > 1
     # "Ninas Hut" is Nina's hat.
     names = Counter(word.removesuffix("s") for word in LETTERS.findall(translation) if word.istitle())
     repeated = {name: times for name, times in names.items() if times > 1}

@@ -81,7 +81,7 @@ class Columns(Format):
     quality: bool = False
 
     def read(self, line: str) -> Record:
-        return Record([Request(line.partition("\t")[0])], {"line": line.rstrip("\r")})
+        return Record([Request(line.partition("\t")[0])], {"line": line.removesuffix("\r")})
 
     def write(self, index: int, record: Record, n_best: Sequence[Sequence[Translation]]) -> list[str]:
         return [self.show(record.rest["line"], translation) for translation in n_best[0]]

@@ -177,7 +177,7 @@ class Given:
 
 
 def read_columns(line: str) -> Given:
-    line = line.rstrip("\r")
+    line = line.removesuffix("\r")
     source, target = f"{line}\t".split("\t")[:2]
     return Given(line, [(source, target)])
 

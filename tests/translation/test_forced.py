@@ -67,8 +67,9 @@ def test_lines_of_a_json_text_are_scored_one_by_one(translator: Translator) -> N
 
 def test_other_columns_are_repeated_byte_for_byte_and_not_scored(translator: Translator) -> None:
     job = Scoring(translator, SHORT, "tsv")
-    plain, longer = job.answer([b"Hund\tdog", b"Hund\tdog\tStra\xdfe"]).splitlines()
+    plain, longer, returns = job.answer([b"Hund\tdog", b"Hund\tdog\tStra\xdfe", b"Hund\tdog\r\r"]).split(b"\n")[:-1]
     assert longer == plain.replace(b"dog", b"dog\tStra\xdfe")
+    assert returns.startswith(b"Hund\tdog\r\t"), "one belongs to the end of the line"
 
 
 @pytest.mark.parametrize("line", [b"Hund\tdog", b'"Hund"', b'{"text": "Hund"}', b'{"text": "a", "translation": 7}'])

@@ -170,6 +170,15 @@ def test_translations_have_their_quality_in_every_format(
     assert all("quality" not in json.loads(row) for row in plain)
 
 
+def test_of_returns_at_the_end_of_a_row_only_the_last_belongs_to_its_end(
+    model_folder: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "in").write_bytes(b"Hund\tx\r\r\nHund\r\n\r\r\r\n")
+    assert main(["--model", str(model_folder), "--format", "tsv", str(tmp_path / "in")]) == 0
+    rows = capfdbinary.readouterr().out.split(b"\n")
+    assert [row.rsplit(b"\t", 3)[0] for row in rows[:-1]] == [b"Hund\tx\r", b"Hund", b"\r\r"]
+
+
 def test_given_pairs_get_their_quality_with_a_translator_and_without_one(
     model_folder: Path, scorer_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
