@@ -8,7 +8,7 @@ from nmt.cli import add_options, make_parser, parse, run_command, say
 
 EXAMPLES = """
 python -m nmt.convert Helsinki-NLP/opus-mt-de-en opus-de-en
-python -m nmt.convert facebook/m2m100_418M m2m --source de --target en
+python -m nmt.convert facebook/m2m100_418M m2m --source de --target en --shortlist my-corpus
 python -m nmt.convert sockeye-model ours --tokenizer joint.model --source de --target en
 """
 OPTIONS = {
@@ -22,6 +22,11 @@ OPTIONS = {
         "FILE...",
         "SentencePiece model of a checkpoint of OpenNMT-py, Eole, JoeyNMT or Sockeye, if it isn't in its folder. Of "
         "two, the first is for sources.",
+    ),
+    "--shortlist": (
+        "CORPUS",
+        "Pairs, as nmt.train's --data.corpus; needs --source and --target. A shortlist is learned from "
+        "them, for search.shortlist and for the word alignment, which puts tags at the right words.",
     ),
     "--revision": ("NAME", "Branch, tag or commit on the hub. Without it, the newest commit of main is taken."),
 }
@@ -48,12 +53,15 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Any) -> int:
-    from nmt.interop.convert import convert
+    from nmt.interop.convert import add_shortlist, convert, pairs_for
     from nmt.interop.hub import fetch
 
-    path, origin = fetch(options.model, options.get("revision"))
     languages = options.get("source", ""), options.get("target", "")
+    pairs = pairs_for(options.shortlist, *languages) if options.get("shortlist") else None
+    path, origin = fetch(options.model, options.get("revision"))
     about = convert(path, Path(options.out), origin, *languages, tokenizers=options.tokenizer)
+    if pairs is not None:
+        about.append(add_shortlist(Path(options.out), pairs))
     say(f"Converted: {options.out}. {' '.join(about)}")
     return 0
 

@@ -12,16 +12,20 @@ from typing import Any, TypeVar
 import yaml
 
 from nmt import __version__
-from nmt.config import ModelConfig
+from nmt.config import DataConfig, ModelConfig
+from nmt.data.cleaning import Pair
+from nmt.data.corpora import load_corpus
 from nmt.data.languages import some_of
 from nmt.data.mapped import Mapped
-from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.decode.shortlist import learn_shortlist
 from nmt.fields import require
-from nmt.files import sha256
+from nmt.files import SUMS, sha256
 from nmt.interop.bart import Converted
 from nmt.interop.checkpoints import READERS, Checkpoint, assemble, toolkit
 from nmt.interop.foreign import DAMAGE, Foreign, licence_in, weight_files
-from nmt.translation.model_folder import ModelInfo, licence_sentence, save_model
+from nmt.model.weights import write_tensors
+from nmt.translation.model_folder import SHORTLIST, ModelInfo, licence_sentence, save_model
 
 KINDS = {  # by model_type in config.json
     "marian": "nmt.interop.marian",
@@ -66,6 +70,22 @@ def convert(
     save_model(out, converted.weights, tokenizer, info, card(info, about))
     (out / RECIPE).write_text(recipe(info, out), encoding="utf8")
     return about
+
+
+def pairs_for(corpus: str, source: str, target: str) -> Sequence[Pair]:
+    """The training pairs of a corpus, for a shortlist. ValueError if they can't be read, or a language is missing."""
+    require(bool(source and target), "--shortlist needs --source and --target: the languages of its corpus")
+    return load_corpus(DataConfig(corpus=corpus, source=source, target=target)).train
+
+
+def add_shortlist(folder: Path, pairs: Sequence[Pair]) -> str:
+    """Learn a shortlist from pairs, and add it to a model folder. Returns a sentence about it."""
+    tokenizer = Tokenizer.load(folder)
+    shortlist = learn_shortlist(encode_pairs(tokenizer, pairs), tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    write_tensors(folder / SHORTLIST, asdict(shortlist))
+    with (folder / SUMS).open("a", encoding="utf8") as sums:
+        sums.write(f"{sha256(folder / SHORTLIST)}  {SHORTLIST}\n")
+    return f"Its shortlist was learned from {len(pairs):,} pairs."
 
 
 def read(foreign: Foreign) -> Converted:

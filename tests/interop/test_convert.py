@@ -92,6 +92,35 @@ def test_the_commands_take_languages(folder: Path, capsys: pytest.CaptureFixture
     assert run("--model", "french")[1] == french[1]
 
 
+def test_a_converted_model_gets_a_shortlist_from_pairs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marian(folder / "marian")
+    assert convert.main(["marian", "plain"]) == 0
+    languages = ["--source", "de", "--target", "en"]
+    assert convert.main(["marian", "ours", *languages, "--shortlist", "corpus"]) == 0
+    assert "learned from 200 pairs" in capsys.readouterr().err
+    plain, ours = Translator.load("plain", "cpu"), Translator.load("ours", "cpu")
+    assert plain.shortlist is None
+    assert ours.aligner.shortlist is not None
+    lines = (folder / "corpus" / "test.de").read_text().splitlines()
+    listed = replace(ours.search, beam_size=1, shortlist=16)
+    assert len(ours.translate(lines, listed)) == 10
+    assert (folder / "ours" / "SHA256SUMS").read_text().count("shortlist.safetensors") == 1
+    (folder / "ours" / "shortlist.safetensors").write_bytes(b"x")
+    with pytest.raises(ValueError, match="damaged"):
+        Translator.load("ours", "cpu")
+
+
+def test_a_shortlist_needs_languages_and_a_corpus_before_anything_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marian(folder / "marian")
+    assert convert.main(["marian", "ours", "--shortlist", "corpus"]) == 2
+    assert "--source and --target" in capsys.readouterr().err
+    assert convert.main(["marian", "ours", "--source", "de", "--target", "en", "--shortlist", "nothing"]) == 2
+    assert "nothing" in capsys.readouterr().err
+    assert not (folder / "ours").exists()
+
+
 def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian(folder / "marian")
     assert translate.main(["--model", "marian", "corpus/test.de"]) == 2
