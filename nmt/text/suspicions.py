@@ -56,7 +56,7 @@ def suspicions(
 ) -> list[Flag]:
     """What looks wrong with a translation, in the order of `Flag`; empty for a plausible one.
 
-    - loop: see `loops` and `repeats_name`.
+    - loop: see `loops`, `repeats_name` and `repeats_word`.
     - too_long, too_short: one text has more than twice the characters of the other, and 20 more; East Asian characters
       count as 2.5. An empty translation is not called too short.
     - copy: see `is_copy`.
@@ -79,7 +79,7 @@ def suspicions(
     of_source, of_translation = list(scan(source, own)), list(scan(translation, own))
     lost = lost_numbers(of_source, of_translation, translation)
     raised: dict[Flag, bool] = {
-        "loop": loops(source, translation) or repeats_name(source, translation),
+        "loop": any(repeat(source, translation) for repeat in (loops, repeats_name, repeats_word)),
         "too_long": length > LENGTH_FACTOR * source_length + LENGTH_ALLOWANCE,
         "too_short": source_length > LENGTH_FACTOR * length + LENGTH_ALLOWANCE and not empty,
         "copy": is_copy(source, translation, own),
@@ -152,16 +152,20 @@ def loops(source: str, translation: str) -> bool:
 
 def repeats_name(source: str, translation: str) -> bool:
     """Whether a word with a capital, which is in the source too, is more often in the translation: "Lena is Lena". A
-    model that invents more than the source says often repeats its names; people did so in 8 of 270,000 pairs.
-
-    Also whether a source of one word becomes a text that repeats a longer word: "The chair is a chair"."""
-    if len(source.split()) == 1 and not UNSPACED_LETTER.search(source):
-        return max(Counter(w.lower() for w in LETTERS.findall(translation) if len(w) > LONGER).values(), default=0) > 1
+    model that invents more than the source says often repeats its names; people did so in 8 of 270,000 pairs."""
     # "Ninas Hut" is Nina's hat.
     names = Counter(word.removesuffix("s") for word in LETTERS.findall(translation) if word.istitle())
     repeated = {name: times for name, times in names.items() if times > 1}
     known = Counter(word.removesuffix("s") for word in LETTERS.findall(source)) if repeated else {}
     return any(times > known.get(name, times) for name, times in repeated.items())
+
+
+def repeats_word(source: str, translation: str) -> bool:
+    """Whether the translation of one word repeats a longer word: "The chair is a chair"."""
+    if len(source.split()) != 1 or len(LETTERS.findall(source)) != 1 or UNSPACED_LETTER.search(source):
+        return False
+    words = [word.lower() for word in LETTERS.findall(translation) if len(word) > LONGER]
+    return len(words) > len(set(words))
 
 
 def repeats_more(text: str, source_words: int, source_characters: int) -> bool:

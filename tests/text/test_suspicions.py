@@ -118,6 +118,8 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("...", "What?", ["invented"]),
         ("24.12.2023", "December 24, 2022", ["invented", "numbers"]),
         ("Stuhl", "The chair is a chair", ["loop"]),
+        ("Tom", "Tom is Tom", ["loop"]),
+        ("Stuhl/Stuhl", "chair/chair", []),
         ("Es kostet 12 Euro.", "It costs a hundred euros.", ["numbers"]),
         ("Sie kommt um 2 Uhr.", "She comes at2 o'clock.", ["numbers"]),
         ("Sie kommt um ２ Uhr.", "She comes at2 o'clock.", ["numbers"]),

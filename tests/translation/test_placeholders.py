@@ -108,7 +108,7 @@ def test_placeholders_that_a_model_invents_are_removed(translator: Translator, m
 
 
 def named(tokenizer: Tokenizer) -> Tokenizer:
-    return tokenizer.with_words(Words(frozenset(), (), (), ("Anna", "Karl")))
+    return tokenizer.with_words(Words(frozenset(), (), (), ("Anna", "Karl"), (("Frau", "Weber"), ("nach", "Rom"))))
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,9 @@ def named(tokenizer: Tokenizer) -> Tokenizer:
         ("{name} schläft", "Anna schläft"),
         ('Anna und "%s" schlafen', "Anna und Karl schlafen"),
         ("${x}, wo ist %(place)s?", "Anna, wo ist Karl?"),
+        ("Frau {name} fährt nach {place}", "Frau Weber fährt nach Rom"),
+        ("Frau {name} und Frau {other}", "Frau Weber und Frau Anna"),
+        ("Frau Weber und Frau {name}", "Frau Weber und Frau Anna"),
         ("Das Haus ({name}) schläft", None),
         ("<b>{name}</b> schläft", None),
         ("{name}s Hund", None),
