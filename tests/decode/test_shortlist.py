@@ -62,6 +62,8 @@ def test_links_count_by_what_the_shortlist_knows_and_common_pieces_only_as_the_f
     assert listed.link_weights(source_S, target_T, own=False).equal(expected_TS)
     own_TS = listed.link_weights(torch.tensor([33]), torch.tensor([33, 3]), own=True)
     assert own_TS.equal(torch.tensor([[1 + UNLISTED], [FAINT]]))
+    for own, weight in ((True, 1 + UNLISTED), (False, UNLISTED)):  # 7 is no candidate of 7
+        assert listed.link_weights(torch.tensor([7]), torch.tensor([7]), own=own).equal(torch.tensor([[weight]]))
     without_TS = listed.link_weights(torch.tensor([33]), torch.tensor([34, 3]), own=True)
     assert without_TS.equal(torch.tensor([[UNLISTED], [FAINT]]))
 
