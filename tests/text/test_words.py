@@ -85,9 +85,7 @@ def test_capitalised_words_that_translations_keep_are_names() -> None:
 
 def test_a_name_is_known_for_the_words_that_are_often_before_it() -> None:
     pairs = [("Heute kommt Frau Weber.", "Ms Weber is coming.")] * 25
-    pairs += [
-        ("Heute kommt Frau Klein im T-Shirt, der Chef: Otto, Herr", "Ms Klein, Otto is coming in a T-Shirt.")
-    ] * 24
+    pairs += [("Heute hat Frau Klein Plan B, der Chef: Otto, Herr", "Ms Klein has plan B, Otto.")] * 24
     pairs += [("Doktor Weber ist da.", "Doctor Weber is here.")] * 9
     words = Words.learn(*zip(*pairs, strict=True))
     assert words.names == ("Weber", "Klein", "Otto")  # equal numbers: by the alphabet
