@@ -212,8 +212,13 @@ def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
 
 
 def by_key(files: Iterable[Path]) -> Iterator[Row]:
-    """The rows of sorted shards, the least keys first."""
-    return heapq.merge(*map(read_rows, files), key=row_order)
+    """The rows of sorted shards, the least keys first. If it is closed, the memory for reading is given back."""
+    import pyarrow
+
+    try:
+        yield from heapq.merge(*map(read_rows, files), key=row_order)
+    finally:
+        pyarrow.default_memory_pool().release_unused()
 
 
 def total(reports: Iterable[dict[str, Any]]) -> tuple[Ledger, Examples]:

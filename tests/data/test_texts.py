@@ -6,8 +6,11 @@ from random import Random
 import pyarrow
 import pytest
 
+from nmt.config import TokenizerConfig
 from nmt.data import texts as module
+from nmt.data.shards import by_key
 from nmt.data.texts import Row, Texts, read_rows, write_rows
+from nmt.data.tokenizer import sample
 
 ROWS = [Row(f"Satz {n}", f"sentence {n}", n % 3, n + 1, n * 2**50, n % 5 == 0) for n in range(23)]
 
@@ -54,6 +57,18 @@ def test_the_first_row_of_a_file_takes_no_memory_for_the_groups_after_it(tmp_pat
     assert next(found) == rows[0]
     assert pyarrow.total_allocated_bytes() - before < (tmp_path / "x").stat().st_size * 0.75
     assert [next(found) for _ in range(7_999)] == rows[1:]
+
+
+def test_a_sample_of_sorted_files_gives_back_the_memory_for_reading(tmp_path: Path) -> None:
+    """Training a tokenizer comes next, and needs much."""
+    for n in range(3):
+        write_rows(tmp_path / f"{n}", [[Row(f"{k:05}" * 50, "x", key=k) for k in range(n, 6_000, 3)]])
+    before = pyarrow.total_allocated_bytes()
+    pairs = (row.pair for row in by_key([tmp_path / f"{n}" for n in range(3)]))
+    assert next(pairs) == ("00000" * 50, "x")
+    assert pyarrow.total_allocated_bytes() > before
+    assert len(sample(pairs, TokenizerConfig(sample_characters=10_000), [])) == 10_000 // 251
+    assert pyarrow.total_allocated_bytes() == before
 
 
 def test_pairs_without_origins_are_numbered_from_1() -> None:
