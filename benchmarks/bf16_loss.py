@@ -1,6 +1,6 @@
 """Does training in bf16 learn what training in fp32 learns? Both from the same start, validated at equal updates.
 
-    python -m benchmarks.bf16_loss --corpus CORPUS --config recipes/multi30k.yaml --updates 1000 --every 250
+    python -m benchmarks.bf16_loss --corpus CORPUS --config recipes/multi30k.yaml --updates 1000 --every 250 --seeds 3
 
 On a machine without bf16 instructions its products are computed in fp32 from operands rounded to bf16, and rounded
 again: what the instructions do, which multiply bf16 and add up in fp32; only slowly.
@@ -54,6 +54,7 @@ def main() -> int:
     parser.add_argument("--config", type=Path, required=True, help="the recipe")
     parser.add_argument("--updates", type=int, default=1000)
     parser.add_argument("--every", type=int, default=250, help="updates between validations")
+    parser.add_argument("--seeds", type=int, default=1, help="how many pairs of trainings, each from a start of its own")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
     parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "bf16_loss.jsonl", help="gets the rows")
     args = parser.parse_args()
@@ -63,11 +64,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as runs:
         config = replace(config, runs=runs)
         prepared = prepare(None, config, Path(runs) / "run")
-        curves = {dtype: curve(config, prepared, dtype, args) for dtype in ("fp32", "bf16")}
+        seeds = [replace(config, training=replace(config.training, seed=seed)) for seed in range(1, args.seeds + 1)]
+        curves = {dtype: [curve(seed, prepared, dtype, args) for seed in seeds] for dtype in ("fp32", "bf16")}
     run = describe_run()
     rows = [
-        {"benchmark": "bf16_loss", "updates": step, "fp32": curves["fp32"][step], "bf16": curves["bf16"][step], **run}
-        for step in curves["fp32"]
+        {"benchmark": "bf16_loss", "updates": step, **{dtype: [one[step] for one in curves[dtype]] for dtype in curves}}
+        | run
+        for step in curves["fp32"][0]
     ]
     print(report(rows))
     add_rows(args.json, rows)
@@ -89,7 +92,7 @@ def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespa
             if step % args.every == 0:
                 trainer.model.eval()
                 found[step] = trainer.validator.measure_loss()["nll"]
-                print(f"{dtype}, {step:,} updates: validation nll {found[step]:.4f}", file=sys.stderr, flush=True)
+                print(f"{dtype}, seed {training.seed}, {step:,} updates: validation nll {found[step]:.4f}", file=sys.stderr, flush=True)
     return found
 
 

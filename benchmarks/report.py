@@ -189,15 +189,14 @@ def fuzz(rows: Sequence[Row]) -> str:
 
 
 def bf16_loss(rows: Sequence[Row]) -> str:
-    lines = [
-        [
-            f"{row['updates']:,}",
-            *(f"{row[dtype]:.4f}" for dtype in ("fp32", "bf16")),
-            f"{row['bf16'] - row['fp32']:+.4f}",
-        ]
-        for row in rows
-    ]
-    return markdown(["updates", "fp32", "bf16", "difference"], lines)
+    def line(row: Row) -> list[str]:
+        apart = [bf16 - fp32 for bf16, fp32 in zip(row["bf16"], row["fp32"], strict=True)]
+        means = [f"{statistics.mean(row[dtype]):.4f}" for dtype in ("fp32", "bf16")]
+        each = ", ".join(f"{seed:+.4f}" for seed in apart)
+        return [f"{row['updates']:,}", *means, f"{statistics.mean(apart):+.4f}", each]
+
+    headings = ["updates", "fp32, mean of seeds", "bf16", "difference", "difference, each seed"]
+    return markdown(headings, [line(row) for row in rows])
 
 
 def precision(rows: Sequence[Row]) -> str:

@@ -227,12 +227,14 @@ def test_a_missing_model_is_told(benchmark: str, tmp_path: Path) -> None:
 def test_bf16_loss_compares_equal_updates(corpus: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.yaml"
     recipe.write_text("tokenizer: {vocab_size: 290}\nmodel: {d_model: 16, n_heads: 2, d_ff: 32}\n")
-    options = f"--corpus {corpus} --config {recipe} --updates 2 --every 1 --threads 1"
+    options = f"--corpus {corpus} --config {recipe} --updates 2 --every 1 --seeds 2 --threads 1"
     result = run("bf16_loss", tmp_path, *options.split())
     assert result.returncode == 0, result.stderr
     rows = last_run(tmp_path / "rows.jsonl")
     assert [row["updates"] for row in rows] == [1, 2]
-    assert all(0 < abs(row["bf16"] - row["fp32"]) < 0.1 for row in rows)
+    for row in rows:
+        assert len(set(row["fp32"])) == 2, "each seed has a start of its own"
+        assert all(0 < abs(bf16 - fp32) < 0.1 for bf16, fp32 in zip(row["bf16"], row["fp32"], strict=True))
 
 
 @pytest.mark.parametrize(("what", "lines"), [("curves", 3), ("decode", 5)])
