@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, rounded, run_script, spread
+from nmt.cli import keep_what_is_loaded
 from nmt.files import model_in
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def measure(args: argparse.Namespace) -> list[Row]:
     sources, references = next(iter(read_test_sets(model_in(args.student), None, []).values()))
     with tempfile.TemporaryDirectory() as exports:
         systems = list(make_systems(args, Path(exports), sources))
+        keep_what_is_loaded()
         for _, translator, search in systems:
             translator.translate(sources[:64], search)  # not timed: the first batches are slow
         speeds: list[list[float]] = [[] for _ in systems]

@@ -241,15 +241,18 @@ class Beams:
     def hypotheses(self) -> list[list[Hypothesis]]:
         """Return the finished hypotheses of all sentences, best first."""
         require(not bool(self.log_probs_TBK[: self.steps].isnan().any()), BAD_LOGITS)
-        places, log_probs = (table[: self.steps].tolist() for table in (self.places_TBK, self.log_probs_TBK))
+        _, B, K = self.places_TBK.shape
+        # Flat, since many small lists would make the garbage collector look through all objects of the process.
+        places, log_probs = (table[: self.steps].flatten().tolist() for table in (self.places_TBK, self.log_probs_TBK))
 
         def trace(b: int, score: float, end: int) -> Hypothesis:
             """Follow a finished hypothesis of sentence b back from its end to its first token."""
-            last, slot = divmod(end, self.options.beam_size)
+            last, slot = divmod(end, K)
             ids, gains = [], []
             for step in range(last, -1, -1):
-                gains.append(log_probs[step][b][slot])
-                slot, token = divmod(places[step][b][slot], self.model.vocab_size)
+                at = (step * B + b) * K + slot
+                gains.append(log_probs[at])
+                slot, token = divmod(places[at], self.model.vocab_size)
                 ids.append(token)
             return Hypothesis(ids[:0:-1], score, fsum(gains), gains[::-1], finished=last < self.limits[b])
 

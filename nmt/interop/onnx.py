@@ -74,7 +74,7 @@ class EncoderGraph(nn.Module):
         for block in model.encoder.layers():
 
             def attend(x: Tensor, layer: Any = block.self_attention) -> Tensor:
-                q, k, v = keys_values(layer, x, place_S)
+                q, k, v = layer.heads(x, place_S)
                 return mix(layer, q, [k, v], mask)
 
             x_BSM = block.around_self(x_BSM, attend)
@@ -106,7 +106,7 @@ class DecoderGraph(nn.Module):
             own = list[Tensor]()
 
             def attend(x: Tensor, layer: Any = block.self_attention, past: Any = (keys, values), own: Any = own) -> Any:
-                q, k, v = keys_values(layer, x, place_T)
+                q, k, v = layer.heads(x, place_T)
                 own += [torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True)]
                 return mix(layer, q, own, mask)
 
@@ -131,17 +131,6 @@ def bias(positions: AddedPositions, queries_T: Tensor, keys_L: Tensor) -> Tensor
         return torch.zeros(())
     distances_TL = keys_L[None] - queries_T[:, None]
     return positions.bias.at(distances_TL.flatten()).unflatten(1, (queries_T.size(0), keys_L.size(0)))[None]
-
-
-def keys_values(layer: Any, x_BTM: Tensor, place_T: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries (B, H, T, D), keys and values (B, K, T, D) of self-attention."""
-    H, K, D = layer.sizes
-    q, k, v = split_heads(layer.qkv(x_BTM), D).split([H, K, K], dim=1)
-    if layer.qk_norm:
-        q, k = layer.q_norm(q), layer.k_norm(k)
-    if layer.rotary is not None:
-        q, k = (layer.rotary.at(x.transpose(1, 2), place_T).transpose(1, 2) for x in (q, k))
-    return q, k, v
 
 
 def mix(layer: Any, q: Tensor, kv: Sequence[Tensor], mask: Tensor) -> Tensor:

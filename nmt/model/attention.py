@@ -21,7 +21,7 @@ from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, Mask, 
 from nmt.model.dropout import dropout
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import RMSNorm
-from nmt.model.positions import RotaryPositions
+from nmt.model.positions import Place, RotaryPositions
 
 SHORT = 96  # key positions up to which `explicit_attention` is faster on a CPU
 
@@ -183,15 +183,27 @@ class SelfAttention(Attention):
 
     def forward(self, x_BTM: Tensor, mask: Mask, seen: Seen | None = None) -> Tensor:
         """The attended values (B, T, M). A tensor as mask is broadcastable to (B, H, T, T)."""
-        H, K, D = self.sizes
-        q, k, v = split_heads(self.qkv(x_BTM), D).split([H, K, K], dim=1)
-        if self.qk_norm:
-            q, k = self.q_norm(q), self.k_norm(k)
-        if self.rotary is not None:
-            q, k = self.rotary(q), self.rotary(k)
+        q, k, v = self.heads(x_BTM, slice(0, x_BTM.size(1)))
         if seen is not None:
             seen.keys_values.append(torch.stack([k, v]))
         return self.attend(q, k, v, mask, None if seen is None else seen.weights)
+
+    def heads(self, x_BTM: Tensor, place: Place) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries (B, H, T, D), keys and values (B, K, T, D) of inputs at these T positions."""
+        H, K, D = self.sizes
+        qk, v = self.qkv(x_BTM).unflatten(2, (-1, D)).split([H + K, K], dim=2)
+        q, k = self.placed(qk, place).split([H, K], dim=2)
+        return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+
+    def placed(self, qk_XHD: Tensor, place: Place) -> Tensor:
+        """Queries and keys (X, H + K, D), of whole sequences (X = B, T) or of rows (X = R), as scores compare them."""
+        modules: dict[str, Any] = self._modules
+        H, K, _ = self.sizes
+        call = apply if qk_XHD.dim() == 3 else nn.Module.__call__
+        if self.qk_norm:
+            q, k = qk_XHD.split_with_sizes([H, K], -2)
+            qk_XHD = torch.cat([call(modules["q_norm"], q), call(modules["k_norm"], k)], dim=-2)
+        return qk_XHD if self.rotary is None else self.rotary.at(qk_XHD, place)
 
     def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: list[Tensor] | None = None) -> Tensor:
         """Attention of each row to its past and to itself; its keys and values are appended to the cache, and its
@@ -201,13 +213,8 @@ class SelfAttention(Attention):
         qkv_RX = apply(modules["qkv"], x_RM)
         if not self.as_computed:
             qk_RX, v_RX = qkv_RX.split_with_sizes([(H + K) * D, K * D], 1)
-            qk_RHD = qk_RX.unflatten(1, (-1, D))
-            if self.qk_norm:
-                q_RHD, k_RKD = qk_RHD.split_with_sizes([H, K], 1)
-                qk_RHD = torch.cat([apply(modules["q_norm"], q_RHD), apply(modules["k_norm"], k_RKD)], dim=1)
-            if self.rotary is not None:
-                qk_RHD = self.rotary.at(qk_RHD, cache.place)
-            qkv_RX = torch.cat([qk_RHD.flatten(1), v_RX], dim=1)
+            qk_RX = self.placed(qk_RX.unflatten(1, (-1, D)), cache.place).flatten(1)
+            qkv_RX = torch.cat([qk_RX, v_RX], dim=1)
         q_RQ, kv_RX = qkv_RX.split_with_sizes([H * D, 2 * K * D], 1)
         kv = cache.append(layer, kv_RX.view(-1, cache.rows, 2, K, D).permute(2, 0, 3, 1, 4))
         return apply(modules["out"], self.attend_past(q_RQ, kv, cache, layer, weights))

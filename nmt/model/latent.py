@@ -72,11 +72,7 @@ class LatentAttention(Attention):
         c, k_rotated = call(modules["latent"], x_XM).split([C, E], -1)
         q, q_rotated = q.unflatten(-1, (H, D)), q_rotated.unflatten(-1, (H, E))
         if self.rotary is not None:
-            heads = torch.cat([q_rotated, k_rotated.unsqueeze(-2)], dim=-2)
-            if x_XM.dim() == 3:
-                heads = self.rotary.at(heads.transpose(1, 2), place).transpose(1, 2)
-            else:
-                heads = self.rotary.at(heads, place)
+            heads = self.rotary.at(torch.cat([q_rotated, k_rotated.unsqueeze(-2)], dim=-2), place)
             q_rotated, k_rotated = heads[..., :H, :], heads[..., H, :]
         return q, q_rotated, call(modules["latent_norm"], c), k_rotated
 

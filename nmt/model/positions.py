@@ -108,7 +108,7 @@ class RotaryPositions(nn.Module):
         super().__init__()
         self.d_head = d_head
         self.table: Tensor
-        nothing = torch.empty(2, LENGTH, d_head // 2)
+        nothing = torch.empty(2, LENGTH, d_head)
         self.register_buffer("table", nothing if on_meta() else self.angles(LENGTH), persistent=False)
 
     def make_table(self) -> None:
@@ -116,10 +116,12 @@ class RotaryPositions(nn.Module):
         self.table = self.angles(LENGTH)
 
     def angles(self, length: int) -> Tensor:
-        """Cosines and sines, shape (2, length, D / 2)."""
+        """Cosines and sines, each for both halves of a head, shape (2, length, D). The sines of the first half are
+        negative, so that heads are rotated by one product with each table."""
         rates = 10_000.0 ** (-torch.arange(0, self.d_head, 2) / self.d_head)
         angles = torch.arange(length)[:, None] * rates
-        return torch.stack([angles.cos(), angles.sin()])
+        cos, sin = angles.cos(), angles.sin()
+        return torch.stack([torch.cat([cos, cos], dim=1), torch.cat([-sin, sin], dim=1)])
 
     def reserve(self, end: int) -> None:
         """Make the table long enough for positions below `end`."""
@@ -127,17 +129,18 @@ class RotaryPositions(nn.Module):
             with torch.inference_mode(False):  # training may use the longer table too
                 self.table = self.angles(2 * end).to(self.table)
 
-    def forward(self, x_XTD: Tensor) -> Tensor:
+    def forward(self, x_BTHD: Tensor) -> Tensor:
         """Rotate by the angles of positions 0 to T."""
-        return self.at(x_XTD, slice(0, x_XTD.size(-2)))
+        return self.at(x_BTHD, slice(0, x_BTHD.size(1)))
 
-    def at(self, x_XD: Tensor, place: Place) -> Tensor:
-        """Rotate by the angles of these positions: a slice, of one position or of T, or a position for each row of
-        x (R, H, D)."""
+    def at(self, x_XHD: Tensor, place: Place) -> Tensor:
+        """Rotate by the angles of these positions: (B, T, H, D) by those of a slice of T positions, (R, H, D) by those
+        of a slice of one position, or of a position for each row."""
         if isinstance(place, slice):
             self.reserve(place.stop)
-            cos, sin = self.table[:, place].to(x_XD.dtype)
+            # Copied for each head: a CPU multiplies whole rows faster than row by row of a head.
+            table = self.table[:, place, None].to(x_XHD.dtype).expand(-1, -1, x_XHD.size(-2), -1).contiguous()
         else:
-            cos, sin = self.table[:, place, None].to(x_XD.dtype)
-        a, b = x_XD.chunk(2, dim=-1)
-        return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+            table = self.table[:, place, None].to(x_XHD.dtype)
+        a, b = x_XHD.chunk(2, dim=-1)
+        return torch.addcmul(x_XHD * table[0], torch.cat([b, a], dim=-1), table[1])

@@ -117,6 +117,8 @@ def lift(line: str | Flat, own: OwnItems = NO_OWN) -> Lifted:
 def wordless_pairs(text: str) -> list[tuple[int, int]]:
     """Start and end of the outermost pairs of tags that enclose only items or nothing, or are nested too deep."""
     found, opened = list[tuple[int, int]](), list[tuple[int, tuple[int, int, int]]]()
+    if OPENS not in text:
+        return found
     words = signs = singles = 0
     for match in re.finditer(r"\S", text):
         character = match[0]

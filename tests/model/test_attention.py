@@ -73,6 +73,18 @@ def test_a_mask_that_hides_nothing_may_be_left_out(seed: int) -> None:
     torch.testing.assert_close(expected, library_attention(q, k, v, "all"), atol=1e-5, rtol=1e-4)
 
 
+def test_rotations_are_products_of_complex_numbers() -> None:
+    rotary, x_BTHD = RotaryPositions(6), torch.randn(2, 5, 3, 6)
+    angles_TC = torch.arange(5)[:, None] * 10_000.0 ** (-torch.arange(3) / 3)
+    turned = torch.complex(*x_BTHD.chunk(2, dim=3)) * torch.polar(torch.ones(5, 3), angles_TC)[:, None]
+    expected = torch.cat([turned.real, turned.imag], dim=3)
+    torch.testing.assert_close(rotary(x_BTHD), expected)
+    for place in (slice(2, 3), torch.tensor([2, 2])):
+        torch.testing.assert_close(rotary.at(x_BTHD[:, 2], place), expected[:, 2])
+    each_own = rotary.at(x_BTHD[0, [4, 1]], torch.tensor([4, 1]))
+    torch.testing.assert_close(each_own, expected[0, [4, 1]])
+
+
 def test_rotary_attention_depends_on_distance_only() -> None:
     rotary = RotaryPositions(4)
     q, k = torch.randn(2, 1, 1, 1, 4)
