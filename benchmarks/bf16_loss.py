@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("--config", type=Path, required=True, help="the recipe")
     parser.add_argument("--updates", type=int, default=1000)
     parser.add_argument("--every", type=int, default=250, help="updates between validations")
-    parser.add_argument("--seeds", type=int, default=1, help="how many pairs of trainings, each from a start of its own")
+    parser.add_argument("--seeds", type=int, default=1, help="pairs of trainings, each from its own start")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
     parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "bf16_loss.jsonl", help="gets the rows")
     args = parser.parse_args()
@@ -92,7 +92,8 @@ def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespa
             if step % args.every == 0:
                 trainer.model.eval()
                 found[step] = trainer.validator.measure_loss()["nll"]
-                print(f"{dtype}, seed {training.seed}, {step:,} updates: validation nll {found[step]:.4f}", file=sys.stderr, flush=True)
+                told = f"{dtype}, seed {training.seed}, {step:,} updates: validation nll {found[step]:.4f}"
+                print(told, file=sys.stderr, flush=True)
     return found
 
 
