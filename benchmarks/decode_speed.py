@@ -148,7 +148,7 @@ def command_of(peer: str, args: argparse.Namespace, files: Path, setting: str) -
         "--threads": args.threads,
     }
     return [
-        *peer_command("decode_peers", "transformers"),
+        *peer_command("benchmarks.decode_peers", "transformers"),
         peer,
         *(str(part) for pair in options.items() for part in pair),
     ]

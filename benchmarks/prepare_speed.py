@@ -5,8 +5,9 @@
 The corpora are made: each pair is two random pairs of the given ones, one after the other, so that texts are about as
 long as those of news and seldom repeated; one pair in fifty occurs again. Each is prepared by nmt.prepare; then a new
 process loads it as training does, and makes batches. Beside it, datasets.map encodes the same pairs with the tokenizer
-that nmt.prepare has trained; it neither cleans, nor drops repeated pairs, nor trains a tokenizer. Memory is the peak of
-the sum over all processes of a command, in which a page that n processes share counts 1/n in each.
+that nmt.prepare has trained; it neither cleans, nor drops repeated pairs, nor trains a tokenizer. With --sockeye, so
+does sockeye.prepare_data, after SentencePiece has cut the text into pieces (make benchmark-setup PEERS=sockeye). Memory
+is the peak of the sum over all processes of a command, in which a page that n processes share counts 1/n in each.
 """
 
 import argparse
@@ -17,11 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+from benchmarks.setup import PEERS, peer_command
 
 REPEATED = 50  # one pair in so many occurs again
 LOADED = 3.0  # seconds in which batches are made
@@ -35,17 +38,21 @@ def main() -> int:
     parser.add_argument("--characters", default="10000000", help="as nmt.prepare's --tokenizer.sample_characters")
     parser.add_argument("--note", default="", help="a sentence about the run, for the table")
     parser.add_argument("--workers", default="0", help="as nmt.prepare's (default: one for each core)")
-    parser.add_argument("--only", choices=["load", "map"], help=argparse.SUPPRESS)  # in a process of its own
+    parser.add_argument("--sockeye", action="store_true", help="beside it, the preparation of Sockeye")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: of the table, in results")
+    parser.add_argument("--only", choices=[*ALONE], help=argparse.SUPPRESS)  # in a process of its own
     args = parser.parse_args()
     if args.only:
-        print(json.dumps(load(Path(args.corpora[0])) if args.only == "load" else encode(Path(args.corpora[0]))))
+        print(json.dumps(ALONE[args.only](Path(args.corpora[0]))))
         return 0
-    rows, run = [], {"note": args.note, **describe_run()}
+    table = "prepare_peers" if args.sockeye else "prepare_speed"
+    versions = dict([name.split("==") for name in PEERS["sockeye"]] if args.sockeye else [])
+    rows, run = [], {"note": args.note, **describe_run(versions)}
     for size in args.pairs:
         with tempfile.TemporaryDirectory() as folder:
-            rows.append({"benchmark": "prepare_speed", **measure(Path(folder), args, size), **run})
+            rows.append({"benchmark": table, **measure(Path(folder), args, size), **run})
             print(json.dumps(rows[-1]))
-    add_rows(RESULTS / "prepare_speed.jsonl", rows)
+    add_rows(args.json or RESULTS / f"{table}.jsonl", rows)
     print(report(rows))
     return 0
 
@@ -60,7 +67,7 @@ def measure(folder: Path, args: argparse.Namespace, size: int) -> Row:
     row: Row = {"pairs": size, "characters": characters}
     row |= {"prepare": {"seconds": seconds, "memory": memory, "pairs_a_second": rounded(size / seconds)}}
     row["stored"] = sum(file.stat().st_size for file in (folder / "run" / "data").glob("*.safetensors"))
-    for only in ("load", "map"):
+    for only in ALONE if args.sockeye else [*ALONE][:2]:
         found, seconds, memory = watched("benchmarks.prepare_speed", "--only", only, folder / "run")
         row[only] = {**json.loads(found.splitlines()[-1]), "process_seconds": seconds, "memory": memory}
     return row
@@ -160,6 +167,35 @@ def encode(run: Path) -> dict[str, Any]:
         rows.map(ids, batched=True, num_proc=usable_cores(), remove_columns=["text"])
     return {"seconds": rounded(time.perf_counter() - started)}
 
+
+def sockeye(run: Path) -> dict[str, Any]:
+    """Cut the pairs of the corpus into pieces with SentencePiece, and let Sockeye prepare them, on all cores."""
+    from sentencepiece import SentencePieceProcessor
+
+    from nmt.data.engines import usable_cores
+
+    pieces = SentencePieceProcessor(model_file=str(run / "tokenizer" / "joint.model"))
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as name:
+        files = [Path(name) / code for code in ("de", "en")]
+        with (run.parent / "made.tsv").open(encoding="utf8") as lines, ExitStack() as opened:
+            sides = [opened.enter_context(file.open("w", encoding="utf8")) for file in files]
+            while part := list(itertools.islice(lines, 10_000)):
+                for text, out in zip(
+                    zip(*(line.rstrip().split("\t") for line in part), strict=True), sides, strict=True
+                ):
+                    rows = pieces.encode(list(text), out_type=str, num_threads=usable_cores())
+                    out.writelines(f"{' '.join(row)}\n" for row in rows)
+        options = ["--source", files[0], "--target", files[1], "--shared-vocab", "--output", Path(name) / "prepared"]
+        # As many shards as cores: it prepares each in a process. Pairs of any length are kept, as by nmt.prepare.
+        options += ["--min-num-shards", usable_cores(), "--max-processes", usable_cores(), "--max-seq-len", 256]
+        command = [*peer_command("sockeye.prepare_data", "sockeye"), *map(str, options), "--quiet"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return {"seconds": rounded(time.perf_counter() - started)}
+
+
+ALONE = {"load": load, "map": encode, "sockeye": sockeye}
+"""What is measured in a process of its own, from the folder of a run."""
 
 if __name__ == "__main__":
     run_script(main)

@@ -405,6 +405,18 @@ def prepare_speed(rows: Sequence[Row]) -> str:
     return markdown(headings, [line(row) for row in rows])
 
 
+def prepare_peers(rows: Sequence[Row]) -> str:
+    names = {"prepare": "nmt.prepare", "sockeye": "Sockeye", "map": "datasets.map"}
+
+    def line(row: Row) -> list[str]:
+        return [
+            f"{row['pairs']:,}",
+            *(f"{row[key]['seconds']:.1f} ({row[key]['memory'] / 2**20:,.0f})" for key in names),
+        ]
+
+    return markdown(["pairs", *(f"{name}: s (MiB)" for name in names.values())], [line(row) for row in rows])
+
+
 TABLES = {
     table.__name__: table
     for table in (
@@ -422,6 +434,7 @@ TABLES = {
         pair_scorer,
         documents,
         prepare_speed,
+        prepare_peers,
         serve_speed,
         serve_memory,
         serve_peers,

@@ -18,13 +18,14 @@ ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "benchmarks" / "reference.yaml"
 REQUIREMENTS, ENVIRONMENTS = ROOT / "benchmarks" / "peers", ROOT / "benchmarks" / ".peers"
 # For each peer the packages that are installed without their requirements.
-PEERS: dict[str, list[str]] = {"transformers": [], "eole": ["eole==0.6.4"]}
+PEERS: dict[str, list[str]] = {"transformers": [], "eole": ["eole==0.6.4"], "sockeye": ["sockeye==3.1.34"]}
+TRAINERS = ["transformers", "eole"]  # whose speed of training is measured
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
-    parser.add_argument("--peers", default=",".join(PEERS), help=f"comma-separated; default: {','.join(PEERS)}")
+    parser.add_argument("--peers", default=",".join(TRAINERS), help=f"of {', '.join(PEERS)}; default: %(default)s")
     args, options = parser.parse_known_args()
     peers = [name for name in args.peers.split(",") if name]
     if unknown := set(peers) - set(PEERS):
@@ -59,11 +60,11 @@ def python_of(name: str) -> Path:
     return ENVIRONMENTS / name / "bin" / "python"
 
 
-def peer_command(script: str, name: str) -> list[str]:
-    """The start of the command that runs a script of the benchmarks in the environment of a peer."""
+def peer_command(module: str, name: str) -> list[str]:
+    """The start of the command that runs a module in the environment of a peer."""
     if not python_of(name).exists():
-        sys.exit(f"{script}: {name} is not installed: run make benchmark-setup PEERS={name}")
-    return [str(python_of(name)), "-m", f"benchmarks.{script}"]
+        sys.exit(f"{name} is not installed: run make benchmark-setup PEERS={name}")
+    return [str(python_of(name)), "-m", module]
 
 
 if __name__ == "__main__":

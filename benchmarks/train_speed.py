@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, spread
-from benchmarks.setup import PEERS, REFERENCE, peer_command
+from benchmarks.setup import REFERENCE, TRAINERS, peer_command
 from benchmarks.train_peers import PAPER, clock_for, model_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores; 1: in processor time")
     parser.add_argument("--rounds", type=int, default=1, help="times that each system runs")
     parser.add_argument(
-        "--peer", action="append", default=[], metavar="PEER", help=f"{', '.join(PEERS)} or a command; repeatable"
+        "--peer", action="append", default=[], metavar="PEER", help=f"{', '.join(TRAINERS)} or a command; repeatable"
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE", default=RESULTS / "train_speed.jsonl", help="gets the rows"
@@ -108,7 +108,7 @@ def main() -> int:
 
 def command_of(peer: str, args: argparse.Namespace, run: Path) -> list[str]:
     """The command that times a peer on the prepared run."""
-    if peer not in PEERS:
+    if peer not in TRAINERS:
         return shlex.split(peer)
     from nmt.model.device import choose_device, choose_precision
 
@@ -118,7 +118,7 @@ def command_of(peer: str, args: argparse.Namespace, run: Path) -> list[str]:
     dtype = choose_precision(args.dtype, device)
     names = ("steps", "warmup", "batch_tokens", "threads", "model")
     options = [part for name in names for part in (f"--{name.replace('_', '-')}", str(getattr(args, name)))]
-    return [*peer_command("train_peers", peer), peer, "--run", str(run), "--dtype", dtype, *options]
+    return [*peer_command("benchmarks.train_peers", peer), peer, "--run", str(run), "--dtype", dtype, *options]
 
 
 def measure(command: list[str]) -> Figures:

@@ -224,6 +224,19 @@ def test_a_missing_model_is_told(benchmark: str, tmp_path: Path) -> None:
     assert result.stderr.startswith(f"{benchmark}: /nowhere: there is no such folder")
 
 
+@pytest.mark.parametrize("peers", [[], ["--sockeye"]])
+def test_preparation_is_set_beside_others(peers: list[str], corpus: Path, tmp_path: Path) -> None:
+    if peers:
+        needs_peer("sockeye")
+    result = run("prepare_speed", tmp_path, str(corpus / "train"), "--pairs", "1000", "--workers", "1", *peers)
+    assert result.returncode == 0, result.stderr
+    (row,) = last_run(tmp_path / "rows.jsonl")
+    others = ["load", "map", *(["sockeye"] if peers else [])]
+    assert all(row[name]["seconds"] > 0 and row[name]["memory"] > 1 << 20 for name in ("prepare", *others))
+    assert row["load"]["pairs_a_second"] > 1000
+    assert "| 1,000 |" in result.stdout
+
+
 def test_bf16_loss_compares_equal_updates(corpus: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.yaml"
     recipe.write_text("tokenizer: {vocab_size: 290}\nmodel: {d_model: 16, n_heads: 2, d_ff: 32}\n")
