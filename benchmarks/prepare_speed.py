@@ -181,9 +181,8 @@ def sockeye(run: Path) -> dict[str, Any]:
         with (run.parent / "made.tsv").open(encoding="utf8") as lines, ExitStack() as opened:
             sides = [opened.enter_context(file.open("w", encoding="utf8")) for file in files]
             while part := list(itertools.islice(lines, 10_000)):
-                for text, out in zip(
-                    zip(*(line.rstrip().split("\t") for line in part), strict=True), sides, strict=True
-                ):
+                texts = zip(*(line.rstrip().split("\t") for line in part), strict=True)
+                for text, out in zip(texts, sides, strict=True):
                     rows = pieces.encode(list(text), out_type=str, num_threads=usable_cores())
                     out.writelines(f"{' '.join(row)}\n" for row in rows)
         options = ["--source", files[0], "--target", files[1], "--shared-vocab", "--output", Path(name) / "prepared"]

@@ -138,7 +138,7 @@ class RotaryPositions(nn.Module):
         of a slice of one position, or of a position for each row."""
         if isinstance(place, slice):
             self.reserve(place.stop)
-            # Copied for each head: a CPU multiplies whole rows faster than row by row of a head.
+            # Repeated for each head: a CPU then multiplies all heads of a position at once, which is faster.
             table = self.table[:, place, None].to(x_XHD.dtype).expand(-1, -1, x_XHD.size(-2), -1).contiguous()
         else:
             table = self.table[:, place, None].to(x_XHD.dtype)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.model.attention import SelfAttention, attention, causal_mask, explicit_attention, padding_mask
+from nmt.model.attention import SelfAttention, attention, causal_mask, explicit_attention, padding_mask, softmax
 from nmt.model.cache import Mask
 from nmt.model.positions import RotaryPositions
 from tests.model.settings import config
@@ -71,6 +71,23 @@ def test_a_mask_that_hides_nothing_may_be_left_out(seed: int) -> None:
     expected, _ = explicit_attention(q, k, v, torch.zeros(3, 1, 1, 7), 0.0)
     assert torch.equal(attention(q, k, v, "all", 0.0), expected)
     torch.testing.assert_close(expected, library_attention(q, k, v, "all"), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("length", [1, 7, 15, 16, 31, 32, 40])
+def test_softmax_of_short_rows_is_that_of_the_library(length: int, dtype: torch.dtype) -> None:
+    torch.manual_seed(length)
+    scores = (5 * torch.randn(3, 2, 4, length)).to(dtype)
+    scores[0, 0] = -1e4  # all hidden alike
+    gradient = torch.randn_like(scores)
+    results = []
+    for function in (softmax, lambda x: torch.softmax(x, -1)):
+        x = scores.clone().requires_grad_()
+        y = function(x)
+        results.append((y, *torch.autograd.grad(y, x, gradient)))
+    assert results[0][0].shape == scores.shape
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs)
 
 
 def test_rotations_are_products_of_complex_numbers() -> None:
