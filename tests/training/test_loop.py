@@ -342,7 +342,8 @@ def test_bf16_follows_fp32(data: TrainingData, tmp_path: Path) -> None:
 def test_a_compiled_model_learns_the_same(
     data: TrainingData, tmp_path: Path, traced: list[torch.nn.Module], family: Any, recompute: bool
 ) -> None:
-    model = replace(TINY, family=family)
+    # Without biases: that of the keys changes no attention, so that its gradient is rounding, which Adam makes large.
+    model = replace(TINY, family=family, bias=False)
     plain = run(new_trainer(data, tmp_path / "plain", model, ema=0.5, max_steps=3))
     assert not traced
     fast = run(new_trainer(data, tmp_path / "compiled", model, ema=0.5, max_steps=3, compile=True, recompute=recompute))
