@@ -46,7 +46,7 @@ def main() -> int:
         print(json.dumps(ALONE[args.only](Path(args.corpora[0]))))
         return 0
     table = "prepare_peers" if args.sockeye else "prepare_speed"
-    versions = dict([name.split("==") for name in PEERS["sockeye"]] if args.sockeye else [])
+    versions = {"Sockeye": PEERS["sockeye"][0].removeprefix("sockeye==")} if args.sockeye else {}
     rows, run = [], {"note": args.note, **describe_run(versions)}
     for size in args.pairs:
         with tempfile.TemporaryDirectory() as folder:
@@ -181,8 +181,8 @@ def sockeye(run: Path) -> dict[str, Any]:
         with (run.parent / "made.tsv").open(encoding="utf8") as lines, ExitStack() as opened:
             sides = [opened.enter_context(file.open("w", encoding="utf8")) for file in files]
             while part := list(itertools.islice(lines, 10_000)):
-                texts = zip(*(line.rstrip().split("\t") for line in part), strict=True)
-                for text, out in zip(texts, sides, strict=True):
+                sources, _, targets = zip(*(line.partition("\t") for line in part), strict=True)
+                for text, out in zip((sources, targets), sides, strict=True):
                     rows = pieces.encode(list(text), out_type=str, num_threads=usable_cores())
                     out.writelines(f"{' '.join(row)}\n" for row in rows)
         options = ["--source", files[0], "--target", files[1], "--shared-vocab", "--output", Path(name) / "prepared"]
