@@ -58,6 +58,8 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
     parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "bf16_loss.jsonl", help="gets the rows")
     args = parser.parse_args()
+    if args.seeds < 1:
+        parser.error(f"--seeds is {args.seeds}: it must be at least 1")
     dropout.TOLERANCE = 0.0
     config = load_config(args.config)
     config = replace(config, data=replace(config.data, corpus=args.corpus), name="run")

@@ -45,6 +45,10 @@ def main() -> int:
     if args.only:
         print(json.dumps(ALONE[args.only](Path(args.corpora[0]))))
         return 0
+    if not args.corpora:
+        parser.error("name at least one corpus, such as corpora/tatoeba/train")
+    if args.sockeye:
+        peer_command("sockeye.prepare_data", "sockeye")  # says so now if it is not installed
     table = "prepare_peers" if args.sockeye else "prepare_speed"
     versions = {"Sockeye": PEERS["sockeye"][0].removeprefix("sockeye==")} if args.sockeye else {}
     rows, run = [], {"note": args.note, **describe_run(versions)}
