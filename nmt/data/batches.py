@@ -231,9 +231,12 @@ def plan_batches(lengths: Sequence[Tensor], budget: int, seed: int, epoch: int) 
     """
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
     order_N = torch.randperm(len(lengths[0]), generator=generator)
-    for lengths_N in lengths:  # sorted by target length, and by source length where that is equal
-        order_N = order_N[lengths_N[order_N].argsort(stable=True)]
-    batches = list(cut(order_N, torch.stack(list(lengths)).amax(0), budget))
+    # Sorted by the longer side, and by the difference of the sides where that is equal: neither side has much padding.
+    # The difference rises and falls in turn, so that the last pair of one length resembles the first of the next.
+    longest_N, difference_N = torch.stack(list(lengths)).amax(0), lengths[-1] - lengths[0]
+    for key_N in (torch.where(longest_N % 2 == 0, difference_N, -difference_N), longest_N):
+        order_N = order_N[key_N[order_N].argsort(stable=True)]
+    batches = list(cut(order_N, longest_N, budget))
     return [batches[i] for i in torch.randperm(len(batches), generator=generator)]
 
 
