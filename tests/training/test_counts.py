@@ -1,7 +1,9 @@
 """What a training step does that costs a GPU much, counted on the CPU: casts, and waits for a number."""
 
+import sys
 import weakref
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,12 +15,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from nmt.config import DataConfig, ModelConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, make_batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.model.build import build_model
-from nmt.model.device import Numerics
+from nmt.model.device import Numerics, move
 from nmt.model.positions import LENGTH
 from nmt.training.data import TrainingData
 from nmt.training.distributed import shard
@@ -44,15 +47,72 @@ class Casts(TorchDispatchMode):
         return result
 
 
-class Waits(TorchDispatchMode):
-    """Counts the numbers that are read of tensors of floats: a GPU must have finished all work before them. (Those of
-    batches are integers, and on the CPU.)"""
+# Of a tensor of a GPU, these need its numbers: the program waits until the GPU has done all work before.
+NUMBERS_NEEDED = {
+    "_local_scalar_dense",
+    "nonzero",
+    "masked_select",
+    "equal",
+    "_unique2",
+    "unique_consecutive",
+    "bincount",
+}
+COPIES = {"tolist", "numpy", "cpu", "item", "__bool__", "__int__", "__float__", "__index__"}
 
-    n = 0
+
+class Kernels(TorchDispatchMode):
+    """Counts the operations that a GPU would start a kernel for: those that make or change numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.names = Counter[str]()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        self.n += func is torch.ops.aten._local_scalar_dense.default and args[0].is_floating_point()
+        is_view = any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
+        self.names[func.overloadpacket.__name__] += not is_view and "empty" not in func.overloadpacket.__name__
         return func(*args, **(kwargs or {}))
+
+
+class Waits(TorchDispatchMode):
+    """Counts the operations for which the program would wait, if the model were on a GPU, in a step of this trainer.
+
+    The tensors that would be there: parameters, what `move` moves, and what is computed of them.
+    """
+
+    def __init__(self, model: nn.Module, patch: pytest.MonkeyPatch) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found, self.there = list[str](), dict[int, weakref.ref[Tensor]]()
+        self.mark([*model.parameters(), *model.buffers()])
+        for name, module in list(sys.modules.items()):
+            if name.startswith("nmt.") and getattr(module, "move", None) is move:
+                patch.setattr(module, "move", lambda tensor, device: self.mark([tensor.clone()])[0])
+        for name in COPIES:  # not all of them are operations on a CPU
+            patch.setattr(Tensor, name, self.watched(name, getattr(Tensor, name)))
+
+    def mark(self, tensors: list[Any]) -> list[Any]:
+        self.there |= {id(x): weakref.ref(x) for x in tensors if isinstance(x, Tensor)}
+        return tensors
+
+    def is_there(self, x: Any) -> bool:
+        return isinstance(x, Tensor) and id(x) in self.there and self.there[id(x)]() is x
+
+    def watched(self, name: str, plain: Any) -> Any:
+        def copy(tensor: Tensor) -> Any:
+            self.found += [name] if self.is_there(tensor) else []
+            with torch._C._DisableTorchDispatch():  # so that nothing counts twice
+                return plain(tensor)
+
+        return copy
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        given = [x for x in tree_leaves((args, kwargs)) if self.is_there(x)]
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        by_mask = name == "index" and any(x.dtype == torch.bool for x in given)
+        by_counts = name == "repeat_interleave" and (kwargs or {}).get("output_size") is None
+        self.found += [name] if given and (name in NUMBERS_NEEDED or by_mask or by_counts) else []
+        self.mark(tree_leaves(result) if given else [])
+        return result
 
 
 class Traffic(TorchDispatchMode):
@@ -99,15 +159,37 @@ def test_the_logits_of_a_batch_are_never_all_in_memory() -> None:
     assert few < 3 * 25 * 640 * 4 + 5 * 640 * 8 * 4 + 20_000
 
 
-def test_a_step_reads_one_number_whatever_the_number_of_its_batches(data: TrainingData, tmp_path: Path) -> None:
+def test_a_step_waits_for_one_number_whatever_the_number_of_its_batches(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The norm of the gradient, which must be finite."""
     trainer = new_trainer(data, tmp_path, accumulate=3)
     batches, window = trainer.batches(), Window()
-    with Waits() as waits:  # type: ignore[no-untyped-call]
+    with Waits(trainer.model, monkeypatch) as waits:
         for _ in range(2):
             trainer.step(batches, window)
-    assert waits.n == 2
+    assert waits.found == ["__float__"] * 2
     assert 0 < window.figures(trainer.processes)["train/nll"] < 10
+
+
+def kernels_of_a_step(layers: int) -> Counter[str]:
+    ids = Sequences.of([[5, 6, 7], [8]])
+    config = replace(NO_DROPOUT, encoder_layers=layers, decoder_layers=layers)
+    learner = Learner(build_model(config, 30, 30), TrainingConfig(), Numerics(torch.device("cpu"), bf16=True))
+    with Kernels() as kernels:
+        learner(make_batch(Pairs(ids, ids), torch.arange(2))).smoothed.backward()
+    return kernels.names
+
+
+def test_a_layer_needs_few_kernels() -> None:
+    """Of an encoder layer and a decoder layer together, forward and backward: 33 products of 11 linear layers, and 18
+    of attention. A new operation, with its backward, is noticed."""
+    layer = kernels_of_a_step(2) - kernels_of_a_step(1)
+    n_parameters = 12 + 20
+    assert layer["_to_copy"] == 2 * n_parameters, "each weight is cast once in a step, and so is its gradient"
+    assert layer["addmm"] + layer["mm"] == 33
+    assert layer["bmm"] == 18
+    assert layer.total() - layer["_to_copy"] <= 158
 
 
 def test_a_long_sentence_compiles_nothing_anew(
@@ -163,9 +245,33 @@ def test_the_longest_usual_sequence_needs_no_new_table_of_positions() -> None:
 def test_the_validation_loss_is_read_once(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt.training.validation.BATCH_TOKENS", 60)
     trainer = new_trainer(data, tmp_path)
-    with Waits() as waits:  # type: ignore[no-untyped-call]
+    with Waits(trainer.model, monkeypatch) as waits:
         trainer.validator.measure_loss()
-    assert waits.n <= 4, "its sums"
+    assert len(waits.found) <= 4, "its sums"
+
+
+WAITS = [
+    lambda x: bool((x > 0).any()),
+    lambda x: int(x.argmax()),
+    lambda x: x.nonzero(),
+    lambda x: x[x > 0],
+    lambda x: x.tolist(),
+    lambda x: (2 * x).cpu(),
+    lambda x: x.sum().item(),
+    lambda x: x.repeat_interleave(x.long()),
+]
+
+
+@pytest.mark.parametrize("read", WAITS)
+def test_each_way_to_wait_for_a_number_is_counted(
+    read: Callable[[Tensor], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linear, batch = nn.Linear(3, 3), torch.ones(3)
+    with Waits(linear, monkeypatch) as waits:
+        read(batch)
+        assert waits.found == [], "of the batch on the CPU"
+        read(linear(batch).detach().abs() + 1)
+    assert len(waits.found) == 1
 
 
 @pytest.mark.parametrize("family", ["encoder-decoder", "encoder-only"])
