@@ -38,7 +38,8 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     """Convert the settings, by their dotted names, of prepared data or a tokenizer. Older ones are of pairs, which no
     pair scorer and no profile has filtered, without changed copies."""
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
-    text |= {"data.variants": 0.0, "data.placeholders": 0.0, "cleaning.profile": "none", "data.many_to_many": []}
+    text |= dict.fromkeys(["data.variants", "data.typos", "data.placeholders"], 0.0)
+    text |= {"cleaning.profile": "none", "data.many_to_many": []}
     more = [{"languages": [], "validate": False} | entry for entry in settings.get("data.more", [])]
     more = [{name: value for name, value in entry.items() if name not in ("weight", "licence")} for entry in more]
     return text | settings | {"data.more": more}  # weights and licences are recorded no longer

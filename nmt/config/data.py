@@ -16,6 +16,7 @@ ONLY_OF_RUNS = {
     "data.scorer",
     "data.least_quality",
     "data.variants",
+    "data.typos",
     "data.placeholders",
 }
 
@@ -114,6 +115,9 @@ class DataConfig:
     variants: Probability = 0.0
     """Share of training pairs with copies without full stop, IN CAPITALS and In Title Case."""
 
+    typos: Probability = 0.0
+    """Share of training pairs with a copy that has typos in its source."""
+
     placeholders: Probability = 0.0
     """Share of training pairs with a copy that has placeholders (U+E000 to U+E00D)."""
 
@@ -141,7 +145,7 @@ class DataConfig:
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         scorable = self.scorer == "" or self.unit == "pair"
-        for name in ("variants", "placeholders"):
+        for name in ("variants", "typos", "placeholders"):
             fits = self.unit == "pair" or not getattr(self, name)
             require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
         require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")

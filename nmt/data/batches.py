@@ -231,13 +231,19 @@ def plan_batches(lengths: Sequence[Tensor], budget: int, seed: int, epoch: int) 
     """
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
     order_N = torch.randperm(len(lengths[0]), generator=generator)
-    # Sorted by the longer side, and by the difference of the sides where that is equal: neither side has much padding.
-    # The difference rises and falls in turn, so that the last pair of one length resembles the first of the next.
-    longest_N, difference_N = torch.stack(list(lengths)).amax(0), lengths[-1] - lengths[0]
-    for key_N in (torch.where(longest_N % 2 == 0, difference_N, -difference_N), longest_N):
+    longest_N = torch.stack(list(lengths)).amax(0)
+    for key_N in sort_keys(lengths, longest_N):
         order_N = order_N[key_N[order_N].argsort(stable=True)]
     batches = list(cut(order_N, longest_N, budget))
     return [batches[i] for i in torch.randperm(len(batches), generator=generator)]
+
+
+def sort_keys(lengths: Sequence[Tensor], longest_N: Tensor) -> list[Tensor]:
+    """Numbers by which pairs are sorted into batches, the most important one last: the length of the longer side, then
+    the difference of the sides. So neither side has much padding. The difference rises and falls in turn, so that the
+    last pair of one length resembles the first of the next."""
+    difference_N = lengths[-1] - lengths[0]
+    return [torch.where(longest_N % 2 == 0, difference_N, -difference_N), longest_N]
 
 
 def epoch_batches(

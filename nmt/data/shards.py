@@ -34,7 +34,7 @@ from nmt.data.portions import cleaners_for, ledger_for, portions_of, starts_of
 from nmt.data.store import Shard, Side, small
 from nmt.data.texts import Row, read_rows, write_rows
 from nmt.data.tokenizer import Tokenizer, encode_side
-from nmt.data.variants import make_variants
+from nmt.data.variants import make_typos, make_variants
 from nmt.files import flush_to_disk, iterate_lines, partial_path, write_json
 
 Scorer = Callable[[Sequence[Pair]], Sequence[float | None]]
@@ -151,14 +151,16 @@ class Draft:
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Changed copies of pairs, of each corpus by itself; they have no line."""
-        if not (self.config.data.variants or self.config.data.placeholders):
+        data = self.config.data
+        if not (data.variants or data.typos or data.placeholders):
             return []
         from nmt.data.placeholders import add_placeholders  # only now: it imports PyTorch
 
         copies = list[Row]()
         for corpus, group in groupby(sorted(rows, key=lambda row: row.corpus), key=lambda row: row.corpus):
             pairs = [row.pair for row in group]
-            made = make_variants(pairs, self.config.data) + add_placeholders(pairs, self.config.data.placeholders)
+            made = make_variants(pairs, data) + make_typos(pairs, data.typos)
+            made += add_placeholders(pairs, data.placeholders)
             copies += [Row(*pair, corpus, 0, key_of(pair), True) for pair in made]
         return copies
 

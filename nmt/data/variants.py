@@ -1,9 +1,11 @@
-"""Changed copies of training pairs, for text that users translate and corpora seldom hold: headings and titles.
+"""Changed copies of training pairs, for text that users translate and corpora seldom hold: headings, titles, typos.
 
 Pairs flow in; for each kind a share of them (`data.variants`) flows out, changed alike on both sides:
 
 - no_stop: without the full stop at the end;
 - capitals: IN CAPITALS; title_case: With Initial Capitals.
+
+A share of them (`data.typos`) flows out with misspelled words in the source, and the right target.
 
 List marks, quotes around a line and several sentences are no matter of training: a translator takes marks off (see
 `nmt.text.edges`), and cuts a line between its sentences.
@@ -15,7 +17,11 @@ from random import Random
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
+from nmt.text.scripts import UNSPACED
 
+TYPOS = 0.1  # probability of a word to be misspelled in a copy with typos; one word always is
+# No part of an address, and of a script with blanks between words.
+LONG_WORD = re.compile(rf"(?<![\w@/.:-])(?:(?![{UNSPACED}])[^\W\d_]){{4,}}(?![\w@/:-]|\.\w)")
 STOP = re.compile(r"(?<=[^.\s])[.。।]$")
 WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")
 
@@ -28,6 +34,36 @@ def make_variants(pairs: Sequence[Pair], config: DataConfig) -> list[Pair]:
         chosen = Random(kind).sample(pairs, round(len(pairs) * config.variants))
         copies |= dict.fromkeys(copy for copy in map(change, chosen) if copy not in known)
     return list(copies)
+
+
+def make_typos(pairs: Sequence[Pair], share: float) -> list[Pair]:
+    """Copies of this share of the pairs (always the same ones) with typos in the source."""
+    chosen = Random("typos").sample(pairs, round(len(pairs) * share))
+    copies = ((with_typos(source, Random(source)), target) for source, target in chosen)
+    return [copy for copy, pair in zip(copies, chosen, strict=True) if copy != pair]
+
+
+def with_typos(text: str, random: Random, probability: float = TYPOS) -> str:
+    """The text with at least one misspelled word, if it has a word of four letters: with this probability two letters
+    of a word are swapped, or one is left out, typed twice, or replaced by another one of the word. Its first letter
+    stays."""
+    words = list(LONG_WORD.finditer(text))
+    if not words:
+        return text
+    sure = random.randrange(len(words))
+    chosen = [word for n, word in enumerate(words) if n == sure or random.random() < probability]
+    for word in reversed(chosen):
+        text = text[: word.start()] + misspelled(word[0], random) + text[word.end() :]
+    return text
+
+
+def misspelled(word: str, random: Random) -> str:
+    place = random.randrange(1, len(word) - 1)
+    before, here, after, rest = word[:place], word[place], word[place + 1], word[place + 2 :]
+    other = random.choice(word[1:]).lower()
+    kinds = [after + here, after, here + here + after, other + after]
+    changed = (before + kind + rest for kind in random.sample(kinds, len(kinds)))
+    return next(new for new in changed if new != word)  # two equal letters can't be swapped
 
 
 def no_stop(pair: Pair) -> Pair:
