@@ -31,6 +31,7 @@ from nmt.translation.translator import Translator
 SAMPLES, PICTURES = 8, 3
 # Positions of a batch for the validation loss (more only for a longer sentence).
 BATCH_TOKENS = 4096
+GPU_SENTENCES = 512  # sentences that a GPU translates at once, or more if search.batch_size says so
 
 
 class Validator:
@@ -52,6 +53,8 @@ class Validator:
         if self.config.objective == "translation":
             assert isinstance(model, GenerativeModel)
             greedy = replace(plain(settings.search), beam_size=1)
+            if numerics.device.type == "cuda":
+                greedy = replace(greedy, batch_size=max(greedy.batch_size, GPU_SENTENCES))
             self.translators = [Translator(model, told, greedy, facts=data.facts) for told, _ in data.told]
 
     def measure(self) -> tuple[dict[str, float], list[str]]:

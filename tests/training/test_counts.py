@@ -17,16 +17,17 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from nmt.config import DataConfig, ModelConfig, TrainingConfig
+from nmt.config import Config, DataConfig, ModelConfig, SearchConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, make_batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.model.build import build_model
 from nmt.model.device import Numerics, move
 from nmt.model.positions import LENGTH
 from nmt.training.data import TrainingData
-from nmt.training.distributed import shard
+from nmt.training.distributed import SINGLE_PROCESS, shard
 from nmt.training.loss import CHUNK_LOGITS, Learner, Terms, cross_entropy
 from nmt.training.monitor import Window
+from nmt.training.validation import Validator
 from tests.training.reversal import NO_DROPOUT, TINY, corpus, new_trainer
 
 Shape = tuple[int, ...]
@@ -322,3 +323,16 @@ def test_more_layers_cast_nothing_but_their_weights(data: TrainingData, tmp_path
     few, weights = casts_of_a_step(data, tmp_path / "few", TINY)
     many, more_weights = casts_of_a_step(data, tmp_path / "many", replace(TINY, decoder_layers=TINY.decoder_layers + 2))
     assert many.total() - few.total() == 2 * (len(more_weights) - len(weights))
+
+
+@pytest.mark.parametrize(("device", "search", "expected"), [("cpu", 64, 64), ("cuda", 64, 512), ("cuda", 900, 900)])
+def test_a_gpu_translates_validation_text_in_large_batches(
+    device: str, search: int, expected: int, data: TrainingData, tmp_path: Path
+) -> None:
+    trainer = new_trainer(data, tmp_path)
+    config = Config(model=TINY, search=SearchConfig(batch_size=search))
+    validator = Validator(
+        trainer.model, trainer.data, config, Numerics(torch.device(device), bf16=False), SINGLE_PROCESS
+    )
+    (translator,) = validator.translators
+    assert (translator.search.batch_size, translator.search.beam_size) == (expected, 1)
