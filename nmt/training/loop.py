@@ -26,6 +26,7 @@ from nmt.model.contract import Model
 from nmt.model.device import allow_tf32, choose_attention, choose_numerics, is_out_of_memory, keep_freed_memory
 from nmt.model.lora import add_adapters
 from nmt.model.weights import set_weights
+from nmt.training.ahead import Ahead
 from nmt.training.balance import load_figures, move_biases
 from nmt.training.checkpoint import Progress, Writer, gather, gather_files, load_checkpoint, newest_checkpoint, signed
 from nmt.training.data import TrainingData
@@ -150,6 +151,7 @@ class Trainer:
         self.checkpoints = folder / "checkpoints"
         self.writer = Writer()
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
+        self.ahead = Ahead(self.make_batch, in_thread=self.numerics.device.type == "cuda")
         self.interrupted = False
         self.time_is_up = False
         """Whether `training.max_minutes` ends the run: the same in all processes."""
@@ -225,18 +227,22 @@ class Trainer:
 
     def batches(self) -> Iterator[PlannedBatch]:
         """Endless batches, from the epoch and batch in `progress`, which are updated for each batch."""
-        pairs, progress = self.data.train, self.progress
+        pairs, progress, in_step = self.data.train, self.progress, 0
         while True:
             lengths = self.model.sequence_lengths(*pairs.lengths)
             budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
             epoch = progress.epoch
             data = self.data.after(progress.step)
             batches = iter(data.batches(lengths, budget, self.config.seed, epoch, progress.batch))
-            following = next(batches, None)
+            planned = (PlannedBatch(pairs, index_B, epoch, number) for number, index_B in batches)
+            following = next(planned, None)
             while following and progress.epoch == epoch:  # a new stage ends the epoch (see `step`)
-                (number, index_B), following = following, next(batches, None)
-                progress.epoch, progress.batch = (epoch, number + 1) if following else (epoch + 1, 0)
-                yield PlannedBatch(pairs, index_B, epoch, number)
+                current, following = following, next(planned, None)
+                progress.epoch, progress.batch = (epoch, current.number + 1) if following else (epoch + 1, 0)
+                in_step = (in_step + 1) % self.config.accumulate
+                if following and in_step % self.processes.size == self.processes.rank:
+                    self.ahead.start(following)
+                yield current
             if progress.epoch == epoch:  # a checkpoint of an older nmt, after the last batch of an epoch
                 progress.epoch, progress.batch = epoch + 1, 0
 
@@ -273,20 +279,24 @@ class Trainer:
         window.gradient_norm += norm
         window.steps += 1
 
+    def make_batch(self, planned: PlannedBatch) -> Batch:
+        """The batch, on the CPU, which depends on its place in the run alone."""
+        return self.data.objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
+
     def accumulate(self, group: list[PlannedBatch], window: Window) -> list[TrainedBatch]:
         """Compute the group's gradient in the parameters; return this process's batches with their losses.
 
         If memory runs out over a batch, the batch is split in half and the group starts again: the sum is
         the same, apart from new noise if the objective has any.
         """
-        objective, seed = self.data.objective, self.config.seed
+        objective = self.data.objective
         tokens = sum(objective.predictions(planned.pairs, planned.index_B) for planned in group)
         work = self.processes.shard_items(group)
         trained: list[TrainedBatch] = []
         while len(trained) < len(work):
             planned = work[len(trained)]
             with window.waiting():
-                batch = objective.batch(planned.pairs, planned.index_B, planned.generator(seed))
+                batch = self.ahead.take(planned)
             loss = self.backward(planned, batch, tokens, more_follow=len(trained) + 1 < len(work))
             if loss is not None:
                 trained.append((planned, batch, loss))
