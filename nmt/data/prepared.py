@@ -92,7 +92,8 @@ class Prepared(Corpus):
         whole = record["corpus"], train, texts.pop("val"), texts, ledgers, record["notes"]
         store = [name.with_suffix(".safetensors") for name in names]
         val_sets = [ValSet(*values) for values in val_sets_of(record)]
-        return cls(*whole, val_sets, folder=folder, tokenizer=tokenizer, dropped=dropped, store=store)
+        commits = record.get("commits", {})  # an older nmt knew none
+        return cls(*whole, val_sets, commits, folder=folder, tokenizer=tokenizer, dropped=dropped, store=store)
 
     def encoded(self) -> tuple["Pairs", "Tensor | None"]:
         """The ids of the training pairs, and the number of each pair's corpus (None if an older nmt prepared them)."""
@@ -241,6 +242,7 @@ def begin(corpus: Corpus | None, config: Config, folder: Path, engine: Engine) -
         "notes": corpus.notes,
         "pairs": splits,
         "val_sets": corpus.val_sets,
+        "commits": corpus.commits,
     }
     write_json(draft / STATE, state | {"ledgers": ledgers})
     shutil.rmtree(draft / "read")
@@ -344,6 +346,7 @@ def write_draft(draft: Draft) -> None:
         "corpus": state["corpus"],
         "pairs": {"train": sum(sizes), **state["pairs"]},
         "val_sets": state["val_sets"],
+        "commits": state.get("commits", {}),
         "shards": sizes,
         "notes": notes,
         "settings": data_settings(draft.config),

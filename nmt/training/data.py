@@ -1,6 +1,6 @@
 """The data of training: sentence pairs as text in, ids of pieces out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
@@ -45,6 +45,8 @@ class TrainingData:
     """How the portions are mixed; None: each epoch takes each pair once."""
     stages: Sequence[tuple[int, Mixture | None]] = ()
     """How they are mixed after later steps, with these."""
+    commits: Mapping[str, str] = field(default_factory=dict)
+    """The commit of each data set of the hub whose text this is."""
 
     @classmethod
     def load(cls, prepared: Prepared, portions: Sequence[Portion] = ()) -> "TrainingData":
@@ -63,7 +65,7 @@ class TrainingData:
         starts_of_val = [start for start, one in zip(starts, sets, strict=True) for _ in range(one.size)]
         validation = encode_pairs(tokenizer, prepared.val, starts_of_val)
         whole = cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N)
-        return replace(whole, portions=portions, val_sets=sets)
+        return replace(whole, portions=portions, val_sets=sets, commits=prepared.commits)
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":

@@ -51,7 +51,7 @@ def write_model(
     vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
     shortlist = learn_shortlist(pairs, *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())
-    about = card(info, config.data, parameters, len(pairs.target))
+    about = card(info, config.data, parameters, len(pairs.target), data.commits)
     save_model(folder, weights, tokenizer, info, about, shortlist)
 
 
@@ -72,21 +72,23 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     return replace(data.facts, least_confidence=confidence, least_spelling=spelling, input_ranges=largest)
 
 
-def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int) -> str:
-    """The model folder's README."""
+def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits: Mapping[str, str]) -> str:
+    """The model folder's README. `commits`: of the data sets that were read from the hub."""
     title, use = CARDS[info.objective]
     if data.many_to_many:
         title, use = MANY_TO_MANY
         title = title.format(languages=", ".join(data.many_to_many), source="{source}", target="{target}")
     more = [f"{entry.shown_name} ({entry.licence or 'licence not noted'})" for entry in data.more]
     corpora = f"Besides {info.corpus}, it was trained on {', '.join(more)}.\n\n" if more else ""
+    read = [f"{name} at commit {commit}" for name, commit in commits.items()]
+    origins = f"Read from the Hugging Face hub: {', '.join(read)}.\n\n" if read else ""
     base = f"Its training started from {info.origin}. {licence_sentence(info.licence)}\n\n" if info.origin else ""
     return (
         f"# {title.format(source=info.source, target=info.target)}, trained on {info.corpus}\n\n"
         f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} "
         f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of {info.corpus}. "
         f"{use.format(source=info.source, target=info.target)}\n\n"
-        f"{base}{corpora}"
+        f"{base}{corpora}{origins}"
         f"It was trained {'further ' if base else ''}on {'these corpora' if more else 'that corpus'} only: check "
         f"{'their' if more else 'its'} terms before you share the model.\n"
     )

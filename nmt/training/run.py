@@ -219,6 +219,7 @@ class Run:
         chosen = training.get("steps", {}).get("chosen", [])
         report = {
             "corpus": prepared.name,
+            "commits": prepared.commits,
             "source": self.config.data.source,
             "target": self.config.data.target,
             **scores,

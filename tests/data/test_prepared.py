@@ -18,6 +18,7 @@ from nmt.data.prepared import Prepared, prepare, require_own_run_folder
 from nmt.data.record import read_record
 from nmt.data.shards import order
 from nmt.prepare import main
+from nmt.training.data import TrainingData
 from nmt.upgrade import FORMAT
 
 WORDS = ["Hund dog", "Katze cat", "Haus house", "Baum tree", "Straße street", "Kind child", "Fluss river", "Berg hill"]
@@ -44,7 +45,7 @@ def corpus() -> Corpus:
         "val": Ledger(read=8),
         "test": Ledger(read=9, dropped=Counter({"a side is blank": 1})),
     }
-    return Corpus("mine", train, val, {"test": test}, ledgers, ["mine has a note."])
+    return Corpus("mine", train, val, {"test": test}, ledgers, ["mine has a note."], commits={"a/mine": "c0ffee"})
 
 
 def config(runs: Path, **data: object) -> Config:
@@ -104,9 +105,10 @@ def test_the_folder_holds_what_was_prepared(tmp_path: Path) -> None:
     ]
     assert (folder / "data" / "val.tgt").read_bytes() == "".join(f"{en}\n" for _, en in prepared.val).encode()
     loaded = Prepared.load(folder)
-    for part in ("folder", "name", "train", "val", "tests", "ledgers", "notes"):
+    for part in ("folder", "name", "train", "val", "tests", "ledgers", "notes", "commits"):
         assert getattr(loaded, part) == getattr(prepared, part), part
     assert loaded.name == "mine"
+    assert TrainingData.load(loaded).commits == loaded.commits == {"a/mine": "c0ffee"}
     assert loaded.tokenizer.encode_source(["Straße"]) == prepared.tokenizer.encode_source(["Straße"])
 
 

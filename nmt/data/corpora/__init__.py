@@ -20,7 +20,7 @@ from pathlib import Path
 from nmt.config import DataConfig
 from nmt.data.corpora.corpus import Corpus, Split, ValSet, assemble, clean_train, labels, require_german_and_english
 from nmt.data.corpora.files import find_splits, load_sentences, path_name, read_path
-from nmt.data.corpora.hub import hub_name, local_folder, parse_hub, read_hub, read_multi30k
+from nmt.data.corpora.hub import HUB, hub_name, local_folder, parse_hub, read_hub, read_multi30k
 from nmt.data.corpora.many import read_many
 from nmt.data.corpora.more import read_more
 
@@ -47,7 +47,7 @@ def load_corpus(config: DataConfig) -> Corpus:
     try:
         if config.corpus in readers:
             return readers[config.corpus](config)
-        if config.corpus.startswith("hub:"):
+        if config.corpus.startswith(HUB):
             return read_hub(config)
         return read_path(Path(config.corpus).expanduser(), config)
     except ConnectionError as error:
@@ -81,7 +81,7 @@ def read_phrasebook(config: DataConfig) -> Corpus:
 
 def corpus_name(config: DataConfig) -> str | None:
     """The name of the corpus, without reading it; None for auto, which is decided only by reading."""
-    if config.corpus.startswith("hub:"):
+    if config.corpus.startswith(HUB):
         return hub_name(config)
     if path := corpus_path(config):
         return path_name(path, config)
@@ -92,12 +92,14 @@ def corpus_path(config: DataConfig) -> Path | None:
     """The folder, the file or the common prefix of a corpus in local files; None for other corpora."""
     if config.corpus in ("auto", "phrasebook", "multi30k"):
         return None
-    return local_folder(parse_hub(config)[0]) if config.corpus.startswith("hub:") else Path(config.corpus).expanduser()
+    if config.corpus.startswith(HUB):
+        return local_folder(parse_hub(config).dataset)
+    return Path(config.corpus).expanduser()
 
 
 def corpus_files(config: DataConfig) -> dict[str, list[Path]]:
     """The user's files, by split, that `load_corpus` reads; empty for a data set of the hub, or if they are gone."""
-    path = None if config.corpus.startswith("hub:") else corpus_path(config)
+    path = None if config.corpus.startswith(HUB) else corpus_path(config)
     try:
         files = find_splits(path, config) if path else {}
     except (OSError, ValueError):

@@ -95,6 +95,8 @@ class Corpus:
     """Messages for the user."""
     val_sets: list[ValSet] = field(default_factory=list)
     """The validation sets, whose pairs follow each other in `val`; empty if there is only one."""
+    commits: dict[str, str] = field(default_factory=dict)
+    """The commit of each data set of the hub that was read, by its name, if it is known."""
 
 
 def clean_train(

@@ -18,9 +18,9 @@ from nmt.fields import require
 from nmt.files import iterate_lines
 
 KINDS = (
-    "data.corpus must be phrasebook, multi30k, auto, hub:NAME[:CONFIGURATION], a folder, a .tsv, .jsonl, .tmx, .xliff, "
-    ".parquet, .po or .mo file (or .gz or .zst of one), or the common prefix of two plain files; for data.text source "
-    "or target also one plain file"
+    "data.corpus must be phrasebook, multi30k, auto, hub:NAME[@REVISION][:CONFIGURATION], a folder, a .tsv, .jsonl, "
+    ".tmx, .xliff, .parquet, .po or .mo file (or .gz or .zst of one), or the common prefix of two plain files; for "
+    "data.text source or target also one plain file"
 )
 KINDS_OF_ROWS = ("tsv", "jsonl", "tmx", "xliff", "xlf", "parquet", "po", "mo")
 ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$")

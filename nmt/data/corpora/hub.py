@@ -1,49 +1,88 @@
 """Readers of data sets: from the Hugging Face hub, from its cache if the hub is not reachable, or from a folder."""
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nmt.config import DataConfig
 from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble, require_german_and_english
 from nmt.fields import require
 
 MULTI30K = "bentrevett/multi30k"
+HUB = ("hub:", "hub-stream:")  # what the names of data sets begin with
+NOT_STREAMED = "If it is streamed (hub-stream:), take hub: in place of that"
 PROBE_SECONDS = 10.0  # longest wait for the hub: with the imports before and after it, `auto` takes 15 seconds at most
+
+
+class Place(NamedTuple):
+    """What data.corpus says of a data set of the hub."""
+
+    dataset: str
+    revision: str = ""
+    """A branch, tag or commit; empty for the newest commit of the main branch."""
+    configuration: str = ""
+    streamed: bool = False
+    """Whether rows are read while they come, without a copy on the disk."""
+
+    def __str__(self) -> str:
+        return f"{self.dataset}@{self.revision}" if self.revision else self.dataset
+
+
+class Answer(NamedTuple):
+    """What the hub says of a data set."""
+
+    commit: str = ""
+    """The commit that its revision is; empty if the hub doesn't tell."""
+    unreachable: str = ""
+    """The reason why the hub can't be used; empty if it can."""
+    lacks_revision: bool = False
 
 
 def read_multi30k(config: DataConfig) -> Corpus:
     """Read Multi30k. Raises the errors of `load_dataset`, and ValueError for other languages."""
     require_german_and_english(config)
-    return read_splits(load_dataset(MULTI30K, None), config, "multi30k", test="test_2016_flickr")
+    return read_place(Place(MULTI30K), config, "multi30k", test="test_2016_flickr")
 
 
 def read_hub(config: DataConfig) -> Corpus:
     """Read the data set that `config.corpus` names. Raises the errors of `load_dataset`."""
-    dataset, configuration = parse_hub(config)
-    return read_splits(load_dataset(dataset, configuration or None), config, hub_name(config), test="test")
+    return read_place(parse_hub(config), config, hub_name(config), test="test")
 
 
-def parse_hub(config: DataConfig) -> tuple[str, str]:
-    """The data set and the configuration in hub:NAME[:CONFIGURATION]; a missing configuration is empty."""
-    dataset, _, configuration = config.corpus.removeprefix("hub:").partition(":")
-    require(dataset != "", f"data.corpus is {config.corpus!r}: it lacks the data set's name, as in hub:wmt/wmt14:de-en")
-    return dataset, configuration
+def read_place(place: Place, config: DataConfig, name: str, test: str) -> Corpus:
+    rows, commit = load_dataset(place)
+    corpus = read_splits(rows, config, name, test)
+    return replace(corpus, commits={str(place): commit} if commit else {})
+
+
+def parse_hub(config: DataConfig) -> Place:
+    """The parts of hub:NAME[@REVISION][:CONFIGURATION], or of the same with hub-stream; missing ones are empty."""
+    kind, _, rest = config.corpus.partition(":")
+    named, _, configuration = rest.partition(":")
+    dataset, mark, revision = (named, "", "") if local_folder(named) else named.partition("@")
+    problem = f"data.corpus is {config.corpus!r}: it lacks"
+    require(dataset != "", f"{problem} the data set's name, as in hub:wmt/wmt14:de-en")
+    require(bool(revision or not mark), f"{problem} a revision after @, which is a branch, a tag or a commit")
+    local = f"data.corpus is {config.corpus!r}: {dataset} is a local folder, which has no revisions"
+    require(not (revision and local_folder(dataset)), f"{local}: leave @{revision} out")
+    return Place(dataset, revision, configuration, kind == "hub-stream")
 
 
 def hub_name(config: DataConfig) -> str:
     """The name of the corpus: the data set's, and the configuration unless that only names the two languages."""
-    dataset, configuration = parse_hub(config)
+    place = parse_hub(config)
     plain = ("", f"{config.source}-{config.target}", f"{config.target}-{config.source}")
-    return Path(dataset).resolve().name + ("" if configuration in plain else f"-{configuration}")
+    return Path(place.dataset).resolve().name + ("" if place.configuration in plain else f"-{place.configuration}")
 
 
 def local_folder(dataset: str) -> Path | None:
     """The local folder of a data set; None if the name is not that of a local folder."""
     folder = Path(dataset).expanduser()
-    return folder if folder.exists() else None
+    return folder if dataset and folder.exists() else None
 
 
 def read_splits(rows: Any, config: DataConfig, name: str, test: str) -> Corpus:
@@ -57,14 +96,22 @@ def read_splits(rows: Any, config: DataConfig, name: str, test: str) -> Corpus:
 
 def read_rows(rows: Any, config: DataConfig, key: str) -> Split:
     """One split of a data set, read by columns, since a dict for each of millions of rows takes minutes."""
-    rows = rows.flatten()
-    columns = find_columns(rows.column_names, config)
     split, number = Split(config, training=key == "train"), 0
-    for batch in rows.select_columns(columns).with_format("arrow").iter(batch_size=10_000):
-        for row in zip(*(batch[column].to_pylist() for column in columns), strict=True):
+    for table in tables(rows):
+        columns = find_columns(table.column_names, config)
+        for row in zip(*(table[column].to_pylist() for column in columns), strict=True):
             number += 1
             split.add(row, number)
     return split
+
+
+def tables(rows: Any) -> Iterator[Any]:
+    """The rows as tables of Arrow. The columns of a stream may be known only from its first table."""
+    try:
+        for table in rows.with_format("arrow").iter(batch_size=10_000):
+            yield table.flatten()
+    except Exception as error:  # of the network, or of any reader below `datasets`
+        raise ValueError(f"the data set can't be read: {first_line(error)}. {NOT_STREAMED}") from error
 
 
 def find_columns(names: list[str], config: DataConfig) -> list[str]:
@@ -78,45 +125,65 @@ def find_columns(names: list[str], config: DataConfig) -> list[str]:
     raise ValueError(f"the data set has {lacks}; it has {', '.join(names)}")
 
 
-def load_dataset(dataset: str, configuration: str | None) -> Any:
-    """All splits of a data set: from a local folder, from the hub or, if the hub can't be used, from the cache.
+def load_dataset(place: Place) -> tuple[Any, str]:
+    """All splits of a data set: from a local folder, from the hub or, if the hub can't be used, from the cache; and the
+    commit that they are of, empty if it isn't known.
 
     Raises ConnectionError if neither the hub nor the cache can be used, ValueError if the data set can't be loaded.
     """
-    local = local_folder(dataset)
-    reason = "" if local else why_not_hub(dataset)
+    local = local_folder(place.dataset)
+    answer = Answer() if local else within_time(place)
+    unknown = f"the data set {place.dataset} has no revision {place.revision!r}"
+    require(not answer.lacks_revision, f"{unknown}: name a branch, a tag or a commit that the hub shows for it")
     import datasets
 
+    # Without a revision none is named, since `datasets` takes the types of columns from the hub only then.
+    revision = (answer.commit or place.revision) if place.revision else None
+    name, streaming = str(local or place.dataset), place.streamed and not answer.unreachable
     try:
-        with offline(datasets.config) if reason else nullcontext():
-            return datasets.load_dataset(str(local or dataset), configuration)
+        with offline(datasets.config) if answer.unreachable else nullcontext():
+            rows = datasets.load_dataset(name, place.configuration or None, revision=revision, streaming=streaming)
     except Exception as error:  # the libraries below `datasets` raise errors of many types
-        if reason:
-            raise ConnectionError(reason) from error
-        raise ValueError(f"{dataset} can't be loaded: {first_line(error)}") from error
+        if answer.unreachable:
+            raise ConnectionError(answer.unreachable) from error
+        raise ValueError(f"{place} can't be loaded: {first_line(error)}") from error
+    commit = answer.commit if streaming else commit_of(rows) or answer.commit
+    if answer.unreachable and not commit.startswith(place.revision):  # the cache knows no branches and tags
+        copy = f"the copy in the cache is of commit {commit}" if commit else "the commit of the copy isn't known"
+        raise ConnectionError(f"{answer.unreachable}, and {copy}, which may not be {place.revision}")
+    return rows, commit
 
 
-def why_not_hub(dataset: str) -> str:
-    """The reason why the hub can't be used for this data set, else empty; takes at most PROBE_SECONDS."""
-    answers: list[str] = []
+def commit_of(rows: Any) -> str:
+    """The commit that names the folder of a data set's copy; empty if none does."""
+    files = [Path(file["filename"]) for split in rows.values() for file in split.cache_files]
+    return next((file.parent.name for file in files if re.fullmatch("[0-9a-f]{40}", file.parent.name)), "")
+
+
+def within_time(place: Place) -> Answer:
+    """What the hub says of a data set, in at most PROBE_SECONDS."""
+    answers: list[Answer] = []
     # A daemon: a name look-up can't be interrupted, and must not keep the process from ending.
-    thread = threading.Thread(target=lambda: answers.append(ask_hub(dataset)), daemon=True)
+    thread = threading.Thread(target=lambda: answers.append(ask_hub(place)), daemon=True)
     thread.start()
     thread.join(PROBE_SECONDS)
-    return answers[0] if answers else f"the hub didn't answer within {PROBE_SECONDS:g} seconds"
+    return answers[0] if answers else Answer(unreachable=f"the hub didn't answer within {PROBE_SECONDS:g} seconds")
 
 
-def ask_hub(dataset: str) -> str:
+def ask_hub(place: Place) -> Answer:
     from huggingface_hub import HfApi
     from huggingface_hub.constants import is_offline_mode
+    from huggingface_hub.errors import RevisionNotFoundError
 
     if is_offline_mode():
-        return "HF_HUB_OFFLINE is set"
+        return Answer(unreachable="HF_HUB_OFFLINE is set")
     try:
-        HfApi().dataset_info(dataset, timeout=PROBE_SECONDS)
+        info = HfApi().dataset_info(place.dataset, revision=place.revision or None, timeout=PROBE_SECONDS)
+    except RevisionNotFoundError:
+        return Answer(lacks_revision=True)
     except Exception as error:  # of HTTP, TLS, sockets or the hub
-        return f"the hub can't be used: {first_line(error)}"
-    return ""
+        return Answer(unreachable=f"the hub can't be used: {first_line(error)}")
+    return Answer(info.sha or "")
 
 
 def first_line(error: Exception) -> str:

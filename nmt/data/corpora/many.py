@@ -48,4 +48,5 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
     splits = dict.fromkeys(split for corpus in corpora.values() for split in corpus.ledgers)
     ledgers = {split: Ledger.total({name: c.ledgers[split] for name, c in corpora.items()}) for split in splits}
     notes = list(dict.fromkeys(note for corpus in corpora.values() for note in corpus.notes))
-    return Corpus(corpora[names[0]].name, train, val, tests, ledgers, notes, val_sets)
+    commits = corpora[names[0]].commits
+    return Corpus(corpora[names[0]].name, train, val, tests, ledgers, notes, val_sets, commits)

@@ -29,6 +29,7 @@ def read_more(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
         other = read_many(config.of(entry), whole) if config.many_to_many else whole(config.of(entry))
         for row in Texts.of(other.train).rows():
             train.append(row._replace(corpus=first + row.corpus))
+        corpus.commits.update(other.commits)
         ledgers |= dict(zip(names[first:], parts_of(other), strict=False))
         first += len(config.of(entry).directions)
         if entry.validate:

@@ -76,10 +76,63 @@ def test_a_data_set_needs_a_name() -> None:
         load("hub:")
 
 
+@pytest.mark.parametrize(
+    ("corpus", "place"),
+    [
+        ("hub:wmt/wmt14", hub.Place("wmt/wmt14")),
+        ("hub:wmt/wmt14:de-en", hub.Place("wmt/wmt14", "", "de-en")),
+        ("hub:wmt/wmt14@v1.2:de-en", hub.Place("wmt/wmt14", "v1.2", "de-en")),
+        ("hub-stream:wmt/wmt14@refs/pr/1", hub.Place("wmt/wmt14", "refs/pr/1", streamed=True)),
+    ],
+)
+def test_a_name_may_have_a_revision_and_a_configuration(corpus: str, place: hub.Place) -> None:
+    assert hub.parse_hub(DataConfig(corpus=corpus)) == place
+    assert hub.hub_name(DataConfig(corpus=corpus)) == "wmt14"
+
+
+def test_a_revision_is_named_and_not_of_a_local_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="lacks a revision after @"):
+        load("hub:wmt/wmt14@:de-en")
+    (tmp_path / "talks").mkdir()
+    with pytest.raises(ValueError, match=r"talks is a local folder, which has no revisions: leave @v1 out"):
+        load(f"hub:{tmp_path / 'talks'}@v1")
+    (tmp_path / "talks@v1").mkdir()
+    assert hub.parse_hub(DataConfig(corpus=f"hub:{tmp_path}/talks@v1")).dataset == f"{tmp_path}/talks@v1"
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "csv"])
+def test_a_stream_has_the_rows_of_the_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    import datasets
+
+    rows = [{"id": 1, "de": de, "en": en} for de, en in pairs_of("train", 12_000)]
+    rows = rows if form == "csv" else [{"translation": row} for row in rows]
+    dataset = datasets.Dataset.from_list(rows)
+    (folder := tmp_path / "talks").mkdir()
+    {"parquet": dataset.to_parquet, "jsonl": dataset.to_json, "csv": dataset.to_csv}[form](folder / f"train.{form}")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    streamed = load(f"hub-stream:{folder}")
+    assert not [*tmp_path.rglob("*.arrow")]
+    whole = load(f"hub:{folder}")
+    assert (streamed.name, streamed.tests, streamed.val) == (whole.name, whole.tests, whole.val)
+    assert [*streamed.train] == [*whole.train]
+    assert len(whole.train) == 10_800
+    with pytest.raises(ValueError, match="no columns for de and cs"):
+        load(f"hub-stream:{folder}", "de", "cs")
+
+
+def test_a_stream_that_breaks_is_an_error_with_advice(tmp_path: Path) -> None:
+    lines = [json.dumps({"de": None, "en": "one"}), json.dumps({"de": "eins", "en": "one", "more": 1})]
+    for n, line in enumerate(lines):
+        (tmp_path / f"train-{n}.jsonl").write_text(f"{line}\n")
+    with pytest.raises(ValueError, match=r"the data set can't be read: .*take hub: in place of that"):
+        load(f"hub-stream:{tmp_path}")
+
+
 class StandIn(BaseHTTPRequestHandler):
     """As much of the hub's protocol as its client needs to download the files of one data set."""
 
     commit = "0" * 40
+    revisions = ("main", "v1", commit)
     dataset = f"/api/datasets/{hub.MULTI30K}"
     files = {
         f"{split}.jsonl": "".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs_of(split)).encode()
@@ -88,12 +141,15 @@ class StandIn(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = unquote(urlparse(self.path).path)
-        if path in (self.dataset, f"{self.dataset}/revision/{self.commit}"):
+        revision = path.removeprefix(f"{self.dataset}/revision/")
+        if path == self.dataset or revision in self.revisions:
             self.reply(200, json.dumps({"id": hub.MULTI30K, "sha": self.commit, "siblings": []}).encode())
         elif path == f"{self.dataset}/tree/{self.commit}":
             self.reply(200, json.dumps([self.entry(name) for name in self.files]).encode())
         elif "/resolve/" in path and (name := path.rpartition("/")[2]) in self.files:
             self.reply(200, self.files[name], {"etag": self.entry(name)["oid"]})
+        elif "/revision/" in path:
+            self.reply(404, b"{}", {"x-error-code": "RevisionNotFound"})
         else:
             self.reply(404, b"{}", {"x-error-code": "EntryNotFound"})
 
@@ -129,37 +185,66 @@ def server() -> Iterator[ThreadingHTTPServer]:
     server.server_close()
 
 
-def load_in_a_new_process(home: Path, endpoint: str) -> tuple[str, list[list[str]], list[str], list[str]]:
-    """`auto` with a hub of our own: its client reads the environment only when it is imported."""
+Read = tuple[str, list[list[str]], list[str], list[str], dict[str, str]]
+
+
+def load_in_a_new_process(home: Path, endpoint: str, corpus: str = "auto") -> Read:
+    """A corpus with a hub of our own: its client reads the environment only when it is imported."""
     code = """if True:
-        import json
+        import json, sys
         from types import SimpleNamespace
         from nmt.config import DataConfig
         from nmt.data import corpora, phrasebook
         book = SimpleNamespace(train=[("eins", "one")], val=[("zwei", "two")], test=[("drei", "three")])
         phrasebook.phrasebook = lambda: book
-        c = corpora.load_corpus(DataConfig())
-        print(json.dumps([c.name, list(c.train), list(c.tests), c.notes]))"""
+        try:
+            c = corpora.load_corpus(DataConfig(corpus=sys.argv[1]))
+            print(json.dumps([c.name, list(c.train), list(c.tests), c.notes, c.commits]))
+        except ValueError as error:
+            print(json.dumps([str(error), [], [], [], {}]))"""
     environment = os.environ | {"HF_HOME": str(home), "HF_ENDPOINT": endpoint, "NO_PROXY": "127.0.0.1"}
     environment.pop("HF_HUB_OFFLINE", None)
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", code, corpus]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    name, train, tests, notes = json.loads(done.stdout.splitlines()[-1])
-    return name, train, tests, notes
+    name, train, tests, notes, commits = json.loads(done.stdout.splitlines()[-1])
+    return name, train, tests, notes, commits
 
 
 def test_auto_takes_multi30k_from_the_hub_and_then_its_own_copy(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     endpoint = f"http://127.0.0.1:{server.server_port}"
     train = [list(pair) for pair in pairs_of("train")]
-    assert load_in_a_new_process(tmp_path, endpoint) == ("multi30k", train, ["test_2016_flickr"], [])
+    expected: Read = ("multi30k", train, ["test_2016_flickr"], [], {hub.MULTI30K: StandIn.commit})
+    assert load_in_a_new_process(tmp_path, endpoint) == expected
     server.shutdown()
     server.server_close()
-    assert load_in_a_new_process(tmp_path, endpoint) == ("multi30k", train, ["test_2016_flickr"], [])
+    assert load_in_a_new_process(tmp_path, endpoint) == expected
+
+
+def test_a_revision_is_read_and_its_commit_recorded(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+    endpoint, named = f"http://127.0.0.1:{server.server_port}", f"hub:{hub.MULTI30K}"
+    _, train, _, _, commits = load_in_a_new_process(tmp_path, endpoint, f"{named}@v1")
+    assert (len(train), commits) == (3, {f"{hub.MULTI30K}@v1": StandIn.commit})
+    problem, *_ = load_in_a_new_process(tmp_path, endpoint, f"{named}@v2")  # and not the copy of another revision
+    assert problem.startswith(f"the data set {hub.MULTI30K} has no revision 'v2': name a branch, a tag or a commit")
+    server.shutdown()
+    server.server_close()
+    assert len(load_in_a_new_process(tmp_path, endpoint, f"{named}@{StandIn.commit[:8]}")[1]) == 3
+    problem, *_ = load_in_a_new_process(tmp_path, endpoint, f"{named}@v1")
+    assert f"the copy in the cache is of commit {StandIn.commit}, which may not be v1" in problem
+
+
+def test_a_stream_from_the_hub_leaves_no_copy(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+    endpoint = f"http://127.0.0.1:{server.server_port}"
+    name, train, _, _, commits = load_in_a_new_process(tmp_path, endpoint, f"hub-stream:{hub.MULTI30K}")
+    assert (name, train) == ("multi30k", [list(pair) for pair in pairs_of("train")])
+    assert commits == {hub.MULTI30K: StandIn.commit}
+    assert not [*tmp_path.rglob("*.arrow")]
 
 
 def test_auto_takes_the_phrasebook_and_says_so_when_the_hub_is_not_there(tmp_path: Path) -> None:
-    name, train, tests, notes = load_in_a_new_process(tmp_path, "http://127.0.0.1:9")
-    assert (name, train, tests) == ("phrasebook", [["eins", "one"]], ["test"])
+    name, train, tests, notes, commits = load_in_a_new_process(tmp_path, "http://127.0.0.1:9")
+    assert (name, train, tests, commits) == ("phrasebook", [["eins", "one"]], ["test"], {})
     assert len(notes) == 1
     assert notes[0].startswith("Multi30k can't be loaded (the hub can't be used: ")
     assert notes[0].endswith("so the built-in phrasebook is used.")

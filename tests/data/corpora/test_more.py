@@ -178,8 +178,10 @@ def test_a_tokenizer_without_the_tag_is_refused(data: DataConfig, tmp_path: Path
 
 def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
     config = Config(data=data)
-    text = card(ModelInfo("de", "en", "main", config.model, config.search), data, 1, 90)
+    text = card(ModelInfo("de", "en", "main", config.model, config.search), data, 1, 90, {"wmt/wmt14": "a1b2"})
     assert "Besides main, it was trained on back (licence not noted), NEWS (licence not noted)." in text
+    assert "Read from the Hugging Face hub: wmt/wmt14 at commit a1b2.\n" in text
+    assert "hub" not in card(ModelInfo("de", "en", "main", config.model, config.search), data, 1, 90, {})
 
 
 @pytest.mark.parametrize(
