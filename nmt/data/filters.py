@@ -11,12 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import blake2b
 from typing import Any
 
 from nmt.config.cleaning import CleaningConfig
-from nmt.extras import package
+from nmt.text.identification import Identifier, identifier
 from nmt.text.items import find_items
 from nmt.text.languages import scripts_of, share_in
 from nmt.text.scripts import UNSPACED
@@ -31,8 +30,6 @@ NUMBER = re.compile(r"\d+")
 THOUSANDS = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 ADDRESS = re.compile(r"@|://|www\.", re.IGNORECASE)
-# Newer codes of languages, for the older ones that the identifier of languages uses.
-SAME_LANGUAGE = {"nb": "no", "nn": "no", "iw": "he", "fil": "tl", "id": "ms", "yue": "zh", "prs": "fa", "kmr": "ku"}
 
 
 def letters(text: str) -> str:
@@ -86,23 +83,17 @@ def longest_word(text: str) -> int:
     return max((len(word) for word in text.split() if not any(item in word for item in items)), default=0)
 
 
-@cache
-def language_identifier() -> Any:
-    """The package eldc, ready for use."""
-    eldc = package("eldc", "cleaning")
-    eldc.init()
-    return eldc
+def language_identifier() -> Identifier:
+    """The identifier of languages that is installed. Raises ValueError if there is none."""
+    if found := identifier():
+        return found
+    problem = "cleaning.language needs the package eldc or py3langid, and neither can be imported"
+    raise ValueError(f"{problem}: in nmt's folder, pip install --editable '.[langid]', or set it to false")
 
 
 def in_other_language(text: str, language: str) -> bool:
     """Whether a text is surely in another language than this one. False if it is short, or the language unknown."""
-    eldc = language_identifier()
-    code = language.replace("_", "-").split("-")[0].lower()
-    code = SAME_LANGUAGE.get(code, code)
-    if code not in eldc.LANGUAGES or len(letters(text)) < LANGUAGE_LETTERS:
-        return False
-    found = eldc.detect_details(text)
-    return bool(found.reliable) and found.language not in (code, "und")
+    return len(letters(text)) >= LANGUAGE_LETTERS and language_identifier().in_other(text, language)
 
 
 def make_filters(config: CleaningConfig, languages: Sequence[str]) -> dict[str, IsBad]:

@@ -1,16 +1,16 @@
 """Which language is a text in? A text flows in; languages with confidences flow out, the most probable first.
 
-If the package eldc or py3langid is installed, it tells. Else only the scripts are looked at: Cyrillic text isn't
-German, but German can't be told from English: all languages of the models with the text's script are equally probable.
+If a package that tells languages is installed (see `nmt.text.identification`), it tells. Else only the scripts are
+looked at: Cyrillic text isn't German, but German can't be told from English: all languages of the models with the
+text's script are equally probable.
 """
 
-import importlib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from nmt.server.codes import find_code, plain
+from nmt.text.identification import Guess, identifier
 
 SCRIPTS = {  # of languages that aren't written in Latin script: as the names of Unicode's characters begin
     "ARABIC": "ar fa ur ps sd ug ku",
@@ -44,9 +44,6 @@ SCRIPTS = {  # of languages that aren't written in Latin script: as the names of
 OTHERS = {language for languages in SCRIPTS.values() for language in languages.split()}
 MOST_CHARACTERS = 2_000  # that are looked at
 
-Guess = tuple[str, float]
-"""The code of a language, and its probability."""
-
 
 def detect(text: str, languages: Sequence[str]) -> list[Guess]:
     """The probable languages of a text among those of the models, best first; empty if it is none of them, or has no
@@ -55,7 +52,8 @@ def detect(text: str, languages: Sequence[str]) -> list[Guess]:
     if not any(character.isalpha() for character in text):
         return []
     found: dict[str, float] = {}
-    for code, probability in (identifier() or by_script(languages))(text):
+    found_by = identifier()
+    for code, probability in (found_by.rank if found_by else by_script(languages))(text):
         known = find_code(code, languages)
         if known and known not in found:
             found[known] = probability
@@ -77,20 +75,3 @@ def by_script(languages: Sequence[str]) -> Callable[[str], list[Guess]]:
         return [(one, count / counts.total() / len(fitting)) for one in fitting]
 
     return guess
-
-
-@cache
-def identifier() -> Callable[[str], list[Guess]] | None:
-    """The language identifier that is installed; None if none is. What eldc tells are scores, not probabilities."""
-    try:
-        eldc = importlib.import_module("eldc")
-        eldc.init()
-        return lambda text: list(eldc.detect_details(text).scores.items())
-    except ImportError:
-        pass
-    try:
-        langid = importlib.import_module("py3langid.langid")
-    except ImportError:
-        return None
-    model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
-    return lambda text: [(code, float(probability)) for code, probability in model.rank(text)]
