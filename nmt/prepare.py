@@ -72,8 +72,9 @@ def command(argv: Sequence[str] | None) -> int:
         say(warning)
     if is_reported:
         from nmt.data.corpus_report import write_report
+        from nmt.data.portions import portions_of
 
-        say(f"Report: {write_report(prepared)}")
+        say(f"Report: {write_report(prepared, portions_of(run.config.data))}")
     say(f"Ready: {prepared.folder}")
     return 0
 

@@ -1,8 +1,8 @@
 """A page about a prepared corpus: clean pairs and their ledgers flow in; one HTML file with pictures flows out.
 
-The page shows what was dropped, with examples; how long the texts are; their scripts; the most frequent pieces, and the
-characters that are no pieces; and how much of val and test text occurs in training text. It needs no other file, no
-script and no network. Text of the corpus is escaped.
+The page shows what was dropped, with examples; which of several corpora look bad; how long the texts are; their
+scripts; the most frequent pieces, and the characters that are no pieces; and how much of val and test text occurs in
+training text. It needs no other file, no script and no network. Text of the corpus is escaped.
 """
 
 import html
@@ -16,13 +16,16 @@ from pathlib import Path
 from nmt.data.batches import Sequences
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.filters import HeldOut
+from nmt.data.portions import Portion
 from nmt.data.prepared import Prepared
+from nmt.data.suspicious import length_ratios, suspicions
 from nmt.files import write_text
 from nmt.text.languages import script_of
 from nmt.vocabulary import SPACE, UNK
 
 COUNTED = 200_000  # training pairs whose lengths, letters and overlap are shown: the first ones
 BARS, ROWS = 30, 40  # of a histogram and of a table
+CAUSES = 3  # the most frequent ones of a corpus
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2430; --soft: #5c6675; --line: #d8dde5; --back: #fcfcfd; --one: #2b6cb0;
   --two: #c05621; }
@@ -33,7 +36,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1 { font-size: 1.7rem; margin-bottom: 0; } h2 { font-size: 1.2rem; margin: 2.5rem 0 .6rem; }
 p, summary, th { color: var(--soft); } summary { cursor: pointer; }
 table { border-collapse: collapse; width: 100%; } th { font-weight: 500; text-align: right; }
-th:first-child { text-align: left; }
+th:first-child, th.text { text-align: left; }
 td, th { padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -45,14 +48,14 @@ svg { width: 100%; height: auto; } svg text { font: 11px system-ui, sans-serif; 
 """
 
 
-def write_report(prepared: Prepared) -> Path:
-    """Write report.html into the folder of a prepared run, and return its path."""
+def write_report(prepared: Prepared, portions: Sequence[Portion]) -> Path:
+    """Write report.html into the folder of a prepared run, and return its path. `portions`: of the training text."""
     file = prepared.folder / "report.html"
-    write_text(file, "".join(page(prepared)))
+    write_text(file, "".join(page(prepared, portions)))
     return file
 
 
-def page(prepared: Prepared) -> Iterator[str]:
+def page(prepared: Prepared, portions: Sequence[Portion]) -> Iterator[str]:
     name, ledger = html.escape(prepared.name), prepared.ledgers["train"]
     unit = f"{ledger.unit}s"
     yield f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{name}</title>'
@@ -60,8 +63,13 @@ def page(prepared: Prepared) -> Iterator[str]:
     yield f"<h1>{name}</h1><p>{len(prepared.train):,} training {unit} of {ledger.read:,}"
     yield f" are kept: {len(prepared.train) / max(1, ledger.read):.1%}.</p>"
     yield from (f"<p>{html.escape(note)}</p>" for note in prepared.notes)
+    for data_set, commit in prepared.commits.items():
+        yield f"<p>{html.escape(data_set)} was read from the hub at commit {html.escape(commit)}.</p>"
     yield from ledgers(prepared.ledgers, prepared.dropped)
-    ids, _ = prepared.encoded()
+    ids, numbers = prepared.encoded()
+    if numbers is not None and ledger.parts:
+        pairs = prepared.train[:COUNTED]
+        yield from corpora(ledger.parts, length_ratios(pairs, numbers[:COUNTED].tolist(), portions), portions)
     yield from lengths(ids.source, ids.target)
     yield from scripts(prepared.train[:COUNTED])
     yield from pieces(prepared, ids.target)
@@ -81,6 +89,22 @@ def ledgers(splits: Mapping[str, Ledger], dropped: Mapping[str, Sequence[Pair]])
             title = f"<details><summary>{title}</summary>{shown}</details>" if shown else title
             yield f"<tr><td>{title}</td>" + cells(f"{c[cause]:,}" if c[cause] else "" for c in counters.values())
     yield "</table>"
+
+
+def corpora(parts: Mapping[str, Ledger], ratios: Mapping[str, float], portions: Sequence[Portion]) -> Iterator[str]:
+    """What was dropped of each corpus and direction, and which of them look bad."""
+    yield '<h2>Corpora</h2><table><tr><th>corpus</th><th class="text">dropped most often</th><th>read</th><th>kept</th>'
+    yield "<th>share kept</th><th>target characters for one of the source</th></tr>"
+    for name, part in parts.items():
+        ratio = f"{ratios[name]:.2f}" if name in ratios else ""
+        figures = [f"{part.read:,}", f"{part.kept:,}", f"{part.kept / max(1, part.read):.1%}", ratio]
+        causes = [f"{cause} ({n:,})" for cause, n in part.dropped.most_common(CAUSES)]
+        yield f"<tr><td>{html.escape(name)}</td><td>{html.escape(', '.join(causes))}</td>{cells(figures)}"
+    yield "</table><h2>Suspicious corpora</h2><ul>"
+    found = [map(html.escape, both) for both in suspicions(parts, ratios, portions)]
+    yield from (f"<li><b>{name}</b>: {why}.</li>" for name, why in found)
+    yield "" if found else "<li>None: no corpus loses many more pairs than usual, and lengths are alike.</li>"
+    yield "</ul><p>Pairs that are held out for val or test, or occur there, don't count here.</p>"
 
 
 def cells(texts: Iterable[str]) -> str:

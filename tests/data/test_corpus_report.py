@@ -39,7 +39,49 @@ def test_what_was_dropped_is_counted_and_shown(report: str) -> None:
     assert re.search(r"nearly in val</td><td class=\"n\">[1-9]", report)
 
 
-def test_elements_are_closed(report: str) -> None:
+def test_one_corpus_is_not_compared(report: str) -> None:
+    assert "corpora" not in report
+
+
+@pytest.fixture(scope="module")
+def report_of_three(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of a main corpus, a like one, and one of which half of the pairs are copies, and the other half lacks text."""
+    folder = tmp_path_factory.mktemp("corpora")
+    letters = [a + b for a in "abcdefghijkl" for b in "mnopqrstuvwxyz"]
+    for name, size in (("main", 168), ("like", 120), ("<bad>", 160)):
+        (folder / name).mkdir()
+        german = [f"Das {name.strip('<>')} Haus von Herrn {word} ist sehr groß" for word in letters[:size]]
+        english = [f"The {name.strip('<>')} house of Mister {word} is very big" for word in letters[:size]]
+        if name == "<bad>":
+            english = [german[n] if n % 2 else english[n][:22] for n in range(size)]
+        for language, lines in (("de", german), ("en", english)):
+            (folder / name / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf8")
+            for split in ("val", "test"):
+                (folder / name / f"{split}.{language}").write_text(f"{split} {language}\n", encoding="utf8")
+    more = f"[{{corpus: {folder / 'like'}}}, {{corpus: {folder / '<bad>'}}}]"
+    options = ["--data.corpus", str(folder / "main"), "--data.more", more, "--cleaning.copies", "all"]
+    options += ["--runs", str(folder / "runs"), "--name", "run", "--report", "--tokenizer.vocab_size", "330"]
+    assert main(options) == 0
+    return (folder / "runs" / "run" / "report.html").read_text(encoding="utf8")
+
+
+def test_each_corpus_has_its_row(report_of_three: str) -> None:
+    causes = re.escape("the sides have the same letters (80)")
+    assert re.search(r"<td>main</td><td></td>(<td class=\"n\">(168|100.0%|\d\.\d\d)</td>){4}</tr>", report_of_three)
+    assert re.search(rf"<td>&lt;bad&gt;</td><td>{causes}</td>.*>160</td>.*>80</td>.*>50.0%</td>", report_of_three)
+
+
+def test_corpora_that_look_bad_are_told(report_of_three: str) -> None:
+    told = re.findall(r"<li><b>(.*?)</b>: (.*?)\.</li>", report_of_three)
+    assert told == [
+        ("&lt;bad&gt;", "50% of its pairs were dropped; of the others, 0%"),
+        ("&lt;bad&gt;", "50% of its pairs were dropped: the sides have the same letters"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["report", "report_of_three"])
+def test_elements_are_closed(name: str, request: pytest.FixtureRequest) -> None:
+    report: str = request.getfixturevalue(name)
     opened: list[str] = []
 
     class Checker(HTMLParser):
