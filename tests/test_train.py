@@ -67,6 +67,7 @@ def test_a_corpus_becomes_a_measured_translator(
     assert train(corpus) == 0
     run = corpus.parent / "runs" / "de-en-houses"
     report = json.loads((run / "report.json").read_text())
+    assert report["commits"] == {}  # of the hub, nothing was read
     assert report["corpus"] == "houses"
     assert {"bleu", "chrf", "exact", "bleu_signature", "chrf_signature", "parameters"} <= report.keys()
     assert {"prepare", "train", "evaluate"} == report["seconds"].keys()

@@ -68,9 +68,8 @@ class DataConfig:
 
     corpus: Annotated[str, Metavar("CORPUS")] = "auto"
     """Name or place of the text: phrasebook (built in), multi30k, a folder with train.*, val.* and test*.* files, a
-    TSV, JSONL or TMX file, the common prefix of two plain files, or hub:NAME[@REVISION][:CONFIGURATION] (hub-stream
-    reads without a copy on the disk); for text in one language also one plain file. auto is multi30k or, if the hub
-    can't be reached, phrasebook."""
+    TSV, JSONL or TMX file, the common prefix of two plain files, or hub:NAME[@REVISION][:CONFIGURATION]; for text in
+    one language also a plain file. auto is multi30k or, without the hub, phrasebook."""
 
     source: Language = "de"
     """Language to translate from: ending of its files, or name of its column or key."""
