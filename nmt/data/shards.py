@@ -142,7 +142,7 @@ class Draft:
             ledger.count(names[row.corpus])
         rows = [row for row in rows if cleaners[row.corpus].keeps(row.pair, ledger, names[row.corpus])]
         if scorer:
-            rows = drop_doubtful(rows, scorer, self.config.data.least_quality, ledger, examples)
+            rows = drop_doubtful(rows, scorer, self.config.data.least_quality, ledger, examples, names)
         rows.sort(key=row_order)
         rows += self.copies(rows)
         rows.sort(key=row_order)
@@ -191,8 +191,10 @@ class Draft:
         )
 
 
-def drop_doubtful(rows: Sequence[Row], scorer: Scorer, least: float, ledger: Ledger, examples: Examples) -> list[Row]:
-    """The rows whose quality is at least `least`; the ledger counts the dropped ones."""
+def drop_doubtful(
+    rows: Sequence[Row], scorer: Scorer, least: float, ledger: Ledger, examples: Examples, names: Sequence[str]
+) -> list[Row]:
+    """The rows whose quality is at least `least`; the ledger counts the dropped ones. `names`: of the portions."""
     kept, scored = list[Row](), 0
     for chunk in chunks(rows, SCORED_AT_ONCE):
         for row, quality in zip(chunk, scorer([row.pair for row in chunk]), strict=True):
@@ -200,7 +202,7 @@ def drop_doubtful(rows: Sequence[Row], scorer: Scorer, least: float, ledger: Led
                 kept.append(row)
             else:
                 cause = "too long for data.scorer" if quality is None else f"quality below {least:g}"
-                ledger.drop(cause)
+                ledger.drop(cause, part=names[row.corpus])
                 examples.add(cause, row.pair)
         scored += len(chunk)
         say(f"Scored {scored:,} of {len(rows):,} pairs, kept {len(kept):,}")

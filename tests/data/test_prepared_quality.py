@@ -6,6 +6,7 @@ from statistics import mean
 import pytest
 
 from nmt.config import Config
+from nmt.config.data import CorpusConfig
 from nmt.data import shards as module
 from nmt.data.prepared import Prepared, prepare
 from nmt.data.shards import Scorer
@@ -41,6 +42,23 @@ def test_pairs_of_low_quality_are_dropped_and_counted(
         prepare(corpus(), settings(tmp_path, least_quality=0.6), tmp_path / "run", doubt)
     with pytest.raises(ValueError, match=r"58 quality below 0.9.* data.least_quality"):
         prepare(corpus(), settings(tmp_path, least_quality=0.9), tmp_path / "none", doubt)
+
+
+def test_a_doubted_pair_is_counted_for_its_corpus(tmp_path: Path) -> None:
+    for name, splits in {"main": ("train", "val", "test"), "web": ("more",)}.items():
+        (tmp_path / name).mkdir()
+        for split in splits:
+            lines = "".join(f"{source}\t{target}\n" for source, target in pairs(split))
+            (tmp_path / name / f"{split.replace('more', 'train')}.tsv").write_text(lines, encoding="utf8")
+    more = (CorpusConfig(corpus=str(tmp_path / "web")),)
+    chosen = settings(tmp_path, corpus=str(tmp_path / "main"), text="pairs", more=more)
+
+    def doubt_web(_: Config) -> Scorer:
+        return lambda scored: [0.2 if source.startswith("more") else 0.7 for source, _ in scored]
+
+    ledger = prepare(None, chosen, tmp_path / "run", doubt_web).ledgers["train"]
+    assert ledger.dropped["quality below 0.5"] == ledger.parts["web"].dropped["quality below 0.5"] > 0
+    assert "quality below 0.5" not in ledger.parts["main"].dropped
 
 
 def test_a_finished_folder_needs_no_scorer(tmp_path: Path) -> None:
