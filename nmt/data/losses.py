@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nmt.data.cleaning import Ledger
 from nmt.files import iterate_lines
+from nmt.text.languages import short_code
 from nmt.text.normalise import INVALID
 
 MASS = 0.05  # share of the lines from which a cause is told as a warning
@@ -53,7 +54,7 @@ def advise(file: Path) -> str:
 
 def guess_encoding(file: Path, line: bytes) -> str | None:
     """The likely encoding of this line of a file whose ending names a language; None if the line can't have it."""
-    language = file.name.removesuffix(".gz").rpartition(".")[2].lower()[:2]
+    language = short_code(file.name.removesuffix(".gz").rpartition(".")[2])
     encoding = next((name for name, languages in ENCODINGS.items() if language in languages.split()), "WINDOWS-1252")
     try:
         line.decode(encoding)

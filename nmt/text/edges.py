@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nmt.text.items import EMOJI, NO_OWN, find_items
+from nmt.text.languages import short_code
 from nmt.text.own_items import OwnItems
 from nmt.text.sentences import MARKS
 
@@ -82,7 +83,7 @@ class Edges:
 
 def quotes_of(language: str) -> tuple[str, str]:
     """The usual opening and closing quote of a language."""
-    return QUOTES.get(re.split("[-_]", language)[0], ("“", "”"))
+    return QUOTES.get(short_code(language), ("“", "”"))
 
 
 def take_off(

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from nmt.text.languages import short_code
+
 Guess = tuple[str, float]
 """The code of a language, and its probability."""
 
@@ -39,8 +41,8 @@ class Identifier:
 
 
 def base_code(language: str) -> str:
-    """The code of a language without its region and script; of languages that identifiers confuse, that of one."""
-    code = language.replace("_", "-").partition("-")[0].lower()
+    """The `short_code` of a language; of languages that identifiers confuse, that of one."""
+    code = short_code(language)
     return SAME_LANGUAGE.get(code, code)
 
 

@@ -1,16 +1,38 @@
-"""The scripts in which languages are written."""
+"""Codes of languages, and the scripts in which languages are written."""
 
 import unicodedata
 from functools import lru_cache
 
-# By the codes of ISO 639; a code may be followed by a script or region (zh_Hant, sr-Latn). Other languages: Latin.
+# By codes of two letters: those of three letters, of ISO 639-2 (German has two: deu and ger) and ISO 639-3. Some macro
+# languages (zho) also have the code of the language that most text is in (cmn).
+THREE_LETTERS = (
+    "aa=aar ab=abk ae=ave af=afr ak=aka am=amh an=arg ar=ara/arb as=asm av=ava ay=aym/ayr az=aze/azj ba=bak be=bel "
+    "bg=bul bh=bih bi=bis bm=bam bn=ben bo=bod/tib br=bre bs=bos ca=cat ce=che ch=cha co=cos cr=cre cs=ces/cze cu=chu "
+    "cv=chv cy=cym/wel da=dan de=deu/ger dv=div dz=dzo ee=ewe el=ell/gre en=eng eo=epo es=spa et=est/ekk eu=eus/baq "
+    "fa=fas/per/pes ff=ful/fuv fi=fin fj=fij fo=fao fr=fra/fre fy=fry ga=gle gd=gla gl=glg gn=grn/gug gu=guj gv=glv "
+    "ha=hau he=heb hi=hin ho=hmo hr=hrv ht=hat hu=hun hy=hye/arm hz=her ia=ina id=ind ie=ile ig=ibo ii=iii ik=ipk "
+    "io=ido is=isl/ice it=ita iu=iku ja=jpn jv=jav ka=kat/geo kg=kon ki=kik kj=kua kk=kaz kl=kal km=khm kn=kan ko=kor "
+    "kr=kau ks=kas ku=kur kv=kom kw=cor ky=kir la=lat lb=ltz lg=lug li=lim ln=lin lo=lao lt=lit lu=lub lv=lav/lvs "
+    "mg=mlg/plt mh=mah mi=mri/mao mk=mkd/mac ml=mal mn=mon/khk mr=mar ms=msa/may/zsm mt=mlt my=mya/bur na=nau nb=nob "
+    "nd=nde ne=nep/npi ng=ndo nl=nld/dut nn=nno no=nor nr=nbl nv=nav ny=nya oc=oci oj=oji om=orm/gaz or=ori/ory os=oss "
+    "pa=pan pl=pol ps=pus/pbt pt=por qu=que/quy rm=roh rn=run ro=ron/rum ru=rus rw=kin sa=san sc=srd sd=snd se=sme "
+    "sg=sag sh=hbs si=sin sk=slk/slo sl=slv sm=smo sn=sna so=som sq=sqi/alb/als sr=srp ss=ssw st=sot su=sun sv=swe "
+    "sw=swa/swh ta=tam te=tel tg=tgk th=tha ti=tir tk=tuk tl=tgl tn=tsn to=ton tr=tur ts=tso tt=tat tw=twi ty=tah "
+    "ug=uig uk=ukr ur=urd uz=uzb/uzn ve=ven vi=vie vo=vol wa=wln wo=wol xh=xho yi=yid/ydd yo=yor za=zha zh=zho/chi/cmn "
+    "zu=zul"
+)
+TWO_LETTERS = {code: row[:2] for row in THREE_LETTERS.split() for code in row[3:].split("/")}
+KNOWN = frozenset(TWO_LETTERS.values())
+
+# A code may be followed by a script or region (zh_Hant, sr-Latn). Other languages that are KNOWN: Latin.
 SCRIPTS = {
     "ARABIC": "ar arz ary apc ckb fa ps sd ug ur ks pnb",
     "ARMENIAN": "hy hyw",
     "BENGALI": "as bn bpy mni",
-    "CYRILLIC": "ab ba be bg ce cv kk ky mk mn os ru sah tg tt tyv udm uk",
+    "CANADIAN LATIN": "cr iu oj",
+    "CYRILLIC": "ab av ba be bg ce cu cv kk kv ky mk mn os ru sah tg tt tyv udm uk",
     "CYRILLIC LATIN": "az crh kaa sr sh tk uz",
-    "DEVANAGARI": "awa bho brx doi gom hi mai mr ne new sa",
+    "DEVANAGARI": "awa bh bho brx doi gom hi mai mr ne new sa",
     "ETHIOPIC": "am ti",
     "GEORGIAN": "ka xmf",
     "GREEK": "el grc",
@@ -23,6 +45,7 @@ SCRIPTS = {
     "KANNADA": "kn tcy",
     "KHMER": "km",
     "LAO": "lo",
+    "LATIN": "ast bar ceb dsb fil frp fur gsw haw hil hsb ilo kab lij lmo ltg nds nso pag pam pap pms scn szl tpi vec",
     "MALAYALAM": "ml",
     "MYANMAR": "my shn",
     "ORIYA": "or ory",
@@ -32,17 +55,26 @@ SCRIPTS = {
     "THAANA": "dv",
     "THAI": "th",
     "TIBETAN": "bo dz",
+    "YI": "ii",
 }
 BY_LANGUAGE = {code: frozenset(scripts.split()) for scripts, codes in SCRIPTS.items() for code in codes.split()}
+LATIN = frozenset(("LATIN",))
 BY_TAG = {"Latn": "LATIN", "Cyrl": "CYRILLIC", "Arab": "ARABIC", "Deva": "DEVANAGARI", "Hans": "CJK", "Hant": "CJK"}
 
 
+def short_code(code: str) -> str:
+    """The code of a language without its script or region, in small letters, of two letters if there is such a one: de
+    for deu, ger and de-AT."""
+    language = code.replace("_", "-").split("-")[0].lower()
+    return TWO_LETTERS.get(language, language)
+
+
 def scripts_of(code: str) -> frozenset[str]:
-    """The scripts of a language, by the first words of the names of their letters in Unicode. `code`: of the language,
-    perhaps with its script (sr-Latn)."""
-    language, *tags = code.replace("_", "-").split("-")
+    """The scripts of a language, by the first words of the names of their letters in Unicode; none if they are not
+    known. `code`: of the language, perhaps with its script (sr-Latn)."""
+    language, (_, *tags) = short_code(code), code.replace("_", "-").split("-")
     named = {BY_TAG[tag] for tag in tags if tag in BY_TAG}
-    return frozenset(named) or BY_LANGUAGE.get(language.lower(), frozenset(("LATIN",)))
+    return frozenset(named) or BY_LANGUAGE.get(language, LATIN if language in KNOWN else frozenset())
 
 
 @lru_cache(maxsize=1 << 16)
@@ -55,7 +87,9 @@ def script_of(character: str) -> str:
 
 
 def share_in(text: str, scripts: frozenset[str]) -> float:
-    """The share of the letters of a text that are of these scripts; 1 for a text without letters."""
+    """The share of the letters of a text that are of these scripts; 1 if it has no letters, or no script is known."""
+    if not scripts:
+        return 1.0
     if text.isascii():
         return 1.0 if "LATIN" in scripts or not any(map(str.isalpha, text)) else 0.0
     found = [script for script in map(script_of, text) if script]

@@ -37,6 +37,13 @@ def test_each_filter_drops_and_names_its_cause(pair: tuple[str, str], cause: str
     assert ledger.dropped == {cause: 1}
 
 
+@pytest.mark.parametrize("codes", [("rus", "eng"), ("ru", "en"), ("qaa", "qab")])
+def test_a_profile_keeps_good_text_whatever_code_its_language_has(codes: tuple[str, str]) -> None:
+    config = DataConfig(source=codes[0], target=codes[1])
+    good = [(f"Доброе утро, Иван {n}", f"Good morning, Ivan {n}") for n in range(5)]
+    assert Cleaner(config, CleaningConfig(profile="crawled", alike=False), {}).clean(good)[0] == good
+
+
 def test_pairs_at_the_limits_are_kept() -> None:
     at_limits = [("a" * 40, "a" * 40), ("a" * 10, ""), ("Hallo", "Hello"), ("Hallo", "Hi")]
     assert clean(at_limits, DataConfig(max_characters=40, max_ratio=2), set())[0] == at_limits

@@ -30,6 +30,7 @@ def write(path: Path, lines: list[str], encoding: str) -> Path:
         ("all.de", "schöne Grüße", "cp1252"),
         ("all.de.gz", "für 5 €", "cp1252"),
         ("all.ru", "привет, мир", "cp1251"),
+        ("all.ces", "šílený žlutý", "cp1250"),
         ("all.pl", "źle, łódź", "cp1250"),
         ("all.ja", "こんにちは世界", "cp932"),
     ],

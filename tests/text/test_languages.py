@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt.text.languages import scripts_of, share_in
+from nmt.text.languages import KNOWN, TWO_LETTERS, scripts_of, share_in, short_code
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,23 @@ from nmt.text.languages import scripts_of, share_in
         ("नमस्ते", "hi", 1),
         ("12:30", "ru", 1),
         ("ﺍﻟﺴﻼﻡ", "ar", 1),
+        ("Доброе утро", "rus", 1),
+        ("Καλημέρα", "gre", 1),
+        ("Καλημέρα", "ell", 1),
+        ("Доброе утро", "ger", 0),
+        ("中文", "zho_Hant", 1),
+        ("中文", "cmn", 1),
+        ("Доброе утро", "ceb", 0),
+        ("Доброе утро", "xyz", 1),
+        ("Good morning", "src", 1),
     ],
 )
 def test_the_share_of_letters_in_the_scripts_of_a_language(text: str, language: str, share: float) -> None:
     assert share_in(text, scripts_of(language)) == share
+
+
+def test_codes_of_three_letters_are_those_of_two() -> None:
+    codes = ["deu", "ger", "de-AT", "FRE", "zho_Hans", "pes", "tlh", "de"]
+    assert [short_code(code) for code in codes] == ["de", "de", "de", "fr", "zh", "fa", "tlh", "de"]
+    assert all(len(code) == 3 for code in TWO_LETTERS)
+    assert all(len(code) == 2 for code in KNOWN)

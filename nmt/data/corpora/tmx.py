@@ -10,6 +10,7 @@ from typing import Any
 from xml.parsers import expat
 
 from nmt.files import open_compressed, require_whole_gzip
+from nmt.text.languages import short_code
 
 CODES = frozenset("bpt ept it ph ut sub".split())  # noqa: SIM905
 CHUNK = 1 << 16
@@ -20,8 +21,8 @@ Entry = list[tuple[str, str]]
 
 def same_language(one: str, other: str) -> bool:
     """Whether two codes name one language; a region counts only if both have one."""
-    first, second = (re.split("[-_]", code.lower()) for code in (one, other))
-    return first[0] == second[0] and (len(first) == 1 or len(second) == 1 or first == second)
+    first, second = (re.split("[-_]", code.lower())[1:] for code in (one, other))
+    return short_code(one) == short_code(other) and (not first or not second or first == second)
 
 
 def in_language(entry: Entry, language: str) -> str | None:

@@ -52,6 +52,8 @@ def test_a_region_counts_only_if_both_codes_have_one() -> None:
     assert same_language("pt-BR", "pt-br")
     assert not same_language("pt-BR", "pt-PT")
     assert not same_language("de", "den")
+    assert same_language("ger", "de-DE")
+    assert not same_language("por-BR", "pt-PT")
 
 
 def test_a_memory_is_a_corpus(tmp_path: Path) -> None:
