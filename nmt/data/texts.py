@@ -30,7 +30,7 @@ class Row(NamedTuple):
     corpus: int = 0
     """Number of its corpus in a recipe with several corpora."""
     line: int = 0
-    """Its line (or row) in the corpus, from 1; 0 if that is not known."""
+    """Its line (or row) in the corpus, from 1, which goes on from file to file; 0 if that is not known."""
     key: int = 0
     """Hash of the normalised pair: decides its shard and its place there. 0 before it is computed."""
     changed: bool = False

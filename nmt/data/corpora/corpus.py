@@ -32,6 +32,8 @@ class Split:
         self.pairs = Texts()
         self.corpus = 0
         """Number of the corpus that is read now: the origin of each pair has it, and its line."""
+        self.lines_before = 0
+        """Lines of the files that were read before this one: a folder may have several, whose lines go on."""
         self.ledger = Ledger(unit=config.unit)
 
     def add(self, row: Sequence[object], line: int) -> None:
@@ -97,6 +99,8 @@ class Corpus:
     """The validation sets, whose pairs follow each other in `val`; empty if there is only one."""
     commits: dict[str, str] = field(default_factory=dict)
     """The commit of each data set of the hub that was read, by its name, if it is known."""
+    held_out: dict[str, list[Row]] = field(default_factory=dict)
+    """The text of val and test that was held out of the training text, with its origin there."""
 
 
 def clean_train(
@@ -131,7 +135,8 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     own = splits["train"].config
     val_sets = [ValSet(key, own.source, own.target, len(pairs[key])) for key in vals] if len(vals) > 1 else []
     val = [pair for key in vals for pair in pairs.pop(key)]
-    return Corpus(name, splits["train"].pairs, val, pairs, ledgers, notes, val_sets)
+    rows = {key: list(split.pairs.rows()) for key, split in held_out.items()}
+    return Corpus(name, splits["train"].pairs, val, pairs, ledgers, notes, val_sets, held_out=rows)
 
 
 def require_usable(name: str, key: str, split: Split) -> None:

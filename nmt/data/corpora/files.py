@@ -137,14 +137,16 @@ def read_texts(files: list[Path], split: Split) -> None:
 
 
 def read_parallel(source: Path, target: Path, split: Split) -> None:
-    """Read pairs whose source is line n of one file and whose target is line n of the other."""
+    """Read pairs whose source is line n of one file and whose target is line n of the other. Their lines go on after
+    those of the files before, as in the files one after another."""
     n_source = n_target = 0
     for src, tgt in zip_longest(corpus_lines(source, split), corpus_lines(target, split)):
         n_source, n_target = n_source + (src is not None), n_target + (tgt is not None)
         if src is not None and tgt is not None:
-            split.add([src, tgt], n_source)
+            split.add([src, tgt], split.lines_before + n_source)
     unequal = f"{source} has {n_source:,} lines, {target} has {n_target:,}"
     require(n_source == n_target, f"{unequal}: line n of each must translate line n of the other")
+    split.lines_before += n_source
 
 
 def read_tsv(path: Path, config: DataConfig, split: Split) -> None:
@@ -241,7 +243,7 @@ def corpus_lines(path: Path, split: Split) -> Iterator[str]:
     """The lines of a file; bytes that aren't UTF-8 become lone surrogates (see `tidy`)."""
     for number, line in enumerate(iterate_lines(path, "surrogateescape")):
         if number == 0 and line.startswith("\ufeff"):
-            split.ledger.repair("byte-order mark removed", 1)
+            split.ledger.repair("byte-order mark removed", split.lines_before + 1)
             line = line.removeprefix("\ufeff")
         yield line
 

@@ -12,7 +12,7 @@ from nmt.data.cleaning import Ledger
 from nmt.data.corpora.corpus import Corpus, ValSet
 from nmt.data.corpora.many import read_many
 from nmt.data.portions import portions_of
-from nmt.data.texts import Row, Texts
+from nmt.data.texts import Texts
 
 
 def read_more(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpus:
@@ -53,8 +53,8 @@ def val_set_of(corpus: Corpus, config: DataConfig) -> ValSet:
 def with_held_out(corpus: Corpus, splits: tuple[str, ...]) -> Corpus:
     """The corpus with the pairs that were held out of its training text for these splits: nothing needs them there."""
     train, dropped = Texts.of(corpus.train), corpus.ledgers["train"].dropped
-    for split, pairs in {"val": corpus.val, **corpus.tests}.items():
-        if split in splits and dropped.pop(f"held out for {split}", 0):
-            for pair in pairs:
-                train.append(Row(*pair))
+    for split in splits:
+        for row in corpus.held_out.get(split, ()):
+            train.append(row)
+        dropped.pop(f"held out for {split}", 0)
     return replace(corpus, train=train)

@@ -56,6 +56,14 @@ def test_all_training_text_of_more_is_read_and_val_and_tests_are_those_of_the_co
     assert len(corpus_files(data)["train"]) == 6
 
 
+def test_a_pair_keeps_its_line_also_if_nothing_is_held_out_of_its_corpus(data: DataConfig) -> None:
+    corpus = load_corpus(data)
+    assert isinstance(corpus.train, Texts)
+    rows = [*corpus.train.rows()]
+    assert all(row.source.endswith(f" {row.line - 1}") for row in rows)
+    assert len({(row.corpus, row.line) for row in rows}) == len(rows) == 90
+
+
 def test_a_pair_keeps_its_corpus_its_tag_and_its_weight(data: DataConfig, tmp_path: Path) -> None:
     prepared = prepared_of(data, tmp_path / "run")
     read = TrainingData.load(prepared, portions_of(data)).as_read(Config(data=data))
