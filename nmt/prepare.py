@@ -59,11 +59,11 @@ def command(argv: Sequence[str] | None) -> int:
     engine = Engine.parse(given.get("workers", "0"), given.get("engine", "processes"), given.get("part", "1/1"))
     run = resolve(parser, given)
     require_own_run_folder(run.config, run.folder)  # before the lock is written there
-    if engine.part[1] > 1:
-        if prepare_part(run.config, run.folder, engine):
-            say(f"Ready: {run.folder}")
+    is_part = engine.part[1] > 1
+    if is_part and not prepare_part(run.config, run.folder, engine):
+        say("The ledger, the warnings of losses, --explain and --report are left to the call that finishes all parts.")
         return 0
-    with locked(run.folder):
+    with locked(run.folder, wait=is_part):
         prepared = prepare(run.corpus, run.config, run.folder, load_scorer, engine)
     console().print(ledger_table(prepared.ledgers))
     for line in explain(prepared.dropped, shown):

@@ -153,7 +153,7 @@ def prepare(
         return load_finished(record, config, folder)
     assert load_scorer or not config.data.scorer
     scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
-    with naming(folder / DRAFT), kept_for_later(folder / DRAFT):
+    with told_if_stopped(folder / DRAFT), naming(folder / DRAFT), kept_for_later(folder / DRAFT):
         draft = begin(corpus, config, folder, engine)
         clean(draft, engine, scorer)
         train_on(draft)
@@ -168,23 +168,24 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
     missing, or this part must be called again after them."""
     require(not config.data.scorer, "--part doesn't go with data.scorer: prepare without --part")
     require_own_run_folder(config, folder)
-    with locked(folder, wait=True), kept_for_later(folder / DRAFT):
-        if read_record(folder):
-            return True
-        draft = begin(None, config, folder, engine)
-    clean(draft, engine, None)
-    with locked(folder, wait=True):
-        if read_record(folder):
-            return True
-        if is_lacking(draft, "clean"):
-            return False
-        train_on(draft)
-    engine.run(draft.encode, engine.share(draft.missing("data")), "Encoding")
-    with locked(folder, wait=True):
-        if not read_record(folder):
-            if is_lacking(draft, "data"):
+    with told_if_stopped(folder / DRAFT):
+        with locked(folder, wait=True), kept_for_later(folder / DRAFT):
+            if read_record(folder):
+                return True
+            draft = begin(None, config, folder, engine)
+        clean(draft, engine, None)
+        with locked(folder, wait=True):
+            if read_record(folder):
+                return True
+            if is_lacking(draft, "clean"):
                 return False
-            finish(draft, folder)
+            train_on(draft)
+        engine.run(draft.encode, engine.share(draft.missing("data")), "Encoding")
+        with locked(folder, wait=True):
+            if not read_record(folder):
+                if is_lacking(draft, "data"):
+                    return False
+                finish(draft, folder)
     return True
 
 
@@ -195,6 +196,17 @@ def is_lacking(draft: Draft, part: str) -> bool:
         advice = "after the other parts are done, call this part again, or nmt.prepare without --part"
         say(f"{len(missing):,} of {draft.size:,} shards are not {name} yet: {advice}")
     return bool(missing)
+
+
+@contextlib.contextmanager
+def told_if_stopped(draft: Path) -> Iterator[None]:
+    """Say after Ctrl-C what the same command will do."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"Stopped. {draft} keeps what is finished: the same command goes on with what is missing."
+        again = "Stopped before the text was read and divided: the same command starts again."
+        raise KeyboardInterrupt(kept if (draft / STATE).exists() else again) from None
 
 
 @contextlib.contextmanager

@@ -89,6 +89,54 @@ def test_parts_together_make_the_same_bytes(
     assert tree(run) == tree(tmp_path / "one")
 
 
+def argv_of(settings: Config) -> list[str]:
+    """Options of nmt.prepare: these settings, in one process, for a run called run."""
+    runs = ["--runs", settings.runs, "--name", "run", "--workers", "1"]
+    return ["--data.corpus", settings.data.corpus, "--tokenizer.vocab_size", "320", *runs]
+
+
+def test_the_part_that_finishes_shows_what_a_whole_preparation_shows(
+    tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others say that they don't."""
+    argv = [*argv_of(settings), "--explain", "1", "--report", "--part"]
+    report = tmp_path / "run" / "report.html"
+    for part in ("1/2", "2/2"):
+        assert main([*argv, part]) == 0
+        captured = capsys.readouterr()
+        assert not captured.out
+        assert "The ledger, the warnings of losses, --explain and --report are left to the call" in captured.err
+        assert "Ready" not in captured.err
+    assert not report.exists()
+    assert main([*argv, "1/2"]) == 0
+    captured = capsys.readouterr()
+    assert "\nDropped: repeated\n  train: " in captured.out
+    assert "dropped: repeated" in captured.err
+    assert "WARNING: 8 of 68 train pairs (12%) were dropped: repeated." in captured.err
+    assert captured.err.splitlines()[-2:] == [f"Report: {report}", f"Ready: {report.parent}"]
+    assert report.exists()
+    assert main([*argv, "2/2", "--data.max_pieces", "50"]) == 2
+    assert "was prepared with other settings: data.max_pieces was 256, is 50" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["1/1", "1/2"])
+@pytest.mark.parametrize(("step", "told"), [("clean", "goes on with what is missing"), ("divide", "starts again")])
+def test_ctrl_c_says_what_the_same_command_will_do(
+    settings: Config,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    part: str,
+    step: str,
+    told: str,
+) -> None:
+    def interrupted(draft: Draft, n: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Draft, step, interrupted)
+    assert main([*argv_of(settings), "--part", part]) == 130
+    assert f"the same command {told}" in capsys.readouterr().err.splitlines()[-1]
+
+
 @pytest.mark.slow
 def test_a_killed_worker_is_told_and_the_rest_is_kept(tmp_path: Path) -> None:
     task = partial(die, tmp_path / "killed")
@@ -142,16 +190,7 @@ def test_what_another_corpus_left_is_not_taken(
 
 @pytest.mark.slow
 def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config) -> None:
-    argv = [
-        "--data.corpus",
-        settings.data.corpus,
-        "--runs",
-        str(tmp_path),
-        "--name",
-        "run",
-        "--tokenizer.vocab_size",
-        "320",
-    ]
+    argv = argv_of(settings)
     kill = "import os; from nmt.data.shards import Draft; Draft.encode = lambda *_: os.kill(os.getpid(), 9)"
     code = f"{kill}; from nmt.prepare import main; main({argv!r})"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
