@@ -158,7 +158,11 @@ class Cleaner:
         Raises ValueError if a filter needs a package that is missing.
         """
         self.config, self.examples = config, Examples(examples)
-        self.known = {known_by(pair) for pairs in held_out.values() for pair in pairs}
+        self.known: dict[str, str] = {}
+        """The sentences of val and the tests, with the first set that has each."""
+        for split, pairs in held_out.items():
+            for pair in pairs:
+                self.known.setdefault(known_by(pair), split)
         languages = config.languages if config.unit == "pair" or len(config.languages) == 1 else ()
         self.filters = make_filters(cleaning, languages)
         self.repair = package("ftfy", "cleaning").fix_encoding if "unicode" in cleaning.values else None
@@ -180,10 +184,10 @@ class Cleaner:
             return f"lengths differ more than {self.config.max_ratio:g} times"
         if self.config.drop_duplicates and pair in self.seen:
             return "repeated"
-        if self.config.drop_held_out and known_by(pair) in self.known:
-            return "source occurs in val or test" if pair[0] else "occurs in val or test"
-        if self.strict and self.config.drop_held_out and pair[1] in self.known:
-            return "target occurs in val or test"
+        if self.config.drop_held_out and (split := self.known.get(known_by(pair))):
+            return f"source occurs in {split}" if pair[0] else f"occurs in {split}"
+        if self.strict and self.config.drop_held_out and (split := self.known.get(pair[1])):
+            return f"target occurs in {split}"
         found = next((cause for cause, is_bad in self.filters.items() if is_bad(*pair)), "")
         found = found or (self.held_out.find(pair) if self.held_out else "")
         return found or ("alike an earlier one" if self.alike and self.alike.again(*pair) else "")

@@ -27,7 +27,7 @@ words = st.text(st.sampled_from("ab cdé"), max_size=30)
         (("a" * 41, "a" * 41), "longer than 40 characters"),
         (("a" * 11, "b"), "lengths differ more than 1.9 times"),
         (("Hallo", "Hello"), "repeated"),
-        (("Gesehen", "Seen elsewhere"), "source occurs in val or test"),
+        (("Gesehen", "Seen elsewhere"), "source occurs in val"),
     ],
 )
 def test_each_filter_drops_and_names_its_cause(pair: tuple[str, str], cause: str) -> None:
@@ -55,9 +55,20 @@ def test_a_text_without_a_translation_is_judged_by_itself() -> None:
     cleaner = Cleaner(config, CleaningConfig(), {"test": [("", "Seen")]})
     kept, ledger = cleaner.clean(texts)
     assert kept == texts[:2]
-    assert ledger.dropped == {"occurs in val or test": 1, "repeated": 1, "longer than 40 characters": 1}
+    assert ledger.dropped == {"occurs in test": 1, "repeated": 1, "longer than 40 characters": 1}
     with pytest.raises(ValueError, match="no training pair is left of 5: 5 occurs in val or test"):
         require_pairs(Ledger(5, dropped=Counter({"occurs in val or test": 5})))
+
+
+def test_held_out_text_is_counted_by_the_first_set_that_has_it() -> None:
+    sets = {"val": [("eins", "one")], "test_a": [("zwei", "two"), ("eins", "one")], "test_b": [("zwei", "two")]}
+    pairs = [("eins", "1"), ("zwei", "2"), ("Zwei", "Two"), ("drei", "3")]
+    cleaner = Cleaner(DataConfig(), CleaningConfig(contamination=True), sets)
+    cleaner.strict = True
+    kept, ledger = cleaner.clean([*pairs, ("vier", "zwei")])
+    assert kept == [("drei", "3")]
+    dropped = {"source occurs in val": 1, "source occurs in test_a": 1, "nearly in test_a": 1}
+    assert ledger.dropped == dropped | {"target occurs in test_a": 1}
 
 
 def test_filters_can_be_turned_off() -> None:

@@ -65,7 +65,7 @@ def test_every_training_pair_is_kept_or_dropped_for_its_cause(tmp_path: Path) ->
         "repeated": 1,
         "longer than 2,000 characters": 1,
         "lengths differ more than 5 times": 1,
-        "source occurs in val or test": 1,
+        "source occurs in val": 1,
         "longer than 90 pieces": 1,
     }
     assert ledger.read == len(prepared.train) + sum(ledger.dropped.values())
@@ -383,7 +383,7 @@ def test_texts_out_are_texts_in_without_those_in_the_ledger(
     ledger = prepared.ledgers["train"]
     assert ledger.read == read
     assert ledger.read - len(prepared.train) == sum(ledger.dropped.values()) == 7 * read // 67
-    cause = "source occurs in val or test" if text == "pairs" else "occurs in val or test"
+    cause = "source occurs in val" if text == "pairs" else "occurs in val"
     assert ledger.dropped[cause] == 2 * read // 67
     sides = {"source": (0,), "target": (1,), "both": (0, 1)}.get(text, ())
     good = [("", pair[side]) for pair in pairs("train") for side in sides] or pairs("train")

@@ -72,7 +72,7 @@ def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) ->
     train, ledger = clean(corpus, config)
     assert train
     assert not held_out & {text for row in train for text in row.pair}
-    assert ledger.dropped["target occurs in val or test"] > 0
+    assert ledger.dropped["target occurs in val"] > 0
     assert ledger.kept == len(train) == sum(part.kept for part in ledger.parts.values())
 
 

@@ -87,7 +87,7 @@ def test_a_pair_that_an_earlier_corpus_has_is_dropped_and_counted(data: DataConf
         with (tmp_path / "news" / f"train.{language}").open("a") as file:
             file.write(f"haupt train {language} 7\nhaupt test {language} 1\n")
     ledger = prepared_of(data, tmp_path / "run").ledgers["train"]
-    assert ledger.parts["NEWS"].dropped == {"repeated": 1, "source occurs in val or test": 1}
+    assert ledger.parts["NEWS"].dropped == {"repeated": 1, "source occurs in test": 1}
     assert ledger.parts["main"].kept == 40
     assert ledger.kept == 90
 
