@@ -44,13 +44,12 @@ def command(argv: Sequence[str] | None) -> int:
     parser = make_prepare_parser()
     given = parse(parser, argv, defaults=False)
 
-    from nmt.data.cleaning import ledger_table  # only now: these import PyTorch, and --help should be quick
+    from nmt.data.cleaning import EXAMPLES, ledger_table  # only now: these import PyTorch, and --help should be quick
     from nmt.data.corpora import corpus_files
     from nmt.data.engines import Engine
     from nmt.data.losses import describe_losses
     from nmt.data.prepared import explain, prepare, prepare_part, require_own_run_folder
     from nmt.data.resolve import resolve
-    from nmt.data.shards import EXAMPLES
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 

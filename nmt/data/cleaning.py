@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Pair = tuple[str, str]  # source and target sentence, or an empty source and a text without a translation
+EXAMPLES = 20  # dropped pairs that are kept of each cause, to show them
 LENGTH_OFFSET = 10  # added to both lengths before their ratio, so that "Ja" / "That's right" passes
 
 
@@ -145,6 +146,16 @@ class Examples:
 
     def by_cause(self) -> dict[str, list[Pair]]:
         return {cause: [pair for _, pair in kept] for cause, kept in self.of.items()}
+
+
+def gathered(corpora: Mapping[str, Mapping[str, Sequence[Pair]]]) -> dict[str, list[Pair]]:
+    """The examples of several corpora together, by cause; each begins with the name of its corpus."""
+    examples = Examples(EXAMPLES)
+    for name, dropped in corpora.items():
+        for cause, pairs in dropped.items():
+            for source, target in pairs:
+                examples.add(cause, (f"{name} {source}", target))
+    return examples.by_cause()
 
 
 class Cleaner:

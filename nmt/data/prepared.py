@@ -66,8 +66,6 @@ class Prepared(Corpus):
 
     folder: Path
     tokenizer: Tokenizer
-    dropped: dict[str, list[Pair]]
-    """Some of the training pairs that each cause dropped after reading: at most EXAMPLES."""
     store: list[Path]
     """The files with the ids of the training pairs, in their order; none in a folder that an older nmt prepared."""
 
@@ -255,6 +253,7 @@ def begin(corpus: Corpus | None, config: Config, folder: Path, engine: Engine) -
         "pairs": splits,
         "val_sets": corpus.val_sets,
         "commits": corpus.commits,
+        "dropped": corpus.dropped,
     }
     write_json(draft / STATE, state | {"ledgers": ledgers})
     shutil.rmtree(draft / "read")
@@ -363,7 +362,7 @@ def write_draft(draft: Draft) -> None:
         "notes": notes,
         "settings": data_settings(draft.config),
         "inputs": state["key"]["inputs"],
-        "dropped": examples.by_cause(),
+        "dropped": state.get("dropped", {}) | examples.by_cause(),
         "quick": {f.name: quick_hash(f) for f in sorted(data.glob("train-*")) if f.stat().st_size > QUICK_ABOVE},
     }
     write_json(data / "corpus.json", record)

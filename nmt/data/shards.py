@@ -28,7 +28,7 @@ import numpy as np
 
 from nmt.cli import say
 from nmt.config import Config
-from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair
+from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair
 from nmt.data.filters import alike, digest
 from nmt.data.portions import cleaners_for, ledger_for, portions_of, starts_of
 from nmt.data.store import Shard, Side, small
@@ -43,7 +43,6 @@ Scorer = Callable[[Sequence[Pair]], Sequence[float | None]]
 SHARD = 1 << 17  # a shard has about so many of the pairs that were read, or fewer
 SCORED_AT_ONCE = 20_000  # pairs between two messages
 AT_ONCE = 5_000  # pairs that are encoded, or written, together
-EXAMPLES = 20  # dropped pairs that are kept of each cause, to show them
 
 
 def shards_for(pairs: int) -> int:

@@ -1,5 +1,6 @@
 """Promises of the page about a corpus."""
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -99,3 +100,42 @@ def test_elements_are_closed(name: str, request: pytest.FixtureRequest) -> None:
 def test_examples_are_told(report: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--explain", "21"]) != 0
     assert "--explain is 21: it must be at most 20" in capsys.readouterr().err
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> list[str]:
+    """The command that prepares a corpus of TSV with one of JSON beside it, which reading drops rows of."""
+    pairs = [(f"Satz {n}", f"sentence {n}") for n in range(30)]
+    (tmp_path / "mine").mkdir()
+    for split in ("train", "val", "test"):
+        good = "".join(f"{split} {source}\t{split} {target}\n" for source, target in pairs)
+        bad = b"no column \x1b\nblank\t\n\tblank\nfunf\xfc\tfive\n" + 30 * b"none\n"
+        (tmp_path / "mine" / f"{split}.tsv").write_bytes(good.encode() + bad)
+    objects = [json.dumps({"de": f"Web-{source}", "en": f"web {target}"}) for source, target in pairs]
+    objects += ['{"de": "nein", "eng": "no"}', '{"de":']
+    (tmp_path / "web.jsonl").write_text("".join(f"{line}\n" for line in objects))
+    (tmp_path / "recipe.yaml").write_text(
+        f"data: {{corpus: {tmp_path}/mine, more: [{{corpus: {tmp_path}/web.jsonl}}]}}"
+    )
+    recipe = ["--config", str(tmp_path / "recipe.yaml"), "--tokenizer.vocab_size", "320"]
+    return [*recipe, "--runs", str(tmp_path), "--name", "run", "--explain"]
+
+
+def test_rows_that_reading_dropped_are_shown_with_their_lines(
+    faulty: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*faulty, "20", "--report"]) == 0
+    shown = capsys.readouterr().out
+    causes = dict(part.split("\n", 1) for part in shown.split("\nDropped: ")[1:])
+    assert all(line.startswith("  mine train:") for line in causes["too few columns"].splitlines())
+    assert causes["too few columns"].count("\n") == 20, "no more are kept"
+    assert sorted(causes["a side is blank"].splitlines()) == ["  mine train:32: blank", "  mine train:33: \tblank"]
+    assert causes["invalid UTF-8"] == "  mine train:34: funf\ufffd\tfive\n"
+    assert causes["no text in one or both languages"] == '  web.jsonl train:31: {"de": "nein", "eng": "no"}\n'
+    assert causes["not JSON"].startswith('  web.jsonl train:32: {"de":')
+    assert "web.jsonl train:32: " in (tmp_path / "run" / "report.html").read_text(encoding="utf8")
+
+
+def test_as_many_are_shown_as_were_asked_for(faulty: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*faulty, "1"]) == 0
+    assert capsys.readouterr().out.count("train:") == 5

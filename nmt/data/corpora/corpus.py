@@ -11,7 +11,7 @@ from itertools import compress
 from typing import NamedTuple
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair, known_by, require_pairs
+from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair, known_by, require_pairs
 from nmt.data.filters import digest
 from nmt.data.texts import Row, Texts
 from nmt.fields import require
@@ -19,6 +19,7 @@ from nmt.text.normalise import INVALID, tidy
 
 VAL_NAMES = ("val", "valid", "validation", "dev")
 ONLY_TEXT = "text"  # a column or key that may hold the text in one language, if none has the language's name
+SHOWN = 300  # characters of a dropped row that are kept, to show them
 HELD_OUT, HELD_OUT_SHARE = 1000, 20  # held out for a missing split: at most 1,000 pairs, and 1 source sentence in 20
 
 
@@ -35,35 +36,40 @@ class Split:
         self.lines_before = 0
         """Lines of the files that were read before this one: a folder may have several, whose lines go on."""
         self.ledger = Ledger(unit=config.unit)
+        self.examples = Examples(EXAMPLES if training else 0)
 
-    def add(self, row: Sequence[object], line: int) -> None:
-        """Read a row, which has a sentence in each of `config.languages`: a pair or, without pairs, a text each."""
+    def add(self, row: Sequence[object], line: int, raw: str = "") -> None:
+        """Read a row, which has a sentence in each of `config.languages`: a pair or, without pairs, a text each. `raw`:
+        the row in its file, which is shown if it lacks a text."""
         if self.paired:
-            self.keep(row, line, "one or both languages")
+            self.keep(row, line, "one or both languages", raw)
             return
         for language, text in zip(self.config.languages, row, strict=True):
-            self.keep([text], line, language)
+            self.keep([text], line, language, raw)
 
-    def keep(self, texts: Sequence[object], line: int, languages: str = "") -> None:
+    def keep(self, texts: Sequence[object], line: int, languages: str = "", raw: str = "") -> None:
         """Keep a pair, or one text, or drop it and count the cause. In JSON a text may be None or not a string."""
         tidied = [tidy(text) for text in texts if isinstance(text, str)]
         if len(tidied) < len(texts):
-            self.drop(f"no text in {languages}", line)
+            self.drop(f"no text in {languages}", line, *([raw] if raw else texts))
             return
         (source, causes), (target, more) = tidied if self.paired else (("", ()), tidied[0])
         if self.training and (INVALID in causes or INVALID in more):
-            self.drop("invalid UTF-8", line)
+            self.drop("invalid UTF-8", line, *texts)
         elif not target or (self.paired and not source):
-            self.drop(self.blank, line)
+            self.drop(self.blank, line, *texts)
         else:
             self.ledger.read += 1
             self.pairs.append(Row(source, target, self.corpus, line))
             for cause in (*causes, *more):
                 self.ledger.repair(cause, line)
 
-    def drop(self, cause: str, line: int) -> None:
+    def drop(self, cause: str, line: int, *texts: object) -> None:
+        """Count a row that is dropped. `texts`: its text, or both sides, of which a few are kept as examples."""
         self.ledger.read += 1
         self.ledger.drop(cause, line=line)
+        source, target, *_ = *("" if text is None else tidy(str(text)[:SHOWN])[0] for text in texts), "", ""
+        self.examples.add(cause, (f"train:{line}: {source}", target))
 
 
 class ValSet(NamedTuple):
@@ -101,6 +107,9 @@ class Corpus:
     """The commit of each data set of the hub that was read, by its name, if it is known."""
     held_out: dict[str, list[Row]] = field(default_factory=dict)
     """The text of val and test that was held out of the training text, with its origin there."""
+    dropped: dict[str, list[Pair]] = field(default_factory=dict)
+    """Some of the training pairs that each cause dropped, at most EXAMPLES. Those that reading dropped begin with their
+    line, as in ledgers: train:7."""
 
 
 def clean_train(
@@ -136,7 +145,8 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     val_sets = [ValSet(key, own.source, own.target, len(pairs[key])) for key in vals] if len(vals) > 1 else []
     val = [pair for key in vals for pair in pairs.pop(key)]
     rows = {key: list(split.pairs.rows()) for key, split in held_out.items()}
-    return Corpus(name, splits["train"].pairs, val, pairs, ledgers, notes, val_sets, held_out=rows)
+    train, dropped = splits["train"].pairs, splits["train"].examples.by_cause()
+    return Corpus(name, train, val, pairs, ledgers, notes, val_sets, held_out=rows, dropped=dropped)
 
 
 def require_usable(name: str, key: str, split: Split) -> None:

@@ -160,9 +160,9 @@ def read_tsv(path: Path, config: DataConfig, split: Split) -> None:
             if is_header:
                 continue
         if len(cells) <= max(columns):
-            split.drop("too few columns" if line.strip() else split.blank, number)
+            split.drop("too few columns" if line.strip() else split.blank, number, line)
         elif only_column and len(cells) > 1:
-            split.drop("too many columns", number)
+            split.drop("too many columns", number, line)
         else:
             split.add([cells[column] for column in columns], number)
 
@@ -189,12 +189,12 @@ def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            split.drop("not JSON", number)
+            split.drop("not JSON", number, line)
             continue
         row = row.get("translation", row) if isinstance(row, dict) else row
         row = row if isinstance(row, dict) else {}
         other = row.get(ONLY_TEXT) if len(config.languages) == 1 else None
-        split.add([row.get(language, other) for language in config.languages], number)
+        split.add([row.get(language, other) for language in config.languages], number, line)
 
 
 def read_tmx(path: Path, config: DataConfig, split: Split) -> None:
@@ -222,7 +222,7 @@ def read_catalogue(path: Path, config: DataConfig, split: Split) -> None:
         pair = (translation, text) if swapped else (text, translation)
         sides = dict(zip((config.source, config.target), pair, strict=True))
         if is_fuzzy:
-            split.drop(FUZZY, number)
+            split.drop(FUZZY, number, *pair)
         else:
             split.add([sides[language] for language in config.languages], number)
 

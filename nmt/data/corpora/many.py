@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from nmt.config import DataConfig
-from nmt.data.cleaning import Ledger, Pair
+from nmt.data.cleaning import Ledger, Pair, gathered
 from nmt.data.corpora.corpus import Corpus, ValSet
 from nmt.data.portions import portions_of
 from nmt.data.texts import Row, Texts
@@ -48,5 +48,6 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
     splits = dict.fromkeys(split for corpus in corpora.values() for split in corpus.ledgers)
     ledgers = {split: Ledger.total({name: c.ledgers[split] for name, c in corpora.items()}) for split in splits}
     notes = list(dict.fromkeys(note for corpus in corpora.values() for note in corpus.notes))
-    commits = corpora[names[0]].commits
-    return Corpus(corpora[names[0]].name, train, val, tests, ledgers, notes, val_sets, commits)
+    dropped = gathered({name: one.corpus.dropped for name, one in directions.items() if not one.turned})
+    first = corpora[names[0]]
+    return Corpus(first.name, train, val, tests, ledgers, notes, val_sets, first.commits, dropped=dropped)

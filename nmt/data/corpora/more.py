@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nmt.config import DataConfig
-from nmt.data.cleaning import Ledger
+from nmt.data.cleaning import Ledger, gathered
 from nmt.data.corpora.corpus import Corpus, ValSet
 from nmt.data.corpora.many import read_many
 from nmt.data.portions import portions_of
@@ -20,7 +20,7 @@ def read_more(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
     one, names = replace(config, more=()), [portion.name for portion in portions_of(config)]
     corpus, first = read(one), len(one.directions)
     train, val, val_sets = Texts.of(corpus.train), [*corpus.val], corpus.val_sets or [val_set_of(corpus, one)]
-    ledgers = dict(zip(names, parts_of(corpus), strict=False))
+    ledgers, dropped = dict(zip(names, parts_of(corpus), strict=False)), [corpus.dropped]
     for entry in config.more:
 
         def whole(settings: DataConfig, kept: bool = entry.validate) -> Corpus:
@@ -31,14 +31,16 @@ def read_more(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
             train.append(row._replace(corpus=first + row.corpus))
         corpus.commits.update(other.commits)
         ledgers |= dict(zip(names[first:], parts_of(other), strict=False))
+        dropped.append(other.dropped)
         first += len(config.of(entry).directions)
         if entry.validate:
             val += other.val
             own = other.val_sets or [val_set_of(other, one)]
             val_sets += [part._replace(name=part.name.replace("val", entry.shown_name, 1)) for part in own]
-    ledger = {"train": Ledger.total(ledgers)}
     val_sets = val_sets if len(val_sets) > 1 else []
-    return replace(corpus, train=train, val=val, val_sets=val_sets, ledgers=corpus.ledgers | ledger)
+    examples = gathered(dict(zip(config.corpus_names, dropped, strict=True)))
+    ledgers = corpus.ledgers | {"train": Ledger.total(ledgers)}
+    return replace(corpus, train=train, val=val, val_sets=val_sets, ledgers=ledgers, dropped=examples)
 
 
 def parts_of(corpus: Corpus) -> list[Ledger]:

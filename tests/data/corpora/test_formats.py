@@ -75,6 +75,7 @@ def test_po_and_mo_are_read_and_the_header_says_which_side_is_translated(tmp_pat
     assert all_pairs(corpus) == sorted(PAIRS[1:] + plural)
     dropped = corpus.ledgers["train"].dropped
     assert (dropped["fuzzy"], dropped["a side is blank"]) == (1, 1)
+    assert corpus.dropped["fuzzy"] == [("train:1: Satz 0", "sentence 0")]
     turned = load(tmp_path / "a.po", source="en", target="de")
     assert all_pairs(turned) == sorted((b, a) for a, b in PAIRS[1:] + plural)
     compiled = all_pairs(load(tmp_path / "a.mo"))  # polib leaves fuzzy messages out
