@@ -56,7 +56,9 @@ def mo_messages(path: Path) -> tuple[str, Iterator[Message]]:
     try:
         with require_whole_gzip(path), open_compressed(path) as file:
             catalogue: dict[str | tuple[str, int], str] = vars(gettext.GNUTranslations(file))["_catalog"]
-    except (OSError, ValueError, LookupError, struct.error, MemoryError) as error:
+    except struct.error:
+        raise ValueError(f"{path} isn't a whole MO file: it is empty, or was cut short") from None
+    except (OSError, ValueError, LookupError, MemoryError) as error:
         raise ValueError(f"{path} can't be read as a MO file: {error}") from None
     messages = ((message_of(key), text, False) for key, text in catalogue.items() if key != "")
     return language_in(catalogue.get("", "")), messages

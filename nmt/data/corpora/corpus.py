@@ -8,6 +8,7 @@ the same on every machine and in any order of lines, and mostly stay the same wh
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
+from pathlib import Path
 from typing import NamedTuple
 
 from nmt.config import CleaningConfig, DataConfig
@@ -31,6 +32,8 @@ class Split:
         self.paired = config.unit == "pair"
         self.blank = "a side is blank" if self.paired else "blank"
         self.pairs = Texts()
+        self.files: list[Path] = []
+        """Those that are read, if any are."""
         self.corpus = 0
         """Number of the corpus that is read now: the origin of each pair has it, and its line."""
         self.lines_before = 0
@@ -151,6 +154,9 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
 
 def require_usable(name: str, key: str, split: Split) -> None:
     counts = f"{split.ledger.read:,} read, dropped: {split.ledger.causes() or 'none'}"
+    if split.files and not split.ledger.read:
+        names, verb = " and ".join(map(str, split.files)), "is" if len(split.files) == 1 else "are"
+        counts = f"{names} {verb} {'without rows' if any(file.stat().st_size for file in split.files) else 'empty'}"
     require(bool(split.pairs), f"the corpus {name} has no usable {key} {split.ledger.unit}: {counts}")
 
 

@@ -83,16 +83,18 @@ def contents(folder: Path) -> str:
 
 def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None:
     """The files of a split, one with rows or one for each language; None if there are none, ValueError if there is only
-    one of two."""
+    one of two, or a folder in place of one."""
     found = {language: plain_or_gz(folder / f"{stem}.{language}") for language in config.languages}
     plain = [path for path in found.values() if path]
     if len(plain) == len(found):
         return plain
     if rows := next(filter(None, (plain_or_gz(folder / f"{stem}.{kind}") for kind in KINDS_OF_ROWS)), None):
         return [rows]
+    missing = [folder / f"{stem}.{language}" for language, path in found.items() if path is None]
+    if wrong := next((path for path in missing if path.is_dir()), None):
+        raise ValueError(f"{wrong} is a folder: it must be a file with a sentence in each line")
     if plain:
-        missing = next(language for language, path in found.items() if path is None)
-        problem = f"{folder / stem}.{missing} is missing, and {plain[0]} is there"
+        problem = f"{missing[0]} is missing, and {plain[0]} is there"
         advice = "to read text in one language, set data.text to source or target"
         raise ValueError(f"{problem}: {advice}; {contents(folder)}")
     return None
@@ -118,6 +120,7 @@ def find_named(folder: Path, config: DataConfig) -> list[Path]:
 
 def read_split(files: list[Path], config: DataConfig, training: bool) -> Split:
     split, rows = Split(config, training), ROWS.search(files[0].name)
+    split.files = files
     if rows:
         READERS[rows[1]](files[0], config, split)
     elif config.unit == "pair":

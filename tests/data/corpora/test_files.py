@@ -222,6 +222,30 @@ def test_a_missing_side_is_named_with_what_is_there(folder: Path) -> None:
         load(folder)
 
 
+@pytest.mark.parametrize("split", ["train", "val", "test"])
+@pytest.mark.parametrize("languages", [["de"], ["en"], ["de", "en"]])
+def test_a_folder_in_place_of_a_file_is_told(folder: Path, split: str, languages: list[str]) -> None:
+    for language in languages:
+        (folder / f"{split}.{language}").unlink()
+        (folder / f"{split}.{language}").mkdir()
+    with pytest.raises(ValueError, match=rf"mine/{split}\.{languages[0]} is a folder: it must be a file"):
+        load(folder)
+
+
+@pytest.mark.parametrize("split", ["train", "val", "test"])
+def test_an_empty_file_is_told(folder: Path, split: str) -> None:
+    for language in ("de", "en"):
+        (folder / f"{split}.{language}").write_text("")
+    files = rf"\S*mine/{split}\.de and \S*mine/{split}\.en are empty"
+    with pytest.raises(ValueError, match=f"mine has no usable {split} pair: {files}"):
+        load(folder)
+    with pytest.raises(ValueError, match=rf"no usable {split} text: \S*mine/{split}\.en is empty"):
+        load(folder, text="target")
+    (folder / "only-names.tsv").write_text("de\ten\n")
+    with pytest.raises(ValueError, match=r"only-names\.tsv is without rows"):
+        load(folder / "only-names.tsv")
+
+
 def test_a_folder_without_training_text_lists_its_files(folder: Path) -> None:
     (folder / "train.de").unlink()
     (folder / "train.en").unlink()
