@@ -20,10 +20,10 @@ from nmt.cli import (
     override_search,
     parse,
     run_command,
-    setting_types,
 )
 from nmt.config import DataConfig
 from nmt.config.data import ONLY_OF_RUNS
+from nmt.config.names import setting_types
 from nmt.fields import require
 
 if TYPE_CHECKING:

@@ -4,20 +4,19 @@ Precedence, from low to high: the defaults of `nmt.config`, `--config FILE`, the
 syntax: `--section.field VALUE`. The section may be omitted if only one setting has that name; - may replace _.
 """
 
-import difflib
 import gc
 import os
-import re
 import sys
 from argparse import SUPPRESS, Action, ArgumentError, HelpFormatter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from nmt.config import FAMILIES, Backend, Config, DecodingPrecision, SearchConfig
-from nmt.fields import MAY_CHANGE, Metavar, annotations, lasting, require
+from nmt.config.names import explain_error, first_sentence, require_known, sections, setting_types, short_help
+from nmt.fields import MAY_CHANGE, Metavar, annotations, lasting, make_entry, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
 if TYPE_CHECKING:
@@ -53,9 +52,9 @@ def show_value(value: Any) -> str:
 
 def make_parser(prog: str, description: str, examples: str = "", usage: str = "[options]") -> Any:
     """A `jsonargparse.ArgumentParser` without options. `examples`: command lines for the end of --help."""
-    from jsonargparse import ArgumentParser, set_parsing_settings
+    from jsonargparse import ArgumentParser
 
-    set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    prepare_jsonargparse()
     epilog = "\n".join(["Examples:", *(f"  {line}" for line in examples.strip().splitlines())]) if examples else None
     parser = ArgumentParser(
         prog=f"python -m {prog}",
@@ -69,6 +68,24 @@ def make_parser(prog: str, description: str, examples: str = "", usage: str = "[
     parser._positionals.title, parser._optionals.title = "Arguments", "General"
     parser._actions[0].help = "Show this help and exit."
     return parser
+
+
+@cache
+def prepare_jsonargparse() -> None:
+    """Let jsonargparse read the docstrings of fields, and make the entries of lists with `make_entry`. By itself, it
+    would import what an entry names as its class, and so run code that the sender of a recipe chose."""
+    from jsonargparse import set_parsing_settings
+    from jsonargparse.typing import register_type
+
+    set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    for kind in {kind for hint, *_ in setting_types().values() for kind in get_args(hint)}:
+        if isinstance(kind, type) and is_dataclass(kind):
+            register_type(kind, plain, partial(make_entry, kind))
+
+
+def plain(entry: Any) -> Any:
+    """A dataclass as YAML can have it, without tuples."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(entry).items()}
 
 
 def add_options(group: Any, options: Mapping[str, tuple[str, str]]) -> None:
@@ -118,9 +135,9 @@ def add_settings(parser: Any, kind: type, section: str | None, shown: Collection
             action._typehint, *marks = setting_types()[action.dest]
             action.metavar = metavar(action._typehint, marks)
         if action.dest in (*sections(), *setting_types()) and action.dest not in shown:
-            action.help = SUPPRESS  # also of --data FILE, which jsonargparse adds
-        if action.dest.endswith(".help"):  # of settings that are lists of sections, which it adds too
             action.help = SUPPRESS
+        if action.dest in sections():  # --data, which jsonargparse adds, and which would import what its value names
+            parser._option_string_actions.pop(f"--{action.dest}", None)
     for group in parser._action_groups:
         group.title = group.title and first_sentence(group.title).rstrip(".")
 
@@ -134,6 +151,8 @@ def metavar(hint: Any, marks: Collection[Any] = ()) -> str:
         return f"{{{','.join(get_args(hint))}}}"
     if get_origin(hint) is tuple:
         return f"[{metavar(get_args(hint)[0])},...]"
+    if is_dataclass(hint):
+        return "ENTRY"
     kinds = [metavar(kind) for kind in get_args(hint) if kind is not type(None)]
     return "|".join(kinds).replace("{", "").replace("}", "")
 
@@ -144,7 +163,7 @@ def parse(parser: Any, argv: Sequence[str] | None, *, defaults: bool = True) -> 
     Raises:
         ValueError: an option is unknown (the nearest name is given), of the wrong type, or out of range.
     """
-    options = [option for action in parser._actions for option in action.option_strings]
+    options = list(parser._option_string_actions)
     try:
         parsed = parser.parse_args(spell_options(sys.argv[1:] if argv is None else argv, options), defaults=defaults)
         return parser.instantiate(parsed) if defaults else parsed
@@ -210,7 +229,9 @@ def read_settings(path: Path) -> dict[str, Any]:
         is_section = isinstance(settings.get(name, {}), dict)
         require(is_section, f"{path}: {name} is a section: write {name}: {{field: value}}")
     take_format(settings, path)
-    return upgrade_settings(settings)
+    settings = upgrade_settings(settings)
+    require_known(settings, path)
+    return settings
 
 
 def load_config(path: Path) -> Config:
@@ -223,18 +244,6 @@ def dump_config(config: Config) -> str:
     """All settings as YAML, for `load_config`."""
     parser = make_run_parser("nmt.train", "")
     return f"format: {FORMAT}\n{parser.dump(parser.parse_object(asdict(config)))}"
-
-
-def first_sentence(text: str) -> str:
-    return re.split(r"(?<! al)\.(?: |$)", " ".join(text.split()))[0] + "."
-
-
-@cache
-def short_help(kind: type = SearchConfig) -> dict[str, str]:
-    """The first sentence of the docstring of each field of a dataclass of settings."""
-    from docstring_parser import parse_from_object
-
-    return {p.arg_name: first_sentence(p.description or "") for p in parse_from_object(kind).params}
 
 
 def add_settings_options(group: Any, kind: type) -> None:
@@ -315,17 +324,6 @@ def override_search(search: SearchConfig, options: Any) -> SearchConfig:
     return replace(search, **{f.name: options[f.name] for f in fields(SearchConfig) if f.name in options})
 
 
-def sections() -> dict[str, type]:
-    """The dataclass of each section of `Config`: data, tokenizer, model, training, search."""
-    return {f.name: f.type for f in fields(Config) if isinstance(f.type, type) and is_dataclass(f.type)}
-
-
-def setting_types() -> dict[str, tuple[Any, ...]]:
-    """The annotation (see `nmt.fields.annotations`) of every setting by its dotted name."""
-    own = {name: hint for name, hint in annotations(Config).items() if name not in sections()}
-    return own | {f"{s}.{name}": hint for s, kind in sections().items() for name, hint in annotations(kind).items()}
-
-
 def flatten(config: Config) -> dict[str, Any]:
     """The value of every setting by its dotted name."""
     values = {}
@@ -348,26 +346,6 @@ def fixed_settings(config: Config) -> dict[str, Any]:
     """The settings, by their dotted names, that must not change when a run is resumed."""
     hints = setting_types()
     return {name: lasting(value) for name, value in flatten(config).items() if MAY_CHANGE not in hints[name]}
-
-
-def explain_error(message: str, names: list[str]) -> str:
-    """The parser's message in one line, with the nearest of `names` for a name that is unknown."""
-    line = " ".join(message.split())
-    unknown = re.search(r"Group '(\S+)' does not accept option '(\S+)'", line)
-    name = f"{unknown[1]}.{unknown[2]}" if unknown else ""
-    if unknown := re.search(r"(?:unrecognized arguments: --|(?:Key|Option) ['\"])([\w.-]+)", line):
-        name = unknown[1]
-    if union := re.match(
-        r'Parser key "([\w.]+)": Does not validate against any of the Union.* Given value: (.*)', line
-    ):
-        kinds = {"int": "a whole number", "NoneType": "null", "'auto'": "auto"}
-        hint = " or ".join(text for kind, text in kinds.items() if kind in line)
-        return f"{union[1]} is {union[2]}: it must be {hint}"
-    if not name:
-        line = line.replace("a <class 'int'>", "a whole number").replace("a <class 'float'>", "a number")
-        return re.sub(r'^Parser key "([\w.]+)":', r"\1:", line.replace("a typing.Literal", "one of "))
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else "; --help lists all")
 
 
 @cache

@@ -1,9 +1,12 @@
-"""Fields of settings: marks (such as bounds) in annotations, checks of dataclasses, and dataclasses made from JSON."""
+"""Fields of settings: marks (such as bounds) in annotations, checks of dataclasses, and dataclasses made from JSON or
+YAML."""
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 Settings = TypeVar("Settings")
@@ -98,6 +101,52 @@ def from_json(kind: type[Settings], values: Any) -> Settings:
     return kind(**values)
 
 
+def make_entry(kind: type[Settings], values: Any) -> Settings:
+    """Make an entry of a setting that is a list, such as data.more, from YAML. Raises ValueError if it is wrong."""
+    hints = get_type_hints(kind)
+    optional = [name for name in hints if hasattr(kind, name)]  # it has a default
+    needed = [name for name in hints if name not in optional]
+    shape = f"write it as {{{', '.join(f'{name}: ...' for name in needed)}}}"
+    shape += f", where {', '.join(optional)} may be added" if optional else ""
+    require(isinstance(values, dict), f"the entry {values!r} has no members: {shape}")
+    for name in values:
+        require(name in hints, f"an entry has no {name}: {shape}")
+    fitted = {name: fit(value, hints[name]) for name, value in values.items()}
+    for name in needed:
+        require(name in fitted, f"the entry {values} lacks {name}: {shape}")
+    for name, value in fitted.items():
+        problem = f"an entry has {name} {value!r}, which must be {describe_type(hints[name])}"
+        require(has_type(value, hints[name]), problem)
+    return kind(**fitted)
+
+
+def fit(value: Any, hint: Any) -> Any:
+    """A value of YAML as a field of this type has it: YAML has no tuples, and reads 1e-3 as text."""
+    if get_origin(hint) is tuple and isinstance(value, list):
+        return tuple(value)
+    if get_origin(hint) is dict and isinstance(value, dict):
+        return {key: fit(item, get_args(hint)[1]) for key, item in value.items()}
+    if hint is float and isinstance(value, (int, str)) and not isinstance(value, bool):
+        with suppress(ValueError):
+            return float(value)
+    return value
+
+
+def describe_type(hint: Any) -> str:
+    """What a value of a setting must be, by the type of its field: `a whole number or null`."""
+    kinds = {int: "a whole number", float: "a number", str: "text", bool: "true, false", NoneType: "null"}
+    kinds |= {tuple: "a list of texts", dict: "names with numbers"}
+
+    def names(hint: Any) -> list[str]:
+        if get_origin(hint) is Literal:
+            return list(get_args(hint))
+        if known := kinds.get(get_origin(hint) or hint):
+            return known.split(", ")
+        return [name for alternative in get_args(hint) for name in names(alternative)]
+
+    return " or ".join(filter(None, [", ".join(names(hint)[:-1]), names(hint)[-1]]))
+
+
 def has_type(value: object, hint: Any) -> bool:
     """Whether a value has the type that a field's annotation names."""
     arguments = get_args(hint)
@@ -106,6 +155,8 @@ def has_type(value: object, hint: Any) -> bool:
     if get_origin(hint) is dict:
         key, item = arguments
         return isinstance(value, dict) and all(has_type(k, key) and has_type(v, item) for k, v in value.items())
+    if get_origin(hint) is tuple:
+        return isinstance(value, tuple) and all(has_type(item, arguments[0]) for item in value)
     if arguments:
         return any(has_type(value, alternative) for alternative in arguments)
     if hint in (int, float):

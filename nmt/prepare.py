@@ -4,7 +4,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nmt.cli import add_options, console, make_run_parser, parse, run_command, say, setting_types
+from nmt.cli import add_options, console, make_run_parser, parse, run_command, say
+from nmt.config.names import setting_types
 from nmt.fields import require
 
 EXAMPLE_LINES = """

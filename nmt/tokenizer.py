@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from nmt.cli import add_options, make_parser, make_run_parser, parse, run_command, setting_types
+from nmt.cli import add_options, make_parser, make_run_parser, parse, run_command
 from nmt.config.data import ONLY_OF_RUNS
+from nmt.config.names import setting_types
 from nmt.fields import require
 from nmt.translation.streams import open_input, open_output, read_chunks
 

@@ -1,13 +1,15 @@
 """Settings: strict, documented, the same from YAML and from the command line; every recipe loads."""
 
+import contextlib
 import re
 import shlex
+import sys
 from argparse import SUPPRESS
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 
@@ -23,11 +25,12 @@ from nmt.cli import (
     parse,
     require_lm,
     run_command,
-    sections,
-    short_help,
     show_value,
 )
 from nmt.config import Config, ModelConfig, SearchConfig, TrainingConfig
+from nmt.config.data import CorpusConfig
+from nmt.config.names import explain_value, sections, setting_types, short_help
+from nmt.config.training import StageConfig
 from nmt.convert import make_convert_parser
 from nmt.evaluate import make_evaluate_parser
 from nmt.export import make_export_parser
@@ -110,6 +113,22 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--noise.share", "0.2"], "it is used only with training.objective mlm or denoise"),
         (["--noise.kind", "spans", "--noise.deletion", "0.1"], "it is used only with noise.kind infilling"),
         (["--config", "/no/such.yaml"], "/no/such.yaml"),
+        (["--cleaning.copies", "maybe"], "cleaning.copies is maybe: it must be keep, long, all or null"),
+        (["--cleaning.language", "maybe"], "cleaning.language is maybe: it must be true, false or null"),
+        (["--search.guard", "maybe"], "search.guard: Expected true or false. Got value: maybe"),
+        (["--data.many_to_many", "de"], "data.many_to_many is de: it must be a list, such as '[de, en, fr, cs]'"),
+        (["--data.more", "b.tsv"], "data.more is b.tsv: it must be a list, such as '[{corpus: FOLDER, weight: 0.5, "),
+        (["--training.freeze", "null"], "training.freeze is null: it must be a list, such as '[embeddings, encoder]'"),
+        (["--data.more", "[b.tsv]"], "data.more: the entry 'b.tsv' has no members: write it as {corpus: ...}, where"),
+        (["--data.more", "[{corpus: x, tags: y}]"], "data.more: an entry has no tags: write it as {corpus: ...}, "),
+        (["--data.more", "[{name: x}]"], "data.more: the entry {'name': 'x'} lacks corpus: write it as {corpus: ...}"),
+        (["--data.more", "[{corpus: 5}]"], "data.more: an entry has corpus 5, which must be text"),
+        (["--data.more", "[{corpus: x, weight: y}]"], "data.more: an entry has weight 'y', which must be a number"),
+        (["--data.more", "[{corpus: x, languages: de}]"], "an entry has languages 'de', which must be a list of texts"),
+        (["--training.stages", "[{step: 2}]"], "lacks weights: write it as {step: ..., weights: ...}"),
+        (["--training.stages", "[{step: 2, weights: {a: b}}]"], "weights {'a': 'b'}, which must be names with numbers"),
+        (["--data.more+", "x"], "there is no setting data.more+: did you mean data.more?"),
+        (["--data", "recipe.yaml"], "there is no setting data: did you mean data."),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(argv: list[str], message: str) -> None:
@@ -117,6 +136,44 @@ def test_a_mistake_is_one_line_that_names_it(argv: list[str], message: str) -> N
         settings(*argv)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+SPY = ["spy.X", "{class_path: spy.X}", "[spy.X]", "[{class_path: spy.X}]", "[{corpus: x, class_path: spy.X}]"]
+
+
+@pytest.mark.parametrize("value", [*SPY, "!!python/name:spy.X"])
+def test_no_value_of_a_setting_is_imported(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recipe of a stranger must not run code, even if the current folder has a module of that name."""
+    (tmp_path / "spy.py").write_text("open('imported', 'w').close()\nclass X: pass\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    parser, kinds = make_run_parser("nmt.train", ""), {hint: name for name, (hint, *_) in setting_types().items()}
+    for name in [*kinds.values(), *sections(), "data.class_path", "class_path"]:  # one setting of each type
+        monkeypatch.delitem(sys.modules, "spy", raising=False)
+        section, _, setting = name.rpartition(".")
+        (tmp_path / "config.yaml").write_text(f"{section}: {{{setting}: {value}}}" if section else f"{name}: {value}")
+        with contextlib.suppress(ValueError):
+            make_config(parser, parse(parser, [], defaults=False), tmp_path / "config.yaml")
+        for argv in ([f"--{name}", value], [f"--{name}.class_path", "spy.X"], [f"--{name}.help=spy.X"]):
+            with contextlib.suppress(ValueError):
+                make_config(parser, parse(parser, argv, defaults=False))
+        assert not (tmp_path / "imported").exists(), name
+
+
+def test_each_list_has_an_example_in_its_help() -> None:
+    for name, (hint, *_) in setting_types().items():
+        if get_origin(hint) is tuple:
+            assert "it must be a list, such as '[" in explain_value(name, "5")
+
+
+def test_numbers_of_entries_are_written_as_those_of_settings(tmp_path: Path) -> None:
+    """YAML reads 1e-1 as text, and 2 as a whole number."""
+    (tmp_path / "recipe.yaml").write_text(
+        "data: {corpus: main, more: [{corpus: x, weight: 1e-1}]}\ntraining: {stages: [{step: 2, weights: {x: 2}}]}\n"
+    )
+    config = load_config(tmp_path / "recipe.yaml")
+    assert config.data.more == (CorpusConfig(corpus="x", weight=0.1),)
+    assert config.training.stages == (StageConfig(step=2, weights={"x": 2.0}),)
 
 
 def test_a_typo_in_a_recipe_names_the_nearest_setting(tmp_path: Path) -> None:
@@ -286,6 +343,10 @@ def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> No
         ("trainin: {max_steps: 3}", "there is no setting trainin.max_steps"),
         ("format: 9", "format 9, of a newer nmt"),
         ("training: {max_steps: x}", "training.max_steps: Expected a whole number"),
+        ("training: {max_steps: }", "training.max_steps is null: it must be a whole number"),
+        ("data: {more: }", "data.more is null: it must be a list"),
+        ("trainin: {}", "there is no setting trainin"),
+        ("3: 4", "there is no setting 3"),
     ],
 )
 def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message: str) -> None:

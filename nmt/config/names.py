@@ -1,0 +1,86 @@
+"""Settings by their dotted names: their types and help texts, and messages for names and values that are wrong."""
+
+import difflib
+import re
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+from nmt.config import Config, SearchConfig
+from nmt.fields import annotations, describe_type, require
+
+
+def sections() -> dict[str, type]:
+    """The dataclass of each section of `Config`: data, tokenizer, model, training, search."""
+    return {f.name: f.type for f in fields(Config) if isinstance(f.type, type) and is_dataclass(f.type)}
+
+
+def setting_types() -> dict[str, tuple[Any, ...]]:
+    """The annotation (see `nmt.fields.annotations`) of every setting by its dotted name."""
+    own = {name: hint for name, hint in annotations(Config).items() if name not in sections()}
+    return own | {f"{s}.{name}": hint for s, kind in sections().items() for name, hint in annotations(kind).items()}
+
+
+@cache
+def long_help(kind: type) -> dict[str, str]:
+    """The docstring of each field of a dataclass of settings, in one line."""
+    from docstring_parser import parse_from_object
+
+    return {p.arg_name: " ".join((p.description or "").split()) for p in parse_from_object(kind).params}
+
+
+def short_help(kind: type = SearchConfig) -> dict[str, str]:
+    """The first sentence of the docstring of each field of a dataclass of settings."""
+    return {name: first_sentence(text) for name, text in long_help(kind).items()}
+
+
+def first_sentence(text: str) -> str:
+    return re.split(r"(?<! al)\.(?: |$)", " ".join(text.split()))[0] + "."
+
+
+def require_known(settings: dict[str, Any], path: Path) -> None:
+    """Raise ValueError for an unknown name, or null where it is no value. jsonargparse would import what a section
+    names as its class_path, and lets null pass."""
+    types = setting_types()
+    for name, value in settings.items():
+        named = {f"{name}.{field}": item for field, item in value.items()} if isinstance(value, dict) else {}
+        for full_name, item in named.items() or ({} if name in sections() else {str(name): value}).items():
+            require(full_name in types, f"{path}: {explain_unknown(full_name, list(types))}")
+            is_null = item is None and NoneType not in get_args(types[full_name][0])
+            require(not is_null, f"{path}: {explain_value(full_name, 'null')}")
+
+
+def explain_error(message: str, names: list[str]) -> str:
+    """The parser's message in one line, with the nearest of `names` for a name that is unknown."""
+    line = " ".join(message.split())
+    unknown = re.search(r"Group '(\S+)' does not accept option '(\S+)'", line)
+    name = f"{unknown[1]}.{unknown[2]}" if unknown else ""
+    if unknown := re.search(r"(?:unrecognized arguments: --|(?:Key|Option) ['\"])([\w.+-]+)", line):
+        name = unknown[1]
+    kinds = r"(?:Does not validate against any of the Union.*|Expected a <class 'tuple'>\.)"
+    wrong = re.match(rf'Parser key "([\w.]+)": {kinds} G\w+ value: (.*)', line)
+    if wrong and wrong[1] in setting_types():
+        return explain_value(wrong[1], wrong[2])
+    if not name:
+        for kind in (int, float, bool, str):
+            line = line.replace(f"a {kind}", describe_type(kind))
+        line = re.sub(r'^Parser key "([\w.]+)":(?: Not of type \w+:)?', r"\1:", line)
+        return line.replace("a typing.Literal", "one of ")
+    return explain_unknown(name, names)
+
+
+def explain_value(name: str, value: str) -> str:
+    """The message for a value of a setting that has the wrong type."""
+    hint, section = setting_types()[name][0], name.partition(".")[0]
+    kind = describe_type(hint)
+    if get_origin(hint) is tuple:  # the help of each list has an example
+        example = re.search(r"'\[.*\]'", long_help(sections()[section])[name.partition(".")[2]])
+        kind = f"a list, such as {example[0]}" if example else "a list"
+    return f"{name} is {'null' if value == 'None' else value}: it must be {kind}"
+
+
+def explain_unknown(name: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else "; --help lists all")
