@@ -5,9 +5,10 @@ syntax: `--section.field VALUE`. The section may be omitted if only one setting 
 """
 
 import gc
+import itertools
 import os
 import sys
-from argparse import SUPPRESS, Action, ArgumentError, HelpFormatter
+from argparse import SUPPRESS, Action, ArgumentError, HelpFormatter, _AppendAction
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import cache, partial
@@ -164,11 +165,25 @@ def parse(parser: Any, argv: Sequence[str] | None, *, defaults: bool = True) -> 
         ValueError: an option is unknown (the nearest name is given), of the wrong type, or out of range.
     """
     options = list(parser._option_string_actions)
+    words = spell_options(sys.argv[1:] if argv is None else argv, options)
+    tell_repeats(parser, words)
     try:
-        parsed = parser.parse_args(spell_options(sys.argv[1:] if argv is None else argv, options), defaults=defaults)
+        parsed = parser.parse_args(words, defaults=defaults)
         return parser.instantiate(parsed) if defaults else parsed
     except ArgumentError as error:
         raise ValueError(explain_error(str(error), [option.lstrip("-") for option in options])) from error
+
+
+def tell_repeats(parser: Any, words: Sequence[str]) -> None:
+    """Print a message for each option that has one value and is given more than once, as in ARGS of make."""
+    before: set[str] = set()
+    for word in itertools.takewhile(lambda word: word != "--", words):
+        option = word.partition("=")[0]
+        action = parser._option_string_actions.get(option)
+        if action and action.nargs != 0 and not isinstance(action, _AppendAction):
+            if action.dest in before:
+                say(f"{option} is given more than once: the last value counts")
+            before.add(action.dest)
 
 
 def spell_options(argv: Sequence[str], options: Sequence[str]) -> list[str]:

@@ -326,6 +326,14 @@ def test_a_setting_is_spelled_in_one_dialect_on_every_command_line(argv: list[st
     assert parse(make_translate_parser(), [argv[0].split("=")[0], "3"]).beam_size == 3
 
 
+def test_an_option_that_is_given_twice_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert settings("--training.max_steps", "5", "--max-steps=7").training.max_steps == 7
+    assert capsys.readouterr().err == "--training.max_steps is given more than once: the last value counts\n"
+    argv = ["--model", "a", "--model", "b", "--scores", "--scores", "--from", "de", "--", "--from", "--from"]
+    assert parse(make_translate_parser(), argv).model == ["a", "b"]
+    assert capsys.readouterr().err == ""
+
+
 def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text("decoding: {beam_size: 3, split_above: 200, mbr: bleu, prefix_bias: 0.5}\n")
