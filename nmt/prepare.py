@@ -54,8 +54,9 @@ def command(argv: Sequence[str] | None) -> int:
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 
-    shown, is_reported = int(given.get("explain", 0)), given.get("report", False)
-    require(0 <= shown <= EXAMPLES, f"--explain is {shown}: it must be at most {EXAMPLES}")
+    shown, is_reported = given.get("explain", "0"), given.get("report", False)
+    problem = f"--explain is {shown}: it must be a whole number from 0 to {EXAMPLES}"
+    require(shown in map(str, range(EXAMPLES + 1)), problem)
     engine = Engine.parse(given.get("workers", "0"), given.get("engine", "processes"), given.get("part", "1/1"))
     run = resolve(parser, given)
     require_own_run_folder(run.config, run.folder)  # before the lock is written there
@@ -66,7 +67,7 @@ def command(argv: Sequence[str] | None) -> int:
     with locked(run.folder, wait=is_part):
         prepared = prepare(run.corpus, run.config, run.folder, load_scorer, engine)
     console().print(ledger_table(prepared.ledgers))
-    for line in explain(prepared.dropped, shown):
+    for line in explain(prepared.dropped, int(shown)):
         print(line)
     for warning in describe_losses(prepared.ledgers, corpus_files(run.config.data)):
         say(warning)

@@ -98,8 +98,9 @@ def test_elements_are_closed(name: str, request: pytest.FixtureRequest) -> None:
 
 
 def test_examples_are_told(report: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--explain", "21"]) != 0
-    assert "--explain is 21: it must be at most 20" in capsys.readouterr().err
+    for wrong in ("21", "-1", "abc"):
+        assert main(["--explain", wrong]) != 0
+        assert f"--explain is {wrong}: it must be a whole number from 0 to 20" in capsys.readouterr().err
 
 
 @pytest.fixture
