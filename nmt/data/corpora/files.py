@@ -18,7 +18,7 @@ from nmt.fields import require
 from nmt.files import iterate_lines
 
 KINDS = (
-    "data.corpus must be phrasebook, multi30k, auto, hub:NAME[@REVISION][:CONFIGURATION], a folder, a .tsv, .jsonl, "
+    "a corpus is phrasebook, multi30k, auto, hub:NAME[@REVISION][:CONFIGURATION], a folder, a .tsv, .jsonl, "
     ".tmx, .xliff, .parquet, .po or .mo file (or .gz or .zst of one), or the common prefix of two plain files; for "
     "data.text source or target also one plain file"
 )
@@ -48,12 +48,12 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
     if path.is_dir():
         return find_in_folder(path, config)
     plain = path.is_file() and not ROWS.search(path.name)
-    problem = f"data.corpus is {config.corpus!r}, one plain file: give the prefix of two files"
+    problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files"
     usable = not plain or len(config.languages) == 1
     require(usable, f"{problem} or, for text in one language, set data.text to source or target")
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
-        raise ValueError(f"data.corpus is {config.corpus!r}: there is no such folder or file; {KINDS}")
+        raise ValueError(f"the corpus {config.corpus!r}: there is no such folder or file; {KINDS}")
     return {"train": files}
 
 
