@@ -74,7 +74,7 @@ def test_the_target_language_is_chosen_by_command_and_by_call(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     translator = Translator.load(folder, precision="fp32")
-    with pytest.raises(ValueError, match="choose the target language"):
+    with pytest.raises(ValueError, match=r"choose the target language with --to \(in Python, to=\)"):
         translator.translate(["Hund"])
     lines = ["Hund Katze Haus", "Baum <2fr> Hund"]
     wanted = {code: translator.translate(lines, to=code) for code in WORDS}

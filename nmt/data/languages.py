@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from nmt.fields import require
 
+CHOICE = "--from (in Python, between(source=...))", "--to (in Python, to=)"  # of languages for translating
+
 
 @dataclass(frozen=True)
 class Languages:
@@ -41,18 +43,16 @@ class Languages:
                 require_known(side, code, list(known))
         return replace(self, source=source or self.source, target=target or self.target)
 
-    def require_chosen(self, section: str = "") -> None:
-        """Raise ValueError if a language that the model must be told isn't chosen. `section`: that of the options with
-        which languages are chosen."""
-        for side, code, known in (
-            ("source", self.source, self.before_source),
-            ("target", self.target, self.before_target),
+    def require_chosen(self, options: tuple[str, str] = CHOICE) -> None:
+        """Raise ValueError if a language that the model must be told isn't chosen. `options`: how the source and the
+        target language are chosen."""
+        for side, how, code, known in (
+            ("source", options[0], self.source, self.before_source),
+            ("target", options[1], self.target, self.before_target),
         ):
-            how = f"with --{section}{side}" if section else "(--help shows the option)"
-            message = (
-                f"the model knows {len(known)} languages, {some_of(list(known))}: choose the {side} language {how}"
-            )
-            require(code in known or not any(known.values()), message)
+            problem = f"the model knows {len(known)} languages, {some_of(list(known))}"
+            is_chosen = code in known or not any(known.values())
+            require(is_chosen, f"{problem}: choose the {side} language with {how}")
 
     def starts(self) -> tuple[list[str], list[str]]:
         """The pieces before each source, and before each target."""

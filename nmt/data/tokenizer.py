@@ -128,7 +128,7 @@ class Tokenizer:
         known = self.languages
         codes = source if source in known.before_source else "", target if target in known.before_target else ""
         chosen = self.between(*codes) if any(codes) else self
-        chosen.languages.require_chosen("data.")
+        chosen.languages.require_chosen(("--data.source", "--data.target"))
         return chosen
 
     def starts(self) -> Start:

@@ -127,7 +127,7 @@ def export(
     obstacles = form.obstacles(info, tokenizer)
     require(not obstacles, f"{name} can't express this model: {'; '.join(obstacles)}")
     tokenizer = tokenizer.between(*languages)
-    tokenizer.languages.require_chosen()
+    tokenizer.languages.require_chosen(("--source-language", "--target-language"))
     lines = real_lines(folder, info, check)
     task = Export(model, tokenizer, info, quantization, folder)
     with whole_folder(target) as draft:

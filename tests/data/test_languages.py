@@ -29,7 +29,7 @@ def test_the_piece_of_the_target_language_is_before_the_source_and_the_source_la
     assert several.between("", "pt-BR").starts() == several.between("en", "pt-BR").starts()
     assert several.between("", "en").starts()[1] == []
     several.between("", "en").languages.require_chosen()
-    with pytest.raises(ValueError, match="knows 3 languages, de, en, pt-BR: choose the target language"):
+    with pytest.raises(ValueError, match="knows 3 languages, de, en, pt-BR: choose the target language with --to"):
         several.languages.require_chosen()
     with pytest.raises(ValueError, match="the source language is fr, which the model doesn't know"):
         several.between("fr", "")

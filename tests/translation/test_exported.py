@@ -165,7 +165,7 @@ def test_a_model_that_is_told_languages_writes_the_same(tmp_path: Path) -> None:
     lines = sides()[0][:6]
     (tmp_path / "lines").write_text("\n".join(lines), encoding="utf8")
     convert(tmp_path / "m2m", tmp_path / "any", "M2M-100")
-    with pytest.raises(ValueError, match=r"100 languages, .*: choose the source language \(--help shows the option\)"):
+    with pytest.raises(ValueError, match=r"100 languages, .*: choose the source language with --source-language"):
         export(tmp_path / "any", tmp_path / "out", "ctranslate2", check=tmp_path / "lines")
     convert(tmp_path / "m2m", tmp_path / "ours", "M2M-100", "de", "en")
     assert export(tmp_path / "ours", tmp_path / "out", "ctranslate2", check=tmp_path / "lines").largest < 1e-4
