@@ -7,7 +7,7 @@ out by their source side, so each direction holds out others: make val and test 
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nmt.cli import (
     add_device_options,
@@ -20,6 +20,7 @@ from nmt.cli import (
     override_search,
     parse,
     run_command,
+    say,
 )
 from nmt.config import DataConfig
 from nmt.config.data import ONLY_OF_RUNS
@@ -27,12 +28,13 @@ from nmt.config.names import setting_types
 from nmt.fields import require
 
 if TYPE_CHECKING:
-    from nmt.translation.augmentation import Model
+    from nmt.config import DecodingPrecision
+    from nmt.translation.pieces import Model
 
 SEARCH = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "top_p", "min_p", "seed", "shortlist")
 EXAMPLES = """
 python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --output my-corpus-more
-python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --more-target more.en --output more
+python -m nmt.augment --data.corpus my-corpus --backward runs/en-de --more-target more.en --only-new --output made
 python -m nmt.augment --data.corpus my-corpus --forward runs/de-en-my-corpus --distil closest --output distilled
 """
 TEXTS = {
@@ -50,7 +52,17 @@ TEXTS = {
         "pairs: its best translation, or the hypothesis of its beam that is closest to the target by chrF. A pair "
         "without a usable translation stays.",
     ),
+    "--only-new": (
+        "",
+        "Write the made pairs alone: a folder for data.more, where they can have a tag and a weight. Of a language "
+        "with --more-source or --more-target, only that text is translated, not the corpus.",
+    ),
     "--output": ("DIR", "New folder for the corpus with the added pairs."),
+}
+SHARING = {
+    "--part": ("I/N", "Do part I of N, on machines with a shared folder; the last one makes the output."),
+    "--workers": ("N", "Worker processes, each of which loads the models; 0 is one for each core (default: 1)."),
+    "--engine": ("NAME", "Who does the work: processes (default) or ray."),
 }
 MODELS = {
     "--forward": ("DIR...", "Model or run folder from data.source to data.target. It translates the source sentences."),
@@ -67,6 +79,7 @@ def make_augment_parser() -> Any:
     shown = [name for name in setting_types() if name.startswith("data.") and name not in ONLY_OF_RUNS]
     add_settings(parser, DataConfig, "data", shown)
     add_options(parser.add_argument_group("More text, and output"), TEXTS)
+    add_options(parser.add_argument_group("Sharing the work"), SHARING)
     group = parser.add_argument_group("Models and device")
     add_options(group, MODELS)
     add_device_options(group, precision="auto")
@@ -80,7 +93,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def command(options: Any) -> int:
     from nmt.data.cleaning import ledger_table
-    from nmt.translation.augmentation import augment, require_new
+    from nmt.data.engines import Engine
+    from nmt.translation.augmentation import Plan, augment, require_new
 
     kind = f"data.text is {options.data.text}, but only pairs can be added to"
     require(options.data.unit == "pair", f"{kind}: text in one language goes to --more-source or --more-target")
@@ -90,16 +104,24 @@ def command(options: Any) -> int:
     require(choice in ("", "best", "closest"), f"--distil is {choice}: take best or closest")
     one = len(options.forward) == 1 and not options.backward
     require(not choice or one, "--distil replaces the pairs by translations of one model: give --forward DIR once")
+    whole = "--distil replaces pairs of the corpus, and --only-new leaves the corpus out: give one of them"
+    require(not (choice and options.only_new), whole)
+    kind = options.get("engine", "processes")
+    workers = options.get("workers", "0" if kind == "ray" else "1")
+    engine = Engine.parse(workers, kind, options.get("part", "1/1"))
     models = load_models(options)  # all models first: a wrong one is reported before hours of work
     names = {False: options.more_source, True: options.more_target}
     more = {backward: [Path(name).expanduser() for name in files] for backward, files in names.items()}
-    console().print(ledger_table(augment(options.data, models, more, output, choice)))
+    plan = Plan(options.data, tuple(models), more, choice, options.only_new)
+    if ledgers := augment(plan, output, engine):
+        console().print(ledger_table(ledgers))
     return 0
 
 
 def load_models(options: Any) -> "list[Model]":
     """Load the models. Raises ValueError if one has another direction, or a file of more text has no model."""
-    from nmt.translation.augmentation import Model, require_languages
+    from nmt.translation.augmentation import require_languages
+    from nmt.translation.pieces import Model
     from nmt.translation.translator import Translator, find_model
 
     hint = "--forward DIR translates the sources, --backward DIR the targets"
@@ -115,7 +137,10 @@ def load_models(options: Any) -> "list[Model]":
             require(not search.shortlist or translator.shortlist is not None, f"{folder} has no shortlist")
             closest = options.get("distil") == "closest"
             search = replace(search, n_best=search.samples or (search.beam_size if closest else 1))
-            models.append(Model(f"{direction} {number}", folder, backward, translator, search))
+            name = f"{direction} {number}"
+            say(f"{name} is {folder}, {translator.describe()}")
+            precision = cast("DecodingPrecision", translator.precision)  # auto may differ on another machine
+            models.append(Model(name, folder, backward, options.device, precision, search, translator))
     keep_what_is_loaded()
     return models
 

@@ -1,19 +1,29 @@
 """A corpus grows by what models make of it: exact pairs, untouched val and test text, nothing done twice or lost."""
 
 import gzip
+import pickle
+import shutil
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sacrebleu.metrics.chrf import CHRF
 
 from nmt.augment import main
 from nmt.config import DataConfig, SearchConfig
+from nmt.data.cleaning import Ledger
 from nmt.data.corpora import load_sentences
+from nmt.data.engines import Engine, Task
+from nmt.data.prepared import Prepared
 from nmt.files import check_sums
+from nmt.train import main as train
 from nmt.translation import augmentation
-from nmt.translation.augmentation import Distil, distil, new_pairs
+from nmt.translation.augmentation import Distil, distil, key_of, new_pairs
+from nmt.translation.pieces import Pieces, load_once
 from nmt.translation.translator import Translator
+from tests.data.test_prepared import tree
 from tests.tiny import make_model, make_tokenizer, save_tiny
 
 # A random model would go on to the limit, and the guard would flag it.
@@ -90,45 +100,207 @@ def test_each_sentence_goes_with_its_translation(auto: str, home: Path, tmp_path
     check_sums(tmp_path / "out", "train.de", "val.en")
 
 
-def test_an_interrupted_command_goes_on(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(augmentation, "CHUNK", 2)
+def in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Pieces of two lines; the list gets the lines that are translated."""
     given: list[list[str]] = []
     translate = Translator.translate_n_best
 
-    def fail_in_the_third(self: Translator, lines: list[str], search: SearchConfig) -> object:
+    def counted(self: Translator, lines: list[str], search: SearchConfig) -> object:
         given.append(lines)
-        if len(given) == 3:
-            raise KeyboardInterrupt
         return translate(self, lines, search)
 
-    monkeypatch.setattr(Translator, "translate_n_best", fail_in_the_third)
-    assert main(arguments(home, tmp_path / "out", *both(home))) == 130
-    (one, *_), others = sorted(tmp_path.glob("out.translating/*.txt"), key=lambda p: -p.stat().st_size), given[:]
-    one.write_bytes(one.read_bytes() + b"cut of")  # as a kill would leave it
-    assert main(arguments(home, tmp_path / "out", *both(home))) == 0
-    assert given[3:] == [others[2], given[4]]  # nothing of the first model was translated again
-    monkeypatch.undo()
-    assert main(arguments(home, tmp_path / "whole", *both(home))) == 0
-    for file in ("train.de", "train.en"):
-        assert read(tmp_path / "out" / file) == read(tmp_path / "whole" / file)
+    monkeypatch.setattr(augmentation, "PIECE", 2)
+    monkeypatch.setattr(Translator, "translate_n_best", counted)
+    return given
 
 
-@pytest.mark.parametrize("change", [["--seed", "4"], ["--top-k", "3"], ["--forward", "other"]])
-def test_what_was_made_with_other_settings_is_not_taken(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: list[str]
+@pytest.mark.parametrize("mode", [[], ["--only-new"]])
+def test_an_interrupted_command_goes_on(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mode: list[str]
 ) -> None:
+    given = in_small_pieces(monkeypatch)
+    options = [*both(home), *mode, "--samples", "2"]
+    assert main(arguments(home, tmp_path / "whole", *options)) == 0
+    whole, given[:] = given[:], []
+    assert len(whole) == 2 + 2, "three sources and four targets"
+
+    def interrupt(pieces: Pieces, number: int) -> None:
+        if number == 3:
+            raise KeyboardInterrupt
+        translate(pieces, number)
+
+    translate = Pieces.translate
+    with monkeypatch.context() as patch:
+        patch.setattr(Pieces, "translate", interrupt)
+        assert main(arguments(home, tmp_path / "out", *options)) == 130
+    assert given == whole[:3]
+    (tmp_path / "out.translating" / "made" / "backward-1-00001-x.partial").write_bytes(b"cut of")  # as a kill leaves it
+    assert "going on" not in capsys.readouterr().err
+    assert main(arguments(home, tmp_path / "out", *options)) == 0
+    assert "has what an interrupted command left: going on with it" in capsys.readouterr().err
+    assert given[3:] == whole[3:], "only the missing piece was translated"
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+    assert not list(tmp_path.glob("out.*"))
+
+
+@pytest.mark.parametrize("step", ["write_pieces", "write_json"])
+def test_a_command_that_was_interrupted_in_reading_starts_again(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(augmentation, step, interrupt)
+        assert main(arguments(home, tmp_path / "out", *both(home))) == 130
+    assert main(arguments(home, tmp_path / "out", *both(home))) == 0
+    assert main(arguments(home, tmp_path / "whole", *both(home))) == 0
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (["--seed", "4"], "forward 1: seed was 3, is 4"),
+        (["--forward", "other"], "the hash of forward 1 was"),
+        (["--only-new"], "--only-new was False, is True"),
+        (["--precision", "bf16"], "forward 1: precision was 'fp32', is 'bf16'"),
+        (["--more-source", "more.de"], "--more-source was [], is ['more.de']"),
+        (["text"], "the hash of "),
+    ],
+)
+def test_what_was_begun_with_other_settings_is_refused(
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    change: list[str],
+    told: str,
+) -> None:
+    monkeypatch.chdir(home)
     save_model(home / "other", "de", "en", seed=3)
-    sampled = ["--samples", "2", "--seed", "3"]
-    before = ["--forward", str(home / "forth"), *sampled]
-    after = ["--forward", str(home / "other"), *sampled] if "other" in change else [*before, *change]
-    assert main(arguments(home, tmp_path / "expected", *after)) == 0
-    monkeypatch.setattr(augmentation, "write_corpus", lambda *arguments: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        main(arguments(home, tmp_path / "out", *before))
-    assert list(tmp_path.glob("out.translating/*.txt")), "its translations are there"
-    monkeypatch.undo()
-    assert main(arguments(home, tmp_path / "out", *after)) == 0
-    assert read(tmp_path / "out/train.en") == read(tmp_path / "expected/train.en")
+    write(home / "more.de", ["Der Hund."])
+    corpus = Path(shutil.copytree(home / "corpus", tmp_path / "corpus"))
+    first = ["--data.corpus", str(corpus), "--output", str(tmp_path / "out"), "--samples", "2", "--device", "cpu"]
+    first += ["--precision", "fp32", "--seed", "3"]
+    forth = ["--forward", str(home / "forth")]
+    with monkeypatch.context() as patch:
+        patch.setattr(augmentation, "finish", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            main([*first, *forth])
+    if change == ["text"]:
+        write(corpus / "train.de", ["Neu", *(source for source, _ in PAIRS[1:])])
+        change = []
+    capsys.readouterr()
+    assert main([*first, *change] if "--forward" in change else [*first, *forth, *change]) == 2
+    error = capsys.readouterr().err
+    assert f"{tmp_path}/out.translating was begun with other settings: " in error
+    assert told in error
+    assert "Repeat that command, delete" in error
+    if change:
+        assert main([*first, *forth, "--batch-size", "1"]) == 0, "the batch size may change"
+
+
+def test_parts_together_make_the_same_bytes(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = in_small_pieces(monkeypatch)
+    assert main(arguments(home, tmp_path / "whole", *both(home))) == 0
+    whole, given[:] = given[:], []
+    options = arguments(home, tmp_path / "out", *both(home))
+    capsys.readouterr()
+    assert main([*options, "--part", "2/2"]) == 0
+    assert "2 of 4 pieces are not translated yet" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*options, "--part", "1/2"]) == 0
+    assert given == [whole[1], whole[3], whole[0], whole[2]]
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+    assert not list(tmp_path.glob("out.*"))
+
+
+def test_a_part_that_comes_second_leaves_the_output_to_the_other(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = arguments(home, tmp_path / "out", *both(home))
+
+    def meanwhile(*_: object) -> None:
+        """The other part finds everything translated."""
+        monkeypatch.undo()
+        assert main(options) == 0
+
+    monkeypatch.setattr(Engine, "run", meanwhile)
+    assert main([*options, "--part", "1/2"]) == 0
+    assert f"{tmp_path}/out is made by another part" in capsys.readouterr().err
+    assert not list(tmp_path.glob("out.*"))
+
+
+@pytest.mark.slow
+def test_processes_make_the_same_bytes(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(augmentation, "PIECE", 2)
+    assert main(arguments(home, tmp_path / "one", *both(home))) == 0
+    assert main(arguments(home, tmp_path / "two", *both(home), "--workers", "2")) == 0
+    assert tree(tmp_path / "two") == tree(tmp_path / "one")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
+def test_ray_makes_the_same_bytes(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(augmentation, "PIECE", 2)
+    assert main(arguments(home, tmp_path / "one", *both(home))) == 0
+    assert main(arguments(home, tmp_path / "ray", *both(home), "--engine", "ray", "--workers", "2")) == 0
+    assert tree(tmp_path / "ray") == tree(tmp_path / "one")
+
+
+def test_a_worker_process_loads_each_model_once(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tasks are pickled, as for other processes; what is sent has no weights."""
+    monkeypatch.setattr(augmentation, "PIECE", 1)
+    loaded, load, sizes = list[object](), Translator.load, list[int]()
+
+    def counted(folder: Path, device: str, **more: Any) -> Translator:
+        loaded.append(folder)
+        return load(folder, device, **more)
+
+    def sent(engine: Engine, task: Task, numbers: list[int], name: str) -> None:
+        loaded.clear()
+        for number in numbers:
+            message = pickle.dumps(task)
+            sizes.append(len(message))
+            pickle.loads(message)(number)
+
+    monkeypatch.setattr(Translator, "load", counted)
+    monkeypatch.setattr(Engine, "run", sent)
+    load_once.cache_clear()
+    assert main(arguments(home, tmp_path / "out", *both(home), "--workers", "2")) == 0
+    assert len(sizes) == 7
+    assert max(sizes) < 5000
+    assert len(loaded) == 2
+
+
+def test_made_pairs_alone_are_a_corpus_for_data_more(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only further text is translated, and training reads it with a tag."""
+    more = write(tmp_path / "more.en", ["A cat sleeps.", *(f"Dog {n}." for n in range(12)), "A cat sleeps."])
+    options = ["--backward", str(home / "back"), "--more-target", more, "--only-new"]
+    assert main(arguments(home, tmp_path / "made", *options)) == 0
+    assert "with 13 training pairs\n" in capsys.readouterr().err
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["SHA256SUMS", "train.de", "train.en"]
+    assert read(tmp_path / "made" / "train.en") == ["A cat sleeps.", *(f"Dog {n}." for n in range(12))]
+    given = f"[{{corpus: {tmp_path / 'made'}, tag: bt, weight: 0.5}}]"
+    sizes = {"d_model": 16, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 32}
+    settings = [word for name, size in sizes.items() for word in (f"--model.{name}", str(size))]
+    settings += ["--tokenizer.vocab_size", "330", "--training.max_steps", "2", "--training.device", "cpu"]
+    places = ["--data.corpus", str(home / "corpus"), "--name", "run", "--runs", str(tmp_path)]
+    assert train([*places, "--data.more", given, *settings, "--search.max_length", "2"]) == 0
+    prepared = Prepared.load(tmp_path / "run")
+    tag = prepared.tokenizer.source.piece_to_id("<bt>")
+    pairs, corpora = prepared.encoded()
+    assert corpora is not None
+    tagged = [tag in pairs.source.ids(n).tolist() for n in range(len(prepared.train))]
+    assert tagged == [bool(corpus) for corpus in corpora]
+    assert sum(tagged) == 13
+    assert len(tagged) == 13 + 4
+    assert Translator.load(tmp_path / "run", "cpu").translate(["Eine Frau liest."])
 
 
 def test_each_sample_is_a_pair_and_none_is_too_unsure(home: Path, tmp_path: Path) -> None:
@@ -176,10 +348,9 @@ def test_a_pair_without_a_usable_translation_stays() -> None:
 
 
 def test_what_is_unusable_or_known_is_dropped_and_counted_by_cause() -> None:
-    known = set(PAIRS)
+    known, ledger = set(map(key_of, PAIRS)), Ledger()
     given = [("a", "\tno translation"), ("\tflagged: loop", "b"), PAIRS[0], ("a", "b"), ("a", "b")]
-    pairs, ledger = new_pairs(known, given)
-    assert pairs == [("a", "b")]
+    assert list(new_pairs(known, given, ledger)) == [("a", "b")]
     assert ledger.read == 5
     assert ledger.dropped == {"no translation": 1, "flagged: loop": 1, "known already": 2}
 
@@ -260,6 +431,9 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
         (["--forward", "forth", "--data.text", "both"], "data.text is both, but only pairs can be added to"),
         (["--forward", "forth", "--distil", "worst"], "--distil is worst: take best or closest"),
         (["--forward", "forth", "--backward", "back", "--distil", "best"], "give --forward DIR once"),
+        (["--forward", "forth", "--distil", "best", "--only-new"], "give one of them"),
+        (["--forward", "forth", "--part", "3/2"], "--part is 3/2: it must be I/N"),
+        (["--forward", "forth", "--engine", "spark"], "--engine is 'spark': it must be processes or ray"),
         (["--forward", "forth", "--data.corups", "x"], "did you mean data.corpus"),
     ],
 )

@@ -35,6 +35,9 @@ class Engine:
     part: tuple[int, int] = (1, 1)
     """(i, n): do the i-th of n parts of the tasks that can be done by machines side by side."""
 
+    gpus: int = 0
+    """GPUs that Ray gives each task; without any it hides them."""
+
     def __post_init__(self) -> None:
         i, n = self.part
         require(self.workers >= 0, f"--workers is {self.workers}: it must be at least 0 (one for each core)")
@@ -60,7 +63,7 @@ class Engine:
         and WorkerKilledError."""
         workers = min(self.workers or usable_cores(), len(numbers))
         if self.kind == "ray" and numbers:
-            run_by_ray(task, numbers, self.workers)
+            run_by_ray(task, numbers, self.workers, self.gpus)
         elif workers > 1:
             run_in_pool(task, numbers, name, workers)
         else:
@@ -89,7 +92,7 @@ def run_in_pool(task: Task, numbers: Sequence[int], name: str, workers: int) -> 
             pool.shutdown(cancel_futures=True)
 
 
-def run_by_ray(task: Task, numbers: Sequence[int], workers: int) -> None:
+def run_by_ray(task: Task, numbers: Sequence[int], workers: int, gpus: int) -> None:
     """As tasks of Ray, which does a task again if its worker was killed. Without a cluster (RAY_ADDRESS) Ray is started
     on this machine. The run folder must be on a file system that all machines share."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends statistics otherwise
@@ -100,7 +103,8 @@ def run_by_ray(task: Task, numbers: Sequence[int], workers: int) -> None:
         options = {} if cluster else {"num_cpus": workers or usable_cores(), "include_dashboard": False}
         ray.init(log_to_driver=False, **options)
     try:
-        remote = ray.remote(max_retries=RETRIES)(lambda number: task(number))  # a method can't be a task itself
+        work = ray.remote(max_retries=RETRIES, num_gpus=gpus)
+        remote = work(lambda number: task(number))  # a method can't be a task itself
         ray.get([remote.remote(number) for number in numbers])
     finally:
         if started:

@@ -5,44 +5,70 @@ the place of the pairs with this source (sequence-level distillation, Kim and Ru
 the targets (back-translation, Sennrich et al. 2016). Both at once, by models of one size, is data diversification
 (Nguyen et al. 2020). Text in one language alone can be translated too. Validation and test text stays as it is.
 
-An interrupted command can be repeated and continues. Until the output is complete, translations are kept in a work
-folder beside it, in files named by a hash of the model, the settings and the text.
+An interrupted command can be repeated and continues. The work folder, beside the output until that is complete, has:
+
+    text/       the lines that are translated, in pieces (see `nmt.translation.pieces`)
+    made/       their translations
+    pairs/      the corpus
+    state.json  what was asked, and what was read: written when text/ and pairs/ are whole
 """
 
-import hashlib
-import os
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from nmt.cli import say
-from nmt.config import DataConfig, SearchConfig
+from nmt.cli import describe_changes, say
+from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger, Pair
-from nmt.data.corpora import Corpus, clean_train, load_corpus, load_sentences
-from nmt.fields import require
-from nmt.files import MARKER, SUMS, locked, mark, remove_ours, sha256, whole_folder
+from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
+from nmt.data.engines import Engine, usable_cores
+from nmt.data.filters import digest
+from nmt.data.inputs import fingerprints
+from nmt.fields import lasting, require
+from nmt.files import MARKER, SUMS, iterate_lines, locked, mark, remove_ours, sha256, whole_folder, write_json
 from nmt.translation.mbr import pairwise_chrf
 from nmt.translation.model_folder import read_info
-from nmt.translation.request import Translation
-from nmt.translation.translator import Translator
+from nmt.translation.pieces import Model, Pieces, write_pieces
 
-# Lines translated between two writes: enough to sort by length, few enough to translate again.
-CHUNK = 4096
+STATE = "state.json"
+# Lines of a piece: enough to sort by length, few enough to translate again.
+PIECE = 1 << 13
 Distil = Literal["", "best", "closest"]
 """Which translation takes the place of a pair's target (see `distil`); empty: pairs are added, and none is replaced."""
 
 
 @dataclass(frozen=True)
-class Model:
-    """A model folder with its direction and search settings; `name` is used in messages."""
+class Plan:
+    """What is asked for."""
 
-    name: str
-    folder: Path
-    backward: bool
-    translator: Translator
-    search: SearchConfig
+    config: DataConfig
+    models: tuple[Model, ...]
+    more: dict[bool, list[Path]]
+    """Files in one language alone, a sentence a line, for the forward (False) and the backward (True) models."""
+    distil: Distil = ""
+    """Not empty, if the pairs of the only model, a forward one, replace those of the corpus."""
+    only_new: bool = False
+    """Whether the output has the made pairs alone. Then only `more` is translated, where there is any."""
+
+    def key(self) -> dict[str, Any]:
+        """All that the output depends on, by names for the user, as JSON gives it back."""
+        files = {"--more-source": self.more[False], "--more-target": self.more[True]}
+        read = [file for group in [*corpus_files(self.config).values(), *files.values()] for file in group]
+        key = {f"data.{name}": value for name, value in lasting(self.config).items()}
+        key |= {"--distil": self.distil, "--only-new": self.only_new}
+        key |= {option: [str(file) for file in group] for option, group in files.items()}
+        key |= {f"the hash of {file}": found["sha256"][:16] for file, found in fingerprints(read).items()}
+        for model in self.models:
+            key[f"the hash of {model.name}"] = sha256(model.folder / SUMS)[:16]
+            key[f"{model.name}: precision"] = model.precision
+            # The batch size may change between attempts: it changes only rounding.
+            search = {name: value for name, value in asdict(model.search).items() if name != "batch_size"}
+            key |= {f"{model.name}: {name}": value for name, value in search.items()}
+        return dict(json.loads(json.dumps(key)))
 
 
 def require_languages(folder: Path, config: DataConfig, backward: bool) -> None:
@@ -53,124 +79,200 @@ def require_languages(folder: Path, config: DataConfig, backward: bool) -> None:
     require((info.source, info.target) == wanted, f"{actual}, not from {wanted[0]} to {wanted[1]}")
 
 
-def augment(
-    config: DataConfig, models: list[Model], more: dict[bool, list[Path]], output: Path, choice: Distil = ""
-) -> dict[str, Ledger]:
+def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | None:
     """Write a corpus folder with the pairs of a corpus and the pairs that models make from it.
 
     Args:
-        config: the corpus.
-        models: forward and backward models.
-        more: files in one language alone, a sentence a line, for the forward (False) and the backward (True) models.
-        output: the folder to make; ValueError if it exists, or another process makes it.
-        choice: not empty, if the pairs of the only model, a forward one, replace those of the corpus.
+        plan: what is asked for.
+        output: the folder to make; ValueError if it exists, another process makes it (unless both do a part), or what
+            is left of an interrupted command was made with other settings.
+        engine: who translates. With a part, the output is made by the part that finds all translations there.
 
     Returns:
-        The ledgers of the training pairs, of each further file, and of each model's translations.
+        The ledgers of the training pairs, of each further file, and of each model's translations; None if this part
+        did not make the output.
     """
     require_new(output)
-    corpus = load_corpus(config)
+    work, in_parts = output.with_name(f"{output.name}.translating"), engine.part[1] > 1
+    with ExitStack() as stack:
+        stack.enter_context(locked(work, wait=in_parts))
+        require_new(output)  # another process may just have made it
+        pieces, ledgers = begin(plan, work)
+        if in_parts:
+            stack.close()  # others may work in the folder meanwhile
+        translate_missing(pieces, engine)
+        if in_parts and not lock_again(stack, work, output):
+            say(f"{output} is made by another part")
+            return None
+        if missing := pieces.missing():
+            say(
+                f"{len(missing):,} of {len(pieces.tasks):,} pieces are not translated yet: the last part makes {output}"
+            )
+            return None
+        return finish(plan, pieces, ledgers, output)
+
+
+def translate_missing(pieces: Pieces, engine: Engine) -> None:
+    """Translate this engine's share of the pieces that are missing."""
+    workers, on_gpu = engine.workers or usable_cores(), any(model.on_gpu for model in pieces.models)
+    if engine.kind == "ray" or workers > 1:
+        pieces = pieces.for_workers(max(1, usable_cores() // workers))
+    replace(engine, gpus=int(on_gpu)).run(pieces.translate, engine.share(pieces.missing()), "Translating")
+
+
+def lock_again(stack: ExitStack, work: Path, output: Path) -> bool:
+    """Lock the work folder as soon as no other part has locked it; False if one has made the output."""
+    try:
+        stack.enter_context(locked(work, wait=True))
+    except ValueError:  # that part has deleted the folder
+        if not output.exists():
+            raise
+    return not output.exists()
+
+
+def begin(plan: Plan, work: Path) -> tuple[Pieces, dict[str, Ledger]]:
+    """Read the text into a work folder, unless it is there already; also the ledgers of what was read.
+
+    Raises ValueError if the folder is not ours, or was begun with other settings.
+    """
+    ours = (work / MARKER).is_file() or {path.name for path in work.iterdir()} <= {".lock"}
+    require(ours, f"{work} exists, and nmt didn't make it: delete or move it")
+    key = plan.key()
+    if (work / STATE).exists():
+        state = json.loads((work / STATE).read_text("utf-8"))
+        changed = describe_changes(state["key"], dict.fromkeys(state["key"]) | key)
+        advice = f"Repeat that command, delete {work}, or give another --output"
+        require(not changed, f"{work} was begun with other settings: {changed}. {advice}")
+        say(f"{work} has what an interrupted command left: going on with it")
+    else:
+        mark(work)
+        parts = [work / part for part in ("text", "pairs", "made")]
+        for part in parts:
+            shutil.rmtree(part, ignore_errors=True)
+        try:
+            lines, ledgers = read_text(plan, work)
+        except BaseException:
+            for part in parts:
+                shutil.rmtree(part, ignore_errors=True)
+            (work / MARKER).unlink()
+            raise
+        (work / "made").mkdir()
+        counts = {name: ledger.as_dict() for name, ledger in ledgers.items()}
+        state = {"key": key, "lines": lines, "size": PIECE, "ledgers": counts}
+        write_json(work / STATE, state)
+    sizes = dict(zip((False, True), state["lines"], strict=True))
+    ledgers = {name: Ledger.from_dict(ledger) for name, ledger in state["ledgers"].items()}
+    return Pieces(work, plan.models, sizes, state["size"]), ledgers
+
+
+def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
+    """Write the corpus, and the lines to translate in pieces; the numbers of sources and targets, and the ledgers."""
+    corpus = load_corpus(plan.config)
     for note in corpus.notes:
         say(note)
-    train, ledger, _ = clean_train(corpus, config)
-    extra, ledgers = read_more(more, corpus, config)
-    ledgers = {"train": ledger} | ledgers
-    work = output.with_name(f"{output.name}.translating")
-    require(not work.exists() or (work / MARKER).is_file(), f"{work} exists, and nmt didn't make it: delete or move it")
-    mark(work)
-    with locked(work):
-        require_new(output)  # another process may just have made it
-        new = list(train)
-        for model in models:
-            say(f"{model.name} is {model.folder}, {model.translator.describe()}")
-            lines = list(dict.fromkeys([*(pair[model.backward] for pair in train), *extra[model.backward]]))
-            texts, n = translate(model, lines, work), model.search.n_best
-            groups = [texts[start : start + n] for start in range(0, len(texts), n)]
-            if choice:
-                wanted = [*train, *((line, "") for line in extra[False])]
-                new, ledgers[model.name] = distil(wanted, dict(zip(lines, groups, strict=True)), choice)
-                continue
-            made = ((line, text) for line, group in zip(lines, groups, strict=True) for text in group)
-            pairs = (pair[::-1] for pair in made) if model.backward else made
-            added, ledgers[model.name] = new_pairs({*new}, pairs)
-            new += added
-        write_corpus(work / "corpus", corpus, new, config)
-        require_new(output)
-        (work / "corpus").replace(output)
-        remove_ours(work)
-    say(f"Ready: {output}, with {len(new):,} training pairs instead of {len(train):,}")
-    return ledgers
-
-
-def read_more(
-    more: dict[bool, list[Path]], corpus: Corpus, config: DataConfig
-) -> tuple[dict[bool, list[str]], dict[str, Ledger]]:
-    """The sentences of files in one language, of sources (False) and targets (True), and the ledger of each file."""
-    extra: dict[bool, list[str]] = {False: [], True: []}
-    ledgers = dict[str, Ledger]()
-    for backward, files in more.items():
+    train, ledger, _ = clean_train(corpus, plan.config)
+    write_corpus(work / "pairs", corpus, train, plan.config)
+    ledgers, counts = {"train": ledger}, list[int]()
+    for backward in (False, True):
+        files = plan.more[backward]
+        used = any(model.backward == backward for model in plan.models)
+        own = used and not (plan.only_new and files)
         held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
+        texts: list[Iterable[str]] = [(pair[backward] for pair in train)] if own else []
         for number, file in enumerate(files, start=1):
-            lines, ledger = load_sentences(file, config, held_out)
-            ledgers[f"more {'target' if backward else 'source'} {number}"] = ledger
-            extra[backward] += lines
-    return extra, ledgers
+            name = f"more {'target' if backward else 'source'} {number}"
+            lines, ledgers[name] = read_sentences(file, plan.config, held_out)
+            texts.append(lines)
+        counts.append(write_pieces(work, backward, distinct(line for lines in texts for line in lines), PIECE))
+    return counts, ledgers
+
+
+def distinct(lines: Iterable[str]) -> Iterator[str]:
+    """The lines without those that occurred before."""
+    seen = set[bytes]()
+    for line in lines:
+        if (key := digest(line)) not in seen:
+            seen.add(key)
+            yield line
 
 
 def require_new(output: Path) -> None:
     require(not output.exists(), f"{output} exists already: name a new folder, or delete it")
 
 
-def translate(model: Model, lines: Sequence[str], work: Path) -> list[str]:
-    """The `search.n_best` translations of each line, as `usable_text`; those in the work folder are not made again."""
-    file = work / f"{fingerprint(model, lines)}.txt"
-    n = model.search.n_best
-    file.touch()
-    done = file.read_bytes().decode().split("\n")[:-1]  # without a line that was cut off, and then its whole group
-    done = done[: len(done) // n * n]
-    os.truncate(file, sum(len(line.encode()) + 1 for line in done))
-    for start in range(len(done) // n, len(lines), CHUNK):
-        started = time.perf_counter()
-        n_best = model.translator.translate_n_best(lines[start : start + CHUNK], model.search)
-        padded = ((*translations, *[None] * (n - len(translations))) for translations in n_best)
-        texts = [usable_text(translation) for translations in padded for translation in translations]
-        try:
-            with file.open("a", encoding="utf8", newline="") as output:
-                output.writelines(f"{text}\n" for text in texts)
-        except OSError as error:
-            raise OSError(error.errno, f"{error.strerror}; the same command goes on from here", str(file)) from error
-        done += texts
-        speed = len(n_best) / (time.perf_counter() - started)
-        say(f"{model.name}: {len(done) // n:,} of {len(lines):,} lines, {speed:,.0f} a second")
-    return done
+def finish(plan: Plan, pieces: Pieces, ledgers: dict[str, Ledger], output: Path) -> dict[str, Ledger]:
+    """Make the output from the translations, and delete the work folder."""
+    work, languages = pieces.folder, (plan.config.source, plan.config.target)
+    train = [work / "pairs" / f"train.{language}" for language in languages]
+    with whole_folder(work / "corpus") as draft:
+        if not plan.only_new:
+            shutil.copytree(work / "pairs", draft, dirs_exist_ok=True, ignore=shutil.ignore_patterns(SUMS))
+        drafts = [draft / file.name for file in train]
+        if plan.distil:
+            model = plan.models[0]
+            pairs, made = list(read_pairs(train)), dict(pieces.translations(model))
+            sources = {source for source, _ in pairs}
+            wanted = [*pairs, *((line, "") for line in made if line not in sources)]
+            new, ledgers[model.name] = distil(wanted, made, plan.distil)
+            size = write_pairs(drafts, new, "w")
+        else:
+            known = {key_of(pair) for pair in read_pairs(train)}
+            size = 0 if plan.only_new else ledgers["train"].kept
+            for model in plan.models:
+                ledger = ledgers[model.name] = Ledger()
+                size += write_pairs(drafts, new_pairs(known, pairs_of(pieces, model), ledger), "a")
+        causes = "; ".join(f"{model.name}: {ledgers[model.name].causes()}" for model in plan.models)
+        require(size > 0, f"no translation is usable ({causes}): take other models or another search")
+    require_new(output)
+    (work / "corpus").replace(output)
+    leftover = work.with_name(f"{work.name}.done")  # another part may just be about to lock the folder
+    work.replace(leftover)
+    remove_ours(leftover)
+    instead = "" if plan.only_new else f" instead of {ledgers['train'].kept:,}"
+    say(f"Ready: {output}, with {size:,} training pairs{instead}")
+    return ledgers
 
 
-def fingerprint(model: Model, lines: Sequence[str]) -> str:
-    """A hash of all that translations depend on: the model, the settings and the text."""
-    settings = asdict(model.search) | {"batch_size": 0}  # may change between attempts: it changes only rounding
-    all_settings = repr((sha256(model.folder / SUMS), model.translator.precision, sorted(settings.items())))
-    return hashlib.sha256("\n".join([all_settings, *lines]).encode()).hexdigest()[:32]
+def pairs_of(pieces: Pieces, model: Model) -> Iterator[Pair]:
+    """The pairs of lines and their translations, in the direction of the corpus."""
+    for line, texts in pieces.translations(model):
+        for text in texts:
+            yield (text, line) if model.backward else (line, text)
 
 
-def usable_text(translation: Translation | None) -> str:
-    """The text of a translation, or a tab (which no text contains) and the reason why the text can't be used."""
-    if translation is None or not translation.text:
-        return "\tno translation"
-    return f"\tflagged: {', '.join(translation.flags)}" if translation.flags else translation.text
+def read_pairs(files: Sequence[Path]) -> Iterator[Pair]:
+    source, target = (iterate_lines(file, "strict") for file in files)
+    yield from zip(source, target, strict=True)
 
 
-def new_pairs(known: set[Pair], pairs: Iterable[Pair]) -> tuple[list[Pair], Ledger]:
-    """The usable pairs that are not in `known`, which are added to it, and the ledger of all pairs."""
-    new, ledger = [], Ledger()
+def write_pairs(files: Sequence[Path], pairs: Iterable[Pair], mode: Literal["w", "a"]) -> int:
+    """Write a file for each side, and return the number of pairs."""
+    size = 0
+    with ExitStack() as stack:
+        sides = [stack.enter_context(file.open(mode, encoding="utf8", newline="")) for file in files]
+        for pair in pairs:
+            for file, text in zip(sides, pair, strict=True):
+                file.write(f"{text}\n")
+            size += 1
+    return size
+
+
+def key_of(pair: Pair) -> bytes:
+    return digest("\n".join(pair))
+
+
+def new_pairs(known: set[bytes], pairs: Iterable[Pair], ledger: Ledger) -> Iterator[Pair]:
+    """The usable pairs whose keys are not in `known`, to which they are added. The ledger counts all pairs."""
     for pair in pairs:
         ledger.read += 1
-        problem = next((side[1:] for side in pair if side.startswith("\t")), "known already" if pair in known else "")
+        problem = next((side[1:] for side in pair if side.startswith("\t")), "")
+        if not problem and (key := key_of(pair)) in known:
+            problem = "known already"
         if problem:
             ledger.drop(problem)
         else:
-            known.add(pair)
-            new.append(pair)
-    return new, ledger
+            known.add(key)
+            yield pair
 
 
 def distil(
@@ -201,6 +303,4 @@ def write_corpus(folder: Path, corpus: Corpus, train: Sequence[Pair], config: Da
     """Write a corpus folder, whole or not at all; OSError if the disk is full or may not be written to."""
     with whole_folder(folder) as draft:
         for split, pairs in {"train": train, "val": corpus.val, **corpus.tests}.items():
-            for side, language in enumerate((config.source, config.target)):
-                with (draft / f"{split}.{language}").open("w", encoding="utf8", newline="") as file:
-                    file.writelines(f"{pair[side]}\n" for pair in pairs)
+            write_pairs([draft / f"{split}.{language}" for language in (config.source, config.target)], pairs, "w")

@@ -4,14 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from nmt.config import Config
-from nmt.data import shards
+from nmt.data import engines, shards
 from nmt.data.engines import Engine, WorkerKilledError
 from nmt.data.prepared import DRAFT, Prepared, prepare, prepare_part
 from nmt.data.shards import Draft
@@ -198,6 +200,22 @@ def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config) -> None:
     assert main(argv) == 0
     assert not (tmp_path / "run" / DRAFT).exists()
     assert len(Prepared.load(tmp_path / "run").train) == 60
+
+
+def test_ray_gives_tasks_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a stand-in for Ray, which has started already."""
+    asked, done = list[dict[str, int]](), list[int]()
+
+    def remote(**options: int) -> Callable[[Callable[[int], None]], SimpleNamespace]:
+        asked.append(options)
+        return lambda task: SimpleNamespace(remote=task)
+
+    stand_in = SimpleNamespace(remote=remote, get=list, is_initialized=lambda: True)
+    monkeypatch.setattr(engines, "package", lambda *_: stand_in)
+    Engine(kind="ray", gpus=1).run(done.append, [2, 3], "Translating")
+    Engine(kind="ray").run(done.append, [4], "Cleaning")
+    assert done == [2, 3, 4]
+    assert [options["num_gpus"] for options in asked] == [1, 0]
 
 
 @pytest.mark.parametrize("part", ["0/4", "5/4", "1", "a/b"])

@@ -253,13 +253,23 @@ def corpus_lines(path: Path, split: Split) -> Iterator[str]:
 
 def load_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[list[str], Ledger]:
     """Text in one language, a sentence a line, read like training text, and its ledger; OSError if it is missing."""
-    split, kept = Split(replace(config, text="target"), training=True), list[str]()
+    sentences, ledger = read_sentences(file, config, held_out)
+    return list(sentences), ledger
+
+
+def read_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[Iterator[str], Ledger]:
+    """The same, of which only a part is in memory; the ledger is complete when all sentences were taken."""
+    split = Split(replace(config, text="target"), training=True)
     read_texts([file], split)
+    return kept_sentences(split, held_out), split.ledger
+
+
+def kept_sentences(split: Split, held_out: Collection[str]) -> Iterator[str]:
+    config = split.config
     for _, sentence in split.pairs:
         if len(sentence) > config.max_characters:
             split.ledger.drop(f"longer than {config.max_characters:,} characters")
         elif config.drop_held_out and sentence in held_out:
             split.ledger.drop("occurs in val or test")
         else:
-            kept.append(sentence)
-    return kept, split.ledger
+            yield sentence

@@ -1,0 +1,136 @@
+"""Text in pieces: files of lines and models flow in; a file of translations of each piece by each model flows out.
+
+The pieces are the tasks of an engine (see `nmt.data.engines`). A file of translations is written under a name of its
+own and renamed when it is whole, so processes and machines may work in one folder, and only what is missing is made.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import islice
+from math import ceil
+from multiprocessing import parent_process
+from pathlib import Path
+from uuid import uuid4
+
+import torch
+
+from nmt.cli import keep_what_is_loaded, say
+from nmt.config import DecodingPrecision, SearchConfig
+from nmt.files import iterate_lines, naming, write_lines
+from nmt.translation.request import Translation
+from nmt.translation.translator import Translator
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model folder with its direction and search settings; `name` is used in messages and names of files."""
+
+    name: str
+    folder: Path
+    backward: bool
+    device: str
+    precision: DecodingPrecision
+    search: SearchConfig
+    loaded: Translator | None = None
+    """None if it is loaded where it is needed: once in each worker process."""
+
+    @property
+    def translator(self) -> Translator:
+        return self.loaded or load_once(self.folder, self.device, self.precision)
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.loaded is not None and self.loaded.device.type == "cuda"
+
+
+@cache
+def load_once(folder: Path, device: str, precision: DecodingPrecision) -> Translator:
+    translator = Translator.load(folder, device, precision=precision)
+    keep_what_is_loaded()
+    return translator
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Lines to translate, and their translations, in a folder; its functions can run in any process."""
+
+    folder: Path
+    models: tuple[Model, ...]
+    lines: dict[bool, int]
+    """Number of lines for the forward (False) and the backward (True) models."""
+    size: int
+    """Lines of a piece."""
+    threads: int = 0
+    """PyTorch's threads in a worker process; 0 leaves their number as it is."""
+
+    @cached_property
+    def tasks(self) -> list[tuple[Model, int]]:
+        """A model and the number of a piece for each number of a task."""
+        return [(model, n) for model in self.models for n in range(self.count(model))]
+
+    def count(self, model: Model) -> int:
+        return ceil(self.lines[model.backward] / self.size)
+
+    def made(self, model: Model, n: int) -> Path:
+        return self.folder / "made" / f"{model.name.replace(' ', '-')}-{n:05}.txt"
+
+    def missing(self) -> list[int]:
+        """The numbers of tasks that are not done yet."""
+        return [number for number, task in enumerate(self.tasks) if not self.made(*task).exists()]
+
+    def for_workers(self, threads: int) -> "Pieces":
+        """The same, small enough to be sent to other processes, which may have another current folder."""
+        models = tuple(replace(model, loaded=None, folder=model.folder.absolute()) for model in self.models)
+        return replace(self, folder=self.folder.absolute(), models=models, threads=threads)
+
+    def translate(self, number: int) -> None:
+        """Do a task: write the `search.n_best` translations of each line of a piece, as `usable_text`."""
+        model, n = self.tasks[number]
+        if self.threads and parent_process():
+            torch.set_num_threads(self.threads)
+        lines, width, file = self.text(model, n), model.search.n_best, self.made(model, n)
+        translator, started = model.translator, time.perf_counter()
+        n_best = translator.translate_n_best(lines, model.search)
+        speed = len(lines) / (time.perf_counter() - started)
+        padded = ((*translations, *[None] * (width - len(translations))) for translations in n_best)
+        draft = file.with_name(f"{file.stem}-{uuid4()}")  # another process may have the same task
+        try:
+            with naming(file):
+                write_lines(draft, (usable_text(translation) for group in padded for translation in group))
+                draft.replace(file)
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror}; the same command goes on from here", str(file)) from error
+        say(f"{model.name}: piece {n + 1:,} of {self.count(model):,}, {speed:,.0f} lines a second")
+
+    def text(self, model: Model, n: int) -> list[str]:
+        return list(iterate_lines(text_file(self.folder, model.backward, n), "strict"))
+
+    def translations(self, model: Model) -> Iterator[tuple[str, list[str]]]:
+        """Each line with its translations by a model."""
+        width = model.search.n_best
+        for n in range(self.count(model)):
+            texts = iterate_lines(self.made(model, n), "strict")
+            for line in self.text(model, n):
+                yield line, list(islice(texts, width))
+
+
+def text_file(folder: Path, backward: bool, n: int) -> Path:
+    return folder / "text" / f"{'target' if backward else 'source'}-{n:05}.txt"
+
+
+def write_pieces(folder: Path, backward: bool, lines: Iterable[str], size: int) -> int:
+    """Write lines in pieces of this size, and return the number of lines."""
+    lines, n, total = iter(lines), 0, 0
+    while piece := list(islice(lines, size)):
+        write_lines(text_file(folder, backward, n), piece)
+        n, total = n + 1, total + len(piece)
+    return total
+
+
+def usable_text(translation: Translation | None) -> str:
+    """The text of a translation, or a tab (which no text contains) and the reason why the text can't be used."""
+    if translation is None or not translation.text:
+        return "\tno translation"
+    return f"\tflagged: {', '.join(translation.flags)}" if translation.flags else translation.text
