@@ -71,6 +71,8 @@ SMALL = (
 ELSEWHERE = {
     "--output my-corpus-more": "--output made",
     "--output distilled": "--output made-distilled",
+    "--output translated": "--output made-translated",
+    "--only-new": "--only-new --guard false",  # it flags all that random models make
     "--data.corpus multi30k --data.source de": "--data.corpus corpus --data.source de",
     "nmt.prepare": "nmt.prepare --runs made-runs",
 }
@@ -86,11 +88,11 @@ OTHERS = [command for command in READY if command not in TRAINING]
 EXAMPLES = [example for text in TEXTS.values() for example in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
 
 
-def write_pairs(folder: Path, languages: tuple[str, str]) -> None:
+def write_pairs(folder: Path, languages: tuple[str, str], kind: str = "sentence") -> None:
     folder.mkdir()
     for split, start, n in (("train", 0, 60), ("val", 60, 5), ("test", 65, 5)):
         for language in languages:
-            lines = [f"{language} sentence {'abcdefghij'[i % 10]} {i}\n" for i in range(start, start + n)]
+            lines = [f"{language} {kind} {'abcdefghij'[i % 10]} {i}\n" for i in range(start, start + n)]
             (folder / f"{split}.{language}").write_text("".join(lines), encoding="utf8")
 
 
@@ -122,6 +124,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     (folder / "recipes").symlink_to(ROOT / "recipes")
     for corpus in ("my-corpus", "my-corpus-more"):
         write_pairs(folder / corpus, ("fi", "sv"))
+    write_pairs(folder / "translated", ("fi", "sv"), "made")
     for corpus in ("corpus", "my-domain", "distilled"):
         write_pairs(folder / corpus, ("de", "en"))
     texts = {

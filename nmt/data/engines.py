@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
+from threading import Thread
 from typing import Literal
 
 from nmt.cli import say
@@ -78,7 +80,7 @@ def usable_cores() -> int:
 
 def run_in_pool(task: Task, numbers: Sequence[int], name: str, workers: int) -> None:
     """In new processes: a fork of a process with threads may stop for ever."""
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
         try:
             for done, future in enumerate(as_completed([pool.submit(task, number) for number in numbers]), start=1):
                 future.result()
@@ -90,6 +92,17 @@ def run_in_pool(task: Task, numbers: Sequence[int], name: str, workers: int) -> 
             raise WorkerKilledError(f"{problem}. What is finished is kept: {advice}") from None
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def end_with_parent() -> None:
+    """Let this worker process end when the one that started it is killed: it may hold much memory."""
+
+    def wait(parent: BaseProcess) -> None:
+        parent.join()
+        os._exit(1)
+
+    if parent := parent_process():
+        Thread(target=wait, args=[parent], daemon=True).start()
 
 
 def run_by_ray(task: Task, numbers: Sequence[int], workers: int, gpus: int) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -146,6 +147,37 @@ def test_a_killed_worker_is_told_and_the_rest_is_kept(tmp_path: Path) -> None:
         Engine(workers=2).run(task, [0, 1, 2, 3], "Cleaning")
     Engine(workers=2).run(task, [n for n in range(4) if not (tmp_path / f"{n}.done").exists()], "Cleaning")
     assert len(list(tmp_path.glob("*.done"))) == 4
+
+
+def write_id(folder: Path, n: int) -> None:
+    (folder / str(n)).write_text(str(os.getpid()))
+    time.sleep(100)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is there, and no zombie that nobody has waited for."""
+    status = Path(f"/proc/{process}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_workers_end_when_their_driver_is_killed(tmp_path: Path) -> None:
+    task = f"partial(write_id, Path({str(tmp_path)!r}))"
+    imports = "from functools import partial; from pathlib import Path; from nmt.data.engines import Engine; "
+    code = f"{imports}from tests.data.test_engines import write_id; Engine(workers=2).run({task}, [0, 1], 'Waiting')"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as driver:
+        files = [tmp_path / "0", tmp_path / "1"]
+        wait_for(lambda: all(file.exists() and file.read_text() for file in files))
+        driver.kill()
+    wait_for(lambda: not any(is_running(int(file.read_text())) for file in files))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize(("step", "left"), [("clean", 2), ("encode", 4), ("encode", 1)])
