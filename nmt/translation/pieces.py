@@ -86,8 +86,10 @@ class Pieces:
         return replace(self, folder=self.folder.absolute(), models=models, threads=threads)
 
     def translate(self, number: int) -> None:
-        """Do a task: write the `search.n_best` translations of each line of a piece, as `usable_text`."""
+        """Do a task, unless it is done: write the `search.n_best` translations of each line, as `usable_text`."""
         model, n = self.tasks[number]
+        if self.made(model, n).exists():  # another process has done it meanwhile
+            return
         if self.threads and parent_process():
             torch.set_num_threads(self.threads)
         lines, width, file = self.text(model, n), model.search.n_best, self.made(model, n)
