@@ -20,7 +20,7 @@ MISTAKES = (
     "other addresses",
     "repetition",
 )
-HELD_OUT = re.compile(r"^held out for |occurs in val or test$|^nearly in |^\d+ words of ")  # causes
+HELD_OUT = re.compile(r"^held out for |^((source|target) )?occurs in |^nearly in |^\d+ words of ")  # causes
 FEWEST = 100  # pairs: shares and lengths of fewer tell little
 # Between the 8% that `crawled` drops of a real dirty corpus (0.7% for MISTAKES), and the 20% that it drops of one with
 # three spoiled pairs in eight (docs/cleaning.md).
