@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+from nmt.config.cleaning import Profile
 from nmt.fields import MAY_CHANGE, Folder, Language, Metavar, Probability, Range, Size, check_bounds, require
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
@@ -42,6 +43,9 @@ class CorpusConfig:
 
     languages: tuple[str, ...] = ()
     """The languages of data.many_to_many that the corpus has; empty if it has all."""
+
+    profile: Profile | Literal[""] = ""
+    """Cleaning profile of the corpus, as for cleaning.profile, which holds without one."""
 
     validate: bool = False
     """Whether the val text of the corpus is measured too, by itself."""

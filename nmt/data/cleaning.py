@@ -178,7 +178,8 @@ class Cleaner:
         self.filters = make_filters(cleaning, languages)
         self.repair = package("ftfy", "cleaning").fix_encoding if "unicode" in cleaning.values else None
         self.held_out = HeldOut(held_out) if "contamination" in cleaning.values else None
-        self.alike = Seen() if "alike" in cleaning.values else None
+        self.drops_alike = "alike" in cleaning.values
+        self.alike = Seen() if self.drops_alike else None
         self.seen: set[Pair] = set()
         self.strict = False
         """Whether a target that occurs in val or test is as bad as such a source (several directions of one text)."""
@@ -201,7 +202,8 @@ class Cleaner:
             return f"target occurs in {split}"
         found = next((cause for cause, is_bad in self.filters.items() if is_bad(*pair)), "")
         found = found or (self.held_out.find(pair) if self.held_out else "")
-        return found or ("alike an earlier one" if self.alike and self.alike.again(*pair) else "")
+        again = not found and self.alike is not None and self.alike.again(*pair)
+        return found or ("alike an earlier one" if again and self.drops_alike else "")
 
     def clean(self, pairs: Iterable[Pair]) -> tuple[list[Pair], Ledger]:
         """The pairs that are kept, in their order and repaired, and the ledger of all."""

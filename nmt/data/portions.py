@@ -5,10 +5,13 @@ The portions of data.corpus come first, then those of each corpus of data.more; 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from nmt.config import CleaningConfig, DataConfig
+from nmt.config.cleaning import Profile
 from nmt.config.data import CorpusConfig, last_part
 from nmt.data.cleaning import Cleaner, Ledger, Pair
+from nmt.data.filters import Seen
 from nmt.data.tokenizer import Start, Tokenizer
 from nmt.fields import require
 from nmt.vocabulary import UNK
@@ -27,6 +30,8 @@ class Portion:
     """The piece before the source that names the corpus; empty if none does."""
     corpus: str = ""
     """The name of the corpus."""
+    profile: Profile | Literal[""] = ""
+    """The cleaning profile of the corpus; empty if it has none of its own."""
 
 
 def portions_of(config: DataConfig) -> list[Portion]:
@@ -38,7 +43,8 @@ def portions_of(config: DataConfig) -> list[Portion]:
             parts = [corpus.shown_name] if config.more else []
             parts += [f"{source}-{target}"] if config.many_to_many or not parts else []
             tag = f"<{corpus.tag}>" if corpus.tag else ""
-            portions.append(Portion(source, target, " ".join(parts), corpus.weight, tag, corpus.shown_name))
+            own = corpus.weight, tag, corpus.shown_name, corpus.profile
+            portions.append(Portion(source, target, " ".join(parts), *own))
     return portions
 
 
@@ -57,15 +63,23 @@ def ledger_for(config: DataConfig) -> Ledger:
 def cleaners_for(
     config: DataConfig, cleaning: CleaningConfig, held_out: Mapping[str, Sequence[Pair]], examples: int
 ) -> list[Cleaner]:
-    """For each portion the cleaner of its direction, which knows its languages; see `Cleaner`. They share their
-    examples. What is held out of one direction is held out of all."""
-    one = replace(config, many_to_many=(), more=())
-    settings = [replace(one, source=source, target=target) for source, target in config.directions]
-    cleaners = [Cleaner(of_direction, cleaning, held_out, examples) for of_direction in settings]
-    for cleaner in cleaners:
-        cleaner.examples, cleaner.strict = cleaners[0].examples, len(cleaners) > 1
-    by_direction = dict(zip(config.directions, cleaners, strict=True))
-    return [by_direction[portion.source, portion.target] for portion in portions_of(config)]
+    """For each portion the cleaner of its direction and profile, which knows its languages; see `Cleaner`. All share
+    their examples, and those of a direction what they remember, so that no corpus repeats another one. What is held out
+    of one direction is held out of all."""
+    one, portions, made = replace(config, many_to_many=(), more=()), portions_of(config), dict[Any, Cleaner]()
+    for portion in portions:
+        direction, profile = (portion.source, portion.target), portion.profile or cleaning.profile
+        if (direction, profile) not in made:
+            own = replace(one, source=portion.source, target=portion.target)
+            made[direction, profile] = Cleaner(own, replace(cleaning, profile=profile), held_out, examples)
+    first = next(iter(made.values()))
+    for direction in config.directions:
+        alike = Seen() if any(cleaner.alike for cleaner in made.values()) else None
+        seen = set[Pair]()
+        for cleaner in (cleaner for (of, _), cleaner in made.items() if of == direction):
+            cleaner.seen, cleaner.alike, cleaner.examples = seen, alike, first.examples
+            cleaner.strict = len(config.directions) > 1
+    return [made[(p.source, p.target), p.profile or cleaning.profile] for p in portions]
 
 
 def starts_of(tokenizer: Tokenizer, portions: Sequence[Portion]) -> list[Start]:

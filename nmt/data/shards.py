@@ -28,7 +28,7 @@ import numpy as np
 
 from nmt.cli import say
 from nmt.config import Config
-from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair
+from nmt.data.cleaning import EXAMPLES, Examples, Ledger, Pair
 from nmt.data.filters import alike, digest
 from nmt.data.portions import cleaners_for, ledger_for, portions_of, starts_of
 from nmt.data.store import Shard, Side, small
@@ -123,10 +123,10 @@ class Draft:
 
     def divide(self, n: int) -> None:
         """Repair the pairs of a file that was read, and divide them by shards."""
-        cleaner, repaired = Cleaner(self.config.data, self.config.cleaning, {}), Counter[str]()
+        cleaners, repaired = cleaners_for(self.config.data, self.config.cleaning, {}, 0), Counter[str]()
         groups: list[list[Row]] = [[] for _ in range(self.size)]
         for row in read_rows(self.read_files[n]):
-            pair = cleaner.repaired(row.pair, repaired)
+            pair = cleaners[row.corpus].repaired(row.pair, repaired)
             key = key_of(pair)
             groups[key % self.size].append(Row(*pair, row.corpus, row.line, key))
         self.finish("parts", n, {"repaired": repaired}, groups)

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from nmt.cli import fixed_settings, load_config
-from nmt.config import Config, DataConfig, TokenizerConfig
+from nmt.config import CleaningConfig, Config, DataConfig, TokenizerConfig
+from nmt.config.cleaning import Profile
 from nmt.config.data import CorpusConfig
 from nmt.data.corpora import corpus_files, labels, load_corpus
 from nmt.data.portions import portions_of
@@ -175,6 +176,38 @@ def test_a_corpus_may_have_some_of_the_languages_of_many(tmp_path: Path) -> None
         assert ids[0] == into[portion.target]
         assert (ids[1] == tag) == bool(portion.tag)
     assert read.mixture
+
+
+@pytest.mark.parametrize(("whole", "own"), [("none", "crawled"), ("crawled", "none")])
+def test_a_corpus_may_have_a_profile_of_its_own(
+    tmp_path: Path, whole: Profile, own: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no corpus repeats another one, whatever their profiles."""
+    monkeypatch.setattr("nmt.data.filters.language_identifier", lambda: None)
+    monkeypatch.setattr("nmt.data.filters.in_other_language", lambda text, language: False)
+    main = write(tmp_path / "main", {"train": 40, "val": 3, "test": 2}, "haupt")
+    crawl = write(tmp_path / "crawl", {"train": 20}, "web")
+    bad, twice, alike = (
+        "This is no text in German",
+        ("Der Hund bellt.", "The dog barks."),
+        ("Der Hund bellt", "the dog barks"),
+    )
+    for folder, pairs in ((main, [twice, (bad, bad)]), (crawl, [twice, alike, (f"{bad} (2)", f"{bad} (2)")])):
+        for side, language in enumerate(("de", "en")):
+            with (folder / f"train.{language}").open("a") as file:
+                file.writelines(f"{pair[side]}\n" for pair in (*pairs, (f"schÃ¶n {folder.name}", "nice")))
+    data = DataConfig(corpus=str(main), more=(CorpusConfig(corpus=str(crawl), profile=own),))
+    settings = Config(data=data, cleaning=CleaningConfig(profile=whole), tokenizer=TokenizerConfig(vocab_size=330))
+    prepared = prepare(None, settings, tmp_path / "run")
+    first, second = ({whole: "main", own: "crawl"}[name] for name in ("crawled", "none"))
+    parts = prepared.ledgers["train"].parts
+    copies = {name: part.dropped["a copy"] for name, part in parts.items()}
+    assert copies == {first: 1, second: 0}
+    assert parts["crawl"].dropped["repeated"] == 1
+    sources = [source for source, _ in prepared.train]
+    assert ("Der Hund bellt" in sources) == (own == "none"), "alike a pair of the other corpus"
+    assert f"schön {first}" in sources
+    assert f"schÃ¶n {second}" in sources
 
 
 def test_a_tokenizer_without_the_tag_is_refused(data: DataConfig, tmp_path: Path) -> None:
