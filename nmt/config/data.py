@@ -104,7 +104,7 @@ class DataConfig:
     """Maximum ratio between the lengths of the two sides, in characters, after 10 is added to each."""
 
     drop_duplicates: bool = True
-    """Whether a training pair that occurs again, with both sides equal, is dropped."""
+    """Whether repeated training pairs are dropped."""
 
     drop_held_out: bool = True
     """Whether training pairs are dropped whose source is in the validation or test text."""
@@ -215,13 +215,13 @@ class TokenizerConfig:
     """Share of the characters in the training text that the pieces cover. 0.9995 suits Chinese and Japanese."""
 
     byte_fallback: bool = True
-    """Whether other characters are spelled as 256 byte pieces, so that no text is unknown."""
+    """Whether other characters are spelled as bytes, so that no text is unknown."""
 
     user_defined_symbols: tuple[str, ...] = ()
     """Strings that are never divided: '[<br>, <name>]'."""
 
     sample_characters: Annotated[int, Range(10_000), MAY_CHANGE] = 60_000_000
-    """Most characters of training text that the tokenizer is trained on; 60 million take 1.5 to 1.8 GB of memory."""
+    """Most characters that the tokenizer is trained on; 60 million take 1.5 to 1.8 GB."""
 
     folder: Folder = ""
     """Folder of a tokenizer, model or run, whose tokenizer is used instead of training one."""
