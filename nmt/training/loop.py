@@ -23,7 +23,14 @@ from nmt.fields import require
 from nmt.files import write_lines
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.device import allow_tf32, choose_attention, choose_numerics, is_out_of_memory, keep_freed_memory
+from nmt.model.device import (
+    allow_tf32,
+    choose_attention,
+    choose_numerics,
+    is_out_of_memory,
+    keep_freed_memory,
+    remember_few_shapes,
+)
 from nmt.model.lora import add_adapters
 from nmt.model.weights import set_weights
 from nmt.training.ahead import Ahead
@@ -53,6 +60,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     if training.threads or processes.size > 1:
         torch.set_num_threads(training.threads or max(1, usable_cores() // processes.local_size))
     keep_freed_memory()
+    remember_few_shapes()
     torch.manual_seed(training.seed)
     model = build_model(config.model, data.tokenizer.src_vocab_size, data.tokenizer.tgt_vocab_size)
     model.recompute(training.recompute)

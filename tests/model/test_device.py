@@ -36,6 +36,36 @@ def test_memory_that_was_freed_is_kept_for_the_next_step() -> None:
     assert after < 1000 < before
 
 
+PRODUCTS = """if True:
+    import os, torch
+    from nmt.model.device import remember_few_shapes
+
+    def pages():
+        return int(open("/proc/self/statm").read().split()[1])
+
+    remember_few_shapes()
+    weight, rows = torch.ones(256, 256, dtype=torch.bfloat16), torch.ones(1000, 256, dtype=torch.bfloat16)
+    torch.nn.functional.linear(rows, weight)
+    before = pages()
+    for n in range(300, 900):
+        torch.nn.functional.linear(rows[:n], weight)
+    print(pages() - before, os.environ["LRU_CACHE_CAPACITY"], os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+@pytest.mark.skipif(not torch.ops.mkldnn._is_mkldnn_bf16_supported(), reason="products in bf16 need such a processor")
+def test_what_is_prepared_for_many_shapes_takes_little_memory() -> None:
+    grown = {}
+    for given in ({}, {"LRU_CACHE_CAPACITY": "1024", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "1024"}):
+        command, environment = [sys.executable, "-c", PRODUCTS], {**os.environ, **given}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        pages, *capacities = map(int, done.stdout.split())
+        assert capacities == [64 if not given else 1024] * 2, "what the user has set stays"
+        grown[capacities[0]] = pages
+    assert grown[64] < grown[1024] / 3
+
+
 def test_what_goes_to_a_gpu_is_pinned_first(monkeypatch: pytest.MonkeyPatch) -> None:
     pinned: list[Tensor] = []
 
