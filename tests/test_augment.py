@@ -14,7 +14,7 @@ from sacrebleu.metrics.chrf import CHRF
 from nmt.augment import main
 from nmt.config import DataConfig, SearchConfig
 from nmt.data.cleaning import Ledger
-from nmt.data.corpora import load_sentences
+from nmt.data.corpora import read_sentences
 from nmt.data.engines import Engine, Task
 from nmt.data.prepared import Prepared
 from nmt.files import check_sums
@@ -371,7 +371,8 @@ def test_text_in_one_language_is_read_as_training_text_is(
         "A cat sleeps.",
         "A dog barks.",
     }
-    _, ledger = load_sentences(more, DataConfig(max_characters=20), {"A bird sings."})
+    sentences, ledger = read_sentences(more, DataConfig(max_characters=20), {"A bird sings."})
+    assert list(sentences) == ["A cat sleeps.", "A dog barks."]
     assert ledger.repaired == {"byte-order mark removed": 1}
     assert ledger.dropped == dict.fromkeys(
         ["blank", "invalid UTF-8", "occurs in val or test", "longer than 20 characters"], 1

@@ -50,7 +50,7 @@ class Engine:
         """From the values of options. ValueError if one is wrong."""
         i, _, n = part.partition("/")
         require(i.isdecimal() and n.isdecimal(), f"--part is {part!r}: it must be I/N, such as 1/4")
-        require(workers.isdecimal(), f"--workers is {workers!r}: it must be a number")
+        require(workers.isdecimal(), f"--workers is {workers!r}: it must be a whole number, 0 or more")
         if kind not in ("processes", "ray"):
             raise ValueError(f"--engine is {kind!r}: it must be processes or ray")
         return cls(int(workers), "ray" if kind == "ray" else "processes", (int(i), int(n)))

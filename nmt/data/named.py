@@ -11,7 +11,7 @@ from nmt.cli import console, describe_changes, fixed_settings, make_config, say
 from nmt.config import Config
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.data.cleaning import Ledger, ledger_table
-from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, load_sentences
+from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.inputs import describe_edits, fingerprints
 from nmt.data.losses import describe_losses
 from nmt.data.resolve import resolve
@@ -103,7 +103,7 @@ def train_on_files(files: list[str], config: Config, folder: Path) -> Tokenizer:
     texts: list[str] = []
     ledgers: dict[str, Ledger] = {}
     for file in files:
-        sentences, ledgers[file] = load_sentences(Path(file), config.data, held_out=())
+        sentences, ledgers[file] = read_sentences(Path(file), config.data, held_out=())
         texts += sentences
     console().print(ledger_table(ledgers))
     for warning in describe_losses(ledgers, {file: [Path(file)] for file in files}):

@@ -5,7 +5,7 @@ The portions of data.corpus come first, then those of each corpus of data.more; 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.config.cleaning import Profile
@@ -66,20 +66,17 @@ def cleaners_for(
     """For each portion the cleaner of its direction and profile, which knows its languages; see `Cleaner`. All share
     their examples, and those of a direction what they remember, so that no corpus repeats another one. What is held out
     of one direction is held out of all."""
-    one, portions, made = replace(config, many_to_many=(), more=()), portions_of(config), dict[Any, Cleaner]()
-    for portion in portions:
-        direction, profile = (portion.source, portion.target), portion.profile or cleaning.profile
-        if (direction, profile) not in made:
-            own = replace(one, source=portion.source, target=portion.target)
-            made[direction, profile] = Cleaner(own, replace(cleaning, profile=profile), held_out, examples)
-    first = next(iter(made.values()))
-    for direction in config.directions:
-        alike = Seen() if any(cleaner.alike for cleaner in made.values()) else None
-        seen = set[Pair]()
-        for cleaner in (cleaner for (of, _), cleaner in made.items() if of == direction):
-            cleaner.seen, cleaner.alike, cleaner.examples = seen, alike, first.examples
-            cleaner.strict = len(config.directions) > 1
-    return [made[(p.source, p.target), p.profile or cleaning.profile] for p in portions]
+    one, made = replace(config, many_to_many=(), more=()), dict[tuple[str, str, Profile], Cleaner]()
+    kinds = [(p.source, p.target, p.profile or cleaning.profile) for p in portions_of(config)]
+    for source, target, profile in dict.fromkeys(kinds):
+        own, filters = replace(one, source=source, target=target), replace(cleaning, profile=profile)
+        made[source, target, profile] = Cleaner(own, filters, held_out, examples)
+    first, any_alike = made[kinds[0]], any(cleaner.drops_alike for cleaner in made.values())
+    remembered = {direction: (set[Pair](), Seen() if any_alike else None) for direction in config.directions}
+    for (source, target, _), cleaner in made.items():
+        cleaner.seen, cleaner.alike = remembered[source, target]
+        cleaner.examples, cleaner.strict = first.examples, len(remembered) > 1
+    return [made[kind] for kind in kinds]
 
 
 def starts_of(tokenizer: Tokenizer, portions: Sequence[Portion]) -> list[Start]:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from nmt.config import DataConfig
 from nmt.data.corpora.corpus import Corpus, Split, ValSet, assemble, clean_train, labels, require_german_and_english
-from nmt.data.corpora.files import find_splits, load_sentences, path_name, read_path, read_sentences
+from nmt.data.corpora.files import find_splits, path_name, read_path, read_sentences
 from nmt.data.corpora.hub import HUB, hub_name, local_folder, parse_hub, read_hub, read_multi30k
 from nmt.data.corpora.many import read_many
 from nmt.data.corpora.more import read_more
@@ -33,7 +33,6 @@ __all__ = [
     "corpus_path",
     "labels",
     "load_corpus",
-    "load_sentences",
     "read_sentences",
 ]
 

@@ -251,14 +251,9 @@ def corpus_lines(path: Path, split: Split) -> Iterator[str]:
         yield line
 
 
-def load_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[list[str], Ledger]:
-    """Text in one language, a sentence a line, read like training text, and its ledger; OSError if it is missing."""
-    sentences, ledger = read_sentences(file, config, held_out)
-    return list(sentences), ledger
-
-
 def read_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[Iterator[str], Ledger]:
-    """The same, of which only a part is in memory; the ledger is complete when all sentences were taken."""
+    """Text in one language, a sentence a line, read like training text; OSError if it is missing. Only a part is in
+    memory. The ledger is complete when all sentences were taken."""
     split = Split(replace(config, text="target"), training=True)
     read_texts([file], split)
     return kept_sentences(split, held_out), split.ledger

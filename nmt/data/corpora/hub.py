@@ -64,10 +64,10 @@ def parse_hub(config: DataConfig) -> Place:
     kind, _, rest = config.corpus.partition(":")
     named, _, configuration = rest.partition(":")
     dataset, mark, revision = (named, "", "") if local_folder(named) else named.partition("@")
-    problem = f"data.corpus is {config.corpus!r}: it lacks"
+    problem = f"the corpus {config.corpus!r} lacks"
     require(dataset != "", f"{problem} the data set's name, as in hub:wmt/wmt14:de-en")
     require(bool(revision or not mark), f"{problem} a revision after @, which is a branch, a tag or a commit")
-    local = f"data.corpus is {config.corpus!r}: {dataset} is a local folder, which has no revisions"
+    local = f"the corpus {config.corpus!r}: {dataset} is a local folder, which has no revisions"
     require(not (revision and local_folder(dataset)), f"{local}: leave @{revision} out")
     return Place(dataset, revision, configuration, kind == "hub-stream")
 
