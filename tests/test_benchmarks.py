@@ -462,7 +462,13 @@ def test_texts_of_packages_become_pairs(tmp_path: Path, monkeypatch: pytest.Monk
         (tmp_path / folder).mkdir(parents=True)
     catalogue.save_as_mofile(str(tmp_path / "a" / "de" / "LC_MESSAGES" / "x.mo"))
     (tmp_path / "b" / "trans" / "de-en").write_text("# Ding\nHund {m} | Hunde {pl} :: dog | dogs\n")
+    titles = {"de": "Hilfe &amp; mehr", "en-US": "Help &amp; more"}
+    for language, title in titles.items():
+        (file := tmp_path / "help" / language / "text" / "swriter" / "main.html").parent.mkdir(parents=True)
+        only_here = f'<p id="{language}">{language}</p>'
+        file.write_text(f'<h1 id="a" dir="auto"><span>{title}</span></h1>\n{only_here}<p id="b"> </p><p id="a">2</p>')
     monkeypatch.setattr(sys, "argv", ["dirty_corpus", str(tmp_path), str(tmp_path / "out.tsv")])
     assert dirty_corpus.main() == 0
     rows = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()]
-    assert rows == [["de", "en"], ["Datei öffnen", "Open file"], ["Hund {m}", "dog"], ["Hunde {pl}", "dogs"]]
+    of_help, of_dictionary = ["Hilfe & mehr", "Help & more"], [["Hund {m}", "dog"], ["Hunde {pl}", "dogs"]]
+    assert rows == [["de", "en"], ["Datei öffnen", "Open file"], of_help, *of_dictionary]

@@ -132,7 +132,8 @@ def known_by(pair: Pair) -> str:
 
 @dataclass
 class Examples:
-    """A few of the pairs that each cause dropped: those with the least hashes, so that they don't depend on order."""
+    """A few of the pairs that each cause dropped: those with the least hashes, so that they don't depend on order. A
+    pair that was dropped several times is kept once."""
 
     size: int
     of: dict[str, list[tuple[bytes, Pair]]] = field(default_factory=dict)
@@ -140,9 +141,10 @@ class Examples:
 
     def add(self, cause: str, pair: Pair) -> None:
         if self.size:
-            kept = self.of.setdefault(cause, [])
-            insort(kept, (digest("\n".join(pair)), pair))
-            del kept[self.size :]
+            kept, example = self.of.setdefault(cause, []), (digest("\n".join(pair)), pair)
+            if example not in kept:
+                insort(kept, example)
+                del kept[self.size :]
 
     def by_cause(self) -> dict[str, list[Pair]]:
         return {cause: [pair for _, pair in kept] for cause, kept in self.of.items()}
