@@ -295,7 +295,7 @@ def test_made_pairs_alone_are_a_corpus_for_data_more(
     assert train([*places, "--data.more", given, *settings, "--search.max_length", "2"]) == 0
     prepared = Prepared.load(tmp_path / "run")
     tag = prepared.tokenizer.source.piece_to_id("<bt>")
-    pairs, corpora = prepared.encoded()
+    pairs, corpora, _ = prepared.encoded()
     assert corpora is not None
     tagged = [tag in pairs.source.ids(n).tolist() for n in range(len(prepared.train))]
     assert tagged == [bool(corpus) for corpus in corpora]

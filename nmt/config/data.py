@@ -14,6 +14,7 @@ ONLY_OF_RUNS = {
     "data.many_to_many",
     "data.more",
     "data.max_pieces",
+    "data.weights",
     "data.scorer",
     "data.least_quality",
     "data.variants",
@@ -34,6 +35,9 @@ class CorpusConfig:
 
     weight: Annotated[float, Range(0, open="least"), MAY_CHANGE] = 1.0
     """How often each pair is seen in an epoch: 2 is twice, and 0.5 is every other epoch."""
+
+    weights: str = ""
+    """Column, key or ending of a file with the weight of each pair, as for data.weights."""
 
     tag: str = ""
     """Tag that tells the model, by a piece before the source, that a pair is of this corpus: bt becomes <bt>."""
@@ -87,12 +91,15 @@ class DataConfig:
     the target language."""
 
     text: Text = "auto"
-    """What is read: pairs, the sentences of one language (source or target), or those of both, each by itself. auto is
-    pairs for a translator, target for a language model, and both for a masked language model or denoising."""
+    """What is read: pairs, the sentences of one language (source or target), or of both, each by itself. auto is target
+    for lm, both for mlm and denoise, else pairs."""
 
     more: tuple[CorpusConfig, ...] = ()
     """More corpora to train on, besides data.corpus, which gives the val and test text: '[{corpus: FOLDER, weight: 0.5,
     tag: bt}]'. See CorpusConfig. A weight and a licence may change on resume."""
+
+    weights: Annotated[str, Metavar("NAME")] = ""
+    """Column, key or ending of a file with how often to see each training pair in an epoch."""
 
     max_characters: Size = 2000
     """Maximum number of characters on each side of a training pair."""
@@ -101,7 +108,7 @@ class DataConfig:
     """Maximum number of SentencePiece pieces on each side of a training pair."""
 
     max_ratio: Annotated[float, Range(1)] = 5.0
-    """Maximum ratio between the lengths of the two sides, in characters, after 10 is added to each."""
+    """Maximum ratio of the lengths of the sides, in characters, with 10 added to each."""
 
     drop_duplicates: bool = True
     """Whether repeated training pairs are dropped."""
@@ -147,6 +154,8 @@ class DataConfig:
             known = len({*entry.languages} & {*self.many_to_many}) == len(entry.languages) != 1
             require(known, f"{problem}: name at least two of data.many_to_many, each once")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
+        problem = f"data.weights is {self.weights}, a language"
+        require(self.weights not in self.languages, f"{problem}: name a column of numbers")
         check_bounds("data", self)
         scorable = self.scorer == "" or self.unit == "pair"
         for name in ("variants", "typos", "placeholders"):
@@ -165,7 +174,13 @@ class DataConfig:
 
     def of(self, entry: CorpusConfig) -> "DataConfig":
         """The settings with which a corpus of data.more is read by itself."""
-        return replace(self, corpus=entry.corpus, more=(), many_to_many=entry.languages or self.many_to_many)
+        codes = entry.languages or self.many_to_many
+        return replace(self, corpus=entry.corpus, weights=entry.weights, more=(), many_to_many=codes)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether pairs of any corpus have weights."""
+        return any((self.weights, *(entry.weights for entry in self.more)))
 
     @property
     def corpus_names(self) -> list[str]:

@@ -66,7 +66,10 @@ def page(prepared: Prepared, portions: Sequence[Portion]) -> Iterator[str]:
     for data_set, commit in prepared.commits.items():
         yield f"<p>{html.escape(data_set)} was read from the hub at commit {html.escape(commit)}.</p>"
     yield from ledgers(prepared.ledgers, prepared.dropped)
-    ids, numbers = prepared.encoded()
+    ids, numbers, weight_N = prepared.encoded()
+    if weight_N is not None:
+        never, mean, most = int((weight_N == 0).sum()), weight_N.double().mean(), weight_N.max()
+        yield f"<p>The {unit} have weights: {mean:.3g} on average, {most:.3g} at most; {never:,} have weight 0.</p>"
     if numbers is not None and ledger.parts:
         pairs = prepared.train[:COUNTED]
         yield from corpora(ledger.parts, length_ratios(pairs, numbers[:COUNTED].tolist(), portions), portions)

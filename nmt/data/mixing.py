@@ -1,6 +1,8 @@
-"""How often the pairs of each portion are seen: sizes flow in; the pairs that an epoch takes flow out.
+"""How often pairs are seen: sizes and weights flow in; the pairs that an epoch takes flow out.
 
-All is a pure function of the sizes, the seed and the epoch, so that a run can resume anywhere.
+All is a pure function of the sizes, the weights, the seed and the epoch, so that a run can resume anywhere.
+
+Shapes: N pairs, P pairs of one portion.
 """
 
 from collections.abc import Sequence
@@ -51,6 +53,27 @@ class Mixture:
         return torch.cat(taken).sort().values
 
 
+@dataclass(frozen=True)
+class WeightedPairs:
+    """Pairs that have weights of their own: how often an epoch takes each."""
+
+    portion_N: Tensor
+    """The number of the portion of each pair."""
+    factors: Sequence[float]
+    """What the weights of each portion are multiplied by."""
+    weight_N: Tensor
+
+    def pairs(self, seed: int, epoch: int) -> Tensor:
+        """As of a `Mixture`. A pair of weight w occurs floor((e + 1) w + u) - floor(e w + u) times in epoch e
+        (systematic sampling): after E epochs it was seen E w times, less than once more or less. The offsets u of all
+        pairs are evenly spread over [0, 1), so that epochs have nearly the same size."""
+        size = len(self.weight_N)
+        weight_N = torch.tensor(self.factors, dtype=torch.float64)[self.portion_N] * self.weight_N
+        offset_N = (torch.randperm(size, generator=generator(seed, size, 0)).double() + 0.5) / size
+        times_N = (weight_N * (epoch + 1) + offset_N).floor() - (weight_N * epoch + offset_N).floor()
+        return torch.arange(size).repeat_interleave(times_N.long())
+
+
 def generator(*numbers: int) -> torch.Generator:
     seed = 0
     for number in numbers:
@@ -58,10 +81,13 @@ def generator(*numbers: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def mixture_of(portion_N: Tensor, portions: Sequence[Portion], temperature: float) -> Mixture | None:
+def mixture_of(
+    portion_N: Tensor, portions: Sequence[Portion], temperature: float, weight_N: Tensor | None = None
+) -> Mixture | WeightedPairs | None:
     """How pairs of these portions are mixed; None if an epoch takes each pair once. The weights are those of the
-    portions; the temperature evens out the directions."""
-    sizes = torch.bincount(portion_N, minlength=len(portions)).tolist()
+    portions, and `weight_N` those of the pairs; the temperature evens out the directions."""
+    of_pairs = None if weight_N is None else weight_N.double()
+    sizes = torch.bincount(portion_N, of_pairs, minlength=len(portions)).tolist()
     amounts = [size * portion.weight for size, portion in zip(sizes, portions, strict=True)]
     directions = [(portion.source, portion.target) for portion in portions]
     totals = dict.fromkeys(directions, 0.0)
@@ -70,5 +96,9 @@ def mixture_of(portion_N: Tensor, portions: Sequence[Portion], temperature: floa
     wanted = dict(zip(totals, even_out(list(totals.values()), temperature), strict=True))
     shares = [wanted[d] * amount / totals[d] if amount else 0.0 for d, amount in zip(directions, amounts, strict=True)]
     numbers = whole_numbers(shares)
-    require(sum(numbers) > 0, "the weights leave no pair for an epoch: raise those of data.more and training.stages")
+    require(
+        sum(numbers) > 0, "the weights leave no pair for an epoch: raise those of pairs, data.more and training.stages"
+    )
+    if weight_N is not None:
+        return WeightedPairs(portion_N, [a / b if b else 0.0 for a, b in zip(shares, sizes, strict=True)], weight_N)
     return None if numbers == sizes else Mixture(portion_N, numbers)

@@ -38,15 +38,15 @@ MOST_EDITS = 3  # of a copy; each has one placeholder, or two around a phrase
 LONGEST_PHRASE = 4  # tokens of a source phrase that placeholders enclose
 
 
-def add_placeholders(pairs: Sequence[Pair], share: float) -> list[Pair]:
-    """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders. A pair
-    without a word whose translation is known is left out."""
+def add_placeholders(pairs: Sequence[Pair], share: float) -> list[tuple[Pair, Pair]]:
+    """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders, each with
+    its pair. A pair without a word whose translation is known is left out."""
     if not share:
         return []
     random, aligner = Random("placeholders"), Aligner(pairs)
     chosen = random.sample(range(len(pairs)), round(len(pairs) * share))
-    copies = (with_placeholders(pairs[n], aligner.links(n), random) for n in chosen)
-    return [copy for copy in copies if copy]
+    copies = ((with_placeholders(pairs[n], aligner.links(n), random), pairs[n]) for n in chosen)
+    return [(copy, pair) for copy, pair in copies if copy]
 
 
 class Aligner:

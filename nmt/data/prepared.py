@@ -93,11 +93,12 @@ class Prepared(Corpus):
         commits = record.get("commits", {})  # an older nmt knew none
         return cls(*whole, val_sets, commits, folder=folder, tokenizer=tokenizer, dropped=dropped, store=store)
 
-    def encoded(self) -> tuple["Pairs", "Tensor | None"]:
-        """The ids of the training pairs, and the number of each pair's corpus (None if an older nmt prepared them)."""
+    def encoded(self) -> tuple["Pairs", "Tensor | None", "Tensor | None"]:
+        """The ids of the training pairs, the number of each pair's corpus (None if an older nmt prepared them), and its
+        weight (None if the pairs have none)."""
         from nmt.data.stored import load_store
 
-        return load_store(self.store) if self.store else (encode_pairs(self.tokenizer, self.train), None)
+        return load_store(self.store) if self.store else (encode_pairs(self.tokenizer, self.train), None, None)
 
 
 def require_own_run_folder(config: Config, folder: Path) -> None:

@@ -106,7 +106,7 @@ class Draft:
     def finish(self, part: str, n: int, report: dict[str, Any], groups: Iterable[Sequence[Row]]) -> None:
         file = self.file(part, n)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_rows(partial_path(file), groups)
+        write_rows(partial_path(file), groups, weighted=self.config.data.weighted)
         flush_to_disk(partial_path(file))
         partial_path(file).replace(file)
         write_json(self.report(part, n), report)
@@ -128,7 +128,7 @@ class Draft:
         for row in read_rows(self.read_files[n]):
             pair = cleaners[row.corpus].repaired(row.pair, repaired)
             key = key_of(pair)
-            groups[key % self.size].append(Row(*pair, row.corpus, row.line, key))
+            groups[key % self.size].append(Row(*pair, row.corpus, row.line, key, False, row.weight))
         self.finish("parts", n, {"repaired": repaired}, groups)
 
     def clean(self, n: int, scorer: Scorer | None = None) -> None:
@@ -149,7 +149,7 @@ class Draft:
         self.finish("clean", n, report, chunks(rows, AT_ONCE))
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
-        """Changed copies of pairs, of each corpus by itself; they have no line."""
+        """Changed copies of pairs, of each corpus by itself; they have no line, and the weight of their pair."""
         data = self.config.data
         if not (data.variants or data.typos or data.placeholders):
             return []
@@ -157,10 +157,11 @@ class Draft:
 
         copies = list[Row]()
         for corpus, group in groupby(sorted(rows, key=lambda row: row.corpus), key=lambda row: row.corpus):
-            pairs = [row.pair for row in group]
+            weights = [(row.pair, row.weight) for row in group]
+            pairs, weight_of = [pair for pair, _ in weights], dict(weights)
             made = make_variants(pairs, data) + make_typos(pairs, data.typos)
             made += add_placeholders(pairs, data.placeholders)
-            copies += [Row(*pair, corpus, 0, key_of(pair), True) for pair in made]
+            copies += [Row(*copy, corpus, 0, key_of(copy), True, weight_of[pair]) for copy, pair in made]
         return copies
 
     def encode(self, n: int) -> None:
@@ -182,7 +183,9 @@ class Draft:
             kept += compress(rows, fits)
             source.add(compress(sides[0], fits))
             target.add(compress(sides[1], fits))
-        shard = Shard(*source.arrays(), *target.arrays(), small(np.array([row.corpus for row in kept], np.int32)))
+        corpora = small(np.array([row.corpus for row in kept], np.int32))
+        weights = np.array([row.weight for row in kept], np.float32) if self.config.data.weighted else None
+        shard = Shard(*source.arrays(), *target.arrays(), corpora, weights)
         shard.write(self.file("data", n).with_suffix(".safetensors"))
         report = {"ledger": ledger.as_dict(), "dropped": examples.by_cause(), "pairs": len(kept)}
         self.finish(

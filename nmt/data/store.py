@@ -1,8 +1,9 @@
 """Ids of training pairs on the disk: encoded once when a corpus is prepared, mapped into memory for training.
 
 A shard is one safetensors file with the ids of its sources one after another, their lengths, the same of its targets,
-and the number of each pair's corpus. Ids and lengths take two bytes each, or four where a value needs them. Processes
-that train on one machine share the mapped pages, and only those pages are in memory that were read lately.
+and the number of each pair's corpus; if pairs have weights, those too. Ids and lengths take two bytes each, or four
+where a value needs them. Processes that train on one machine share the mapped pages, and only those pages are in memory
+that were read lately.
 Nothing here imports PyTorch: `nmt.data.stored` makes tensors of these files.
 """
 
@@ -21,7 +22,11 @@ from nmt.fields import require
 from nmt.files import whole_file
 
 Array = NDArray[np.integer]
-TYPES: dict[str, np.dtype[Any]] = {"U16": np.dtype(np.uint16), "I32": np.dtype(np.int32)}  # of tensors in a file
+TYPES: dict[str, np.dtype[Any]] = {
+    "U16": np.dtype(np.uint16),
+    "I32": np.dtype(np.int32),
+    "F32": np.dtype(np.float32),
+}  # in a file
 
 
 @dataclass(frozen=True)
@@ -34,10 +39,12 @@ class Shard:
     target_lengths: Array
     corpora: Array
     """Number of the corpus of each pair."""
+    weights: NDArray[np.float32] | None = None
+    """The weight of each pair; None if each has weight 1."""
 
     def write(self, file: Path) -> None:
         with whole_file(file) as opened:
-            opened.write(save(vars(self)))
+            opened.write(save({name: array for name, array in vars(self).items() if array is not None}))
 
     @classmethod
     def read(cls, file: Path) -> "Shard":
@@ -47,12 +54,13 @@ class Shard:
                 size = int.from_bytes(opened.read(8), "little")
                 require(0 < size < 1 << 16, f"its header has {size} bytes")
                 header = json.loads(opened.read(size))
-            return cls(**{name: mapped(file, 8 + size, header[name]) for name in cls.__annotations__})
+            names = [name for name in cls.__annotations__ if name != "weights" or name in header]
+            return cls(**{name: mapped(file, 8 + size, header[name]) for name in names})
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file} is damaged: {error!r}. Delete the run folder and prepare again") from error
 
 
-def mapped(file: Path, start: int, entry: dict[str, Any]) -> Array:
+def mapped(file: Path, start: int, entry: dict[str, Any]) -> NDArray[Any]:
     (begin, end), kind = entry["data_offsets"], TYPES[entry["dtype"]]
     if begin == end:  # an empty file can't be mapped
         return np.zeros(0, kind)

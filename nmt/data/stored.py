@@ -53,9 +53,12 @@ class StoredSequences(Sequences):
         return False
 
 
-def load_store(files: Sequence[Path]) -> tuple[Pairs, Tensor]:
-    """The pairs in the files of a store, and the number of each pair's corpus (int64, N)."""
+def load_store(files: Sequence[Path]) -> tuple[Pairs, Tensor, Tensor | None]:
+    """The pairs in the files of a store, the number of each pair's corpus (int64, N) and its weight (fp32, N), None if
+    the pairs have none."""
     shards = [Shard.read(file) for file in files]
     source = StoredSequences([s.source for s in shards], [s.source_lengths for s in shards])
     target = StoredSequences([s.target for s in shards], [s.target_lengths for s in shards])
-    return Pairs(source, target), torch.from_numpy(np.concatenate([s.corpora for s in shards]).astype(np.int64))
+    corpus_N = torch.from_numpy(np.concatenate([s.corpora for s in shards]).astype(np.int64))
+    weights = [s.weights for s in shards if s.weights is not None]
+    return Pairs(source, target), corpus_N, torch.from_numpy(np.concatenate(weights)) if weights else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 17  # pairs in memory: about 60 MB
 READ_AT_ONCE = 1 << 10  # many files are read at once (see `nmt.data.shards.by_key`)
-TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool")  # of a row's columns
+TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool", "float")  # of a row's columns
 
 
 class Row(NamedTuple):
@@ -35,6 +35,8 @@ class Row(NamedTuple):
     """Hash of the normalised pair: decides its shard and its place there. 0 before it is computed."""
     changed: bool = False
     """Whether it is a changed copy of a pair (data.variants and data.placeholders)."""
+    weight: float = 1.0
+    """How often it is seen in an epoch, before the weight of its corpus (data.weights)."""
 
     @property
     def pair(self) -> Pair:
@@ -126,23 +128,24 @@ class Texts(Sequence[Pair]):
         return f"Texts({list(islice(self, 10))}{', …' if len(self) > 10 else ''})"
 
 
-def table_of(rows: Sequence[Row]) -> "pyarrow.Table":
+def table_of(rows: Sequence[Row], weighted: bool) -> "pyarrow.Table":
     import pyarrow
 
     columns = list(zip(*rows, strict=True)) or [()] * len(TYPES)
     arrays = [
         pyarrow.array(values, type=pyarrow.type_for_alias(name)) for values, name in zip(columns, TYPES, strict=True)
     ]
-    return pyarrow.Table.from_arrays(arrays, names=list(Row._fields))
+    last = len(TYPES) if weighted else -1
+    return pyarrow.Table.from_arrays(arrays[:last], names=list(Row._fields[:last]))
 
 
-def write_rows(file: Path, groups: Iterable[Sequence[Row]]) -> None:
-    """Write rows in groups, each of which can be read by itself."""
+def write_rows(file: Path, groups: Iterable[Sequence[Row]], *, weighted: bool = True) -> None:
+    """Write rows in groups, each of which can be read by itself. Without weights, they are read with the weight 1."""
     from pyarrow.parquet import ParquetWriter
 
-    with ParquetWriter(file, table_of(()).schema, compression="zstd") as writer:
+    with ParquetWriter(file, table_of((), weighted).schema, compression="zstd") as writer:
         for rows in groups:
-            writer.write_table(table_of(rows), row_group_size=max(1, len(rows)))
+            writer.write_table(table_of(rows, weighted), row_group_size=max(1, len(rows)))
 
 
 def read_rows(file: Path, group: int | None = None) -> Iterator[Row]:

@@ -26,21 +26,21 @@ STOP = re.compile(r"(?<=[^.\s])[.。।]$")
 WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")
 
 
-def make_variants(pairs: Sequence[Pair], config: DataConfig) -> list[Pair]:
-    """The changed copies: for each kind, of the share `data.variants` of the pairs, which are taken at random (always
-    the same ones). A copy that equals a pair is left out."""
-    known, copies = set(pairs), dict[Pair, None]()
+def make_variants(pairs: Sequence[Pair], config: DataConfig) -> list[tuple[Pair, Pair]]:
+    """The changed copies, each with its pair: for each kind, of the share `data.variants` of the pairs, which are taken
+    at random (always the same ones). A copy that equals a pair is left out."""
+    known, copies = set(pairs), dict[Pair, Pair]()
     for kind, change in CHANGES.items() if config.variants else ():
         chosen = Random(kind).sample(pairs, round(len(pairs) * config.variants))
-        copies |= dict.fromkeys(copy for copy in map(change, chosen) if copy not in known)
-    return list(copies)
+        copies |= {copy: pair for pair in chosen if (copy := change(pair)) not in known}
+    return list(copies.items())
 
 
-def make_typos(pairs: Sequence[Pair], share: float) -> list[Pair]:
-    """Copies of this share of the pairs (always the same ones) with typos in the source."""
+def make_typos(pairs: Sequence[Pair], share: float) -> list[tuple[Pair, Pair]]:
+    """Copies of this share of the pairs (always the same ones) with typos in the source, each with its pair."""
     chosen = Random("typos").sample(pairs, round(len(pairs) * share))
     copies = ((with_typos(source, Random(source)), target) for source, target in chosen)
-    return [copy for copy, pair in zip(copies, chosen, strict=True) if copy != pair]
+    return [(copy, pair) for copy, pair in zip(copies, chosen, strict=True) if copy != pair]
 
 
 def with_typos(text: str, random: Random, probability: float = TYPOS) -> str:

@@ -12,7 +12,7 @@ from nmt.data.batches import Pairs, Sequences, epoch_batches
 from nmt.data.cleaning import Pair
 from nmt.data.corpora import ValSet
 from nmt.data.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
-from nmt.data.mixing import Mixture, mixture_of
+from nmt.data.mixing import Mixture, WeightedPairs, mixture_of
 from nmt.data.portions import Portion
 from nmt.data.prepared import Prepared
 from nmt.data.record import read_json
@@ -37,13 +37,15 @@ class TrainingData:
     """Makes batches of `validation`."""
     corpus_N: Tensor | None = None
     """Number of the portion of each pair of `train` (int64), see `portions_of`; None if it isn't known."""
+    weight_N: Tensor | None = None
+    """Weight of each pair of `train` (fp32); None if they have none."""
     portions: Sequence[Portion] = ()
-    """Those of `train`, if there are several."""
+    """Those of `train`, if they are known."""
     val_sets: Sequence[ValSet] = ()
     """The sets of validation pairs that follow one another, if there are several."""
-    mixture: Mixture | None = None
+    mixture: Mixture | WeightedPairs | None = None
     """How the portions are mixed; None: each epoch takes each pair once."""
-    stages: Sequence[tuple[int, Mixture | None]] = ()
+    stages: Sequence[tuple[int, Mixture | WeightedPairs | None]] = ()
     """How they are mixed after later steps, with these."""
     commits: Mapping[str, str] = field(default_factory=dict)
     """The commit of each data set of the hub whose text this is."""
@@ -52,19 +54,19 @@ class TrainingData:
     def load(cls, prepared: Prepared, portions: Sequence[Portion] = ()) -> "TrainingData":
         """The data of a prepared run folder: ids and facts are read, and only the validation text is encoded.
 
-        `portions`: those of the training text; none: there is one.
+        `portions`: those of the training text; none: each pair is seen once in an epoch.
         """
         if not prepared.store:
             return cls.encode(prepared.tokenizer, prepared.train, prepared.val)
         data = prepared.folder / "data"
         tokenizer = prepared.tokenizer.with_words(load_words(data))
-        train, corpus_N = prepared.encoded()
+        train, corpus_N, weight_N = prepared.encoded()
         facts = Facts(**{name: n for name, n in read_json(data / FACTS, prepared.folder).items() if n})
         sets = prepared.val_sets
         starts = [tokenizer.for_corpus(one.source, one.target).starts() for one in sets]  # without tags of corpora
         starts_of_val = [start for start, one in zip(starts, sets, strict=True) for _ in range(one.size)]
         validation = encode_pairs(tokenizer, prepared.val, starts_of_val)
-        whole = cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N)
+        whole = cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N, weight_N=weight_N)
         return replace(whole, portions=portions, val_sets=sets, commits=prepared.commits)
 
     @classmethod
@@ -79,12 +81,12 @@ class TrainingData:
         learned, validated = (make(config, self.tokenizer) for make in (make_objective, validation_objective))
         train, validation = learned.pairs(self.train), validated.pairs(self.validation)
         read = replace(self, train=train, validation=validation, objective=learned, validated=validated)
-        if self.corpus_N is None or len(self.portions) < 2:
+        if self.corpus_N is None or len(self.portions) < (2 if self.weight_N is None else 1):
             return read
-        portions, mixtures = self.portions, list[Mixture | None]()
+        portions, mixtures = self.portions, list[Mixture | WeightedPairs | None]()
         for weights in ({}, *(stage.weights for stage in config.training.stages)):
             portions = [replace(p, weight=weights.get(p.corpus, p.weight)) for p in portions]
-            mixtures.append(mixture_of(self.corpus_N, portions, config.temperature))
+            mixtures.append(mixture_of(self.corpus_N, portions, config.temperature, self.weight_N))
         steps = (stage.step for stage in config.training.stages)
         return replace(read, mixture=mixtures[0], stages=list(zip(steps, mixtures[1:], strict=True)))
 

@@ -32,7 +32,8 @@ def store(folder: Path, parts: list[list[list[int]]] = TEXTS) -> tuple[Pairs, Se
         source.add(part[1:])
         target.add(ids[::-1] for ids in part)
         Shard(*source.arrays(), *target.arrays(), small(np.full(len(part), n, np.int32))).write(file)
-    pairs, corpus_N = load_store(files)
+    pairs, corpus_N, weight_N = load_store(files)
+    assert weight_N is None
     assert corpus_N.tolist() == [n for n, part in enumerate(parts) for _ in part]
     return pairs, Sequences.of(ids for part in parts for ids in part)
 

@@ -64,15 +64,18 @@ def test_a_stage_begins_after_its_step_with_a_new_epoch(
     assert set(counts.values()) == {1}
 
 
+@pytest.mark.parametrize("weight_N", [None, torch.arange(100) % 5 / 2], ids=["pairs alike", "pairs with weights"])
 @pytest.mark.parametrize("stop_after", [4, 5, 6, 9])
 def test_a_run_that_stops_near_a_stage_goes_on_bit_for_bit(
-    two: TrainingData, tmp_path: Path, stop_after: int, monkeypatch: pytest.MonkeyPatch
+    two: TrainingData, tmp_path: Path, stop_after: int, weight_N: torch.Tensor | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    two = replace(two, weight_N=weight_N)
     whole_seen, parts_seen = list[Any](), list[Any]()
     whole = run(watched(trainer_of(two, tmp_path / "whole"), whole_seen, monkeypatch))
     run_until(watched(trainer_of(two, tmp_path / "parts"), parts_seen, monkeypatch), stop_after)
     second = run(watched(trainer_of(two, tmp_path / "parts"), parts_seen, monkeypatch))
     assert whole_seen == parts_seen
+    assert weight_N is None or not any(n % 5 == 0 for _, _, pairs in whole_seen for n in pairs), "a weight of 0"
     assert second.progress.epoch == whole.progress.epoch
     for (name, a), b in zip(whole.model.named_parameters(), second.model.parameters(), strict=True):
         assert torch.equal(a, b), name

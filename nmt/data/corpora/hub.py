@@ -99,6 +99,10 @@ def read_rows(rows: Any, config: DataConfig, key: str) -> Split:
     split, number = Split(config, training=key == "train"), 0
     for table in tables(rows):
         columns = find_columns(table.column_names, config)
+        if split.weights:
+            lacks = f"the data set has no column {split.weights}, which data.weights names"
+            require(split.weights in table.column_names, f"{lacks}; it has {', '.join(table.column_names)}")
+            columns = [*columns, split.weights]
         for row in zip(*(table[column].to_pylist() for column in columns), strict=True):
             number += 1
             split.add(row, number)

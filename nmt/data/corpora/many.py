@@ -39,7 +39,7 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
         one = directions[name]
         assert isinstance(one.corpus.train, Texts)
         for row in one.corpus.train.rows():
-            train.append(Row(*one.pair(row.pair), number, row.line))
+            train.append(Row(*one.pair(row.pair), number, row.line, weight=row.weight))
         val += map(one.pair, one.corpus.val)
         own = one.corpus.val_sets or [ValSet("val", "", "", len(one.corpus.val))]
         val_sets += [part._replace(source=portion.source, target=portion.target) for part in own]

@@ -10,9 +10,10 @@ from nmt.fields import require
 READ_AT_ONCE = 1 << 14
 
 
-def parquet_rows(path: Path, config: DataConfig) -> Iterator[list[object]]:
+def parquet_rows(path: Path, config: DataConfig, weights: str = "") -> Iterator[list[object]]:
     """For each row the texts in the languages, from columns of their names or from the members of a column translation;
-    text in one language also from a column text. ValueError if there are no such columns, or the file is damaged."""
+    text in one language also from a column text; then the weight, if a column is named. ValueError if there are no such
+    columns, or the file is damaged."""
     import pyarrow
     from pyarrow.parquet import ParquetFile
 
@@ -24,10 +25,13 @@ def parquet_rows(path: Path, config: DataConfig) -> Iterator[list[object]]:
             wanted = wanted or ([ONLY_TEXT] if only else ["translation"])
             found = f"{path} has the columns {', '.join(sorted(names))}"
             require(names.issuperset(wanted), f"{found}, and none for {' and '.join(config.languages)}")
-            for batch in file.iter_batches(READ_AT_ONCE, columns=wanted):
+            last = [weights] if weights else []
+            require(names.issuperset(last), f"{found}, and none called {weights}, which data.weights names")
+            for batch in file.iter_batches(READ_AT_ONCE, columns=wanted + last):
                 for row in batch.to_pylist():
                     cells = row if wanted != ["translation"] else row["translation"]
                     cells = cells if isinstance(cells, dict) else {}
-                    yield [cells.get(ONLY_TEXT if only else language) for language in config.languages]
+                    texts = [cells.get(ONLY_TEXT if only else language) for language in config.languages]
+                    yield texts + [row[name] for name in last]
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} can't be read as Parquet: {error}") from None

@@ -12,6 +12,7 @@ from nmt.config import CleaningConfig, Config, DataConfig, TokenizerConfig
 from nmt.config.cleaning import Profile
 from nmt.config.data import CorpusConfig
 from nmt.data.corpora import corpus_files, labels, load_corpus
+from nmt.data.mixing import Mixture
 from nmt.data.portions import portions_of
 from nmt.data.prepared import Prepared, prepare
 from nmt.data.record import data_settings
@@ -70,7 +71,7 @@ def test_a_pair_keeps_its_corpus_its_tag_and_its_weight(data: DataConfig, tmp_pa
     read = TrainingData.load(prepared, portions_of(data)).as_read(Config(data=data))
     tokenizer = prepared.tokenizer
     assert read.corpus_N is not None
-    assert read.mixture
+    assert isinstance(read.mixture, Mixture)
     assert read.mixture.amounts == [40, 15, 40]
     tag = tokenizer.source.piece_to_id("<bt>")
     texts = [text for text, _ in prepared.train]
@@ -105,7 +106,7 @@ def test_a_weight_and_a_licence_may_change_and_nothing_is_prepared_anew(data: Da
     heavier = replace(data, more=tuple(replace(entry, weight=9, licence="CC0") for entry in data.more))
     assert data_settings(Config(data=heavier)) == data_settings(Config(data=data))
     read = TrainingData.load(prepared_of(heavier, folder), portions_of(heavier)).as_read(Config(data=heavier))
-    assert read.mixture
+    assert isinstance(read.mixture, Mixture)
     assert read.mixture.amounts == [40, 270, 180]
     assert {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in (folder / "data").iterdir()} == files
     assert fixed_settings(Config(data=heavier)) == fixed_settings(Config(data=data))
