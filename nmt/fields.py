@@ -101,32 +101,38 @@ def from_json(kind: type[Settings], values: Any) -> Settings:
     return kind(**values)
 
 
-def make_entry(kind: type[Settings], values: Any) -> Settings:
-    """Make an entry of a setting that is a list, such as data.more, from YAML. Raises ValueError if it is wrong."""
+def make_entry(kind: type[Settings], values: Any, named: str = "an entry") -> Settings:
+    """Make an entry of a setting that is a list, such as data.more, from YAML. Raises ValueError if it is wrong.
+    `named`: what messages call it; a member of an entry may be such a dataclass itself."""
     hints = get_type_hints(kind)
     optional = [name for name in hints if hasattr(kind, name)]  # it has a default
     needed = [name for name in hints if name not in optional]
     shape = f"write it as {{{', '.join(f'{name}: ...' for name in needed)}}}"
     shape += f", where {', '.join(optional)} may be added" if optional else ""
+    shape = shape if needed else f"it may have {', '.join(optional)}"
     require(isinstance(values, dict), f"the entry {values!r} has no members: {shape}")
     for name in values:
-        require(name in hints, f"an entry has no {name}: {shape}")
-    fitted = {name: fit(value, hints[name]) for name, value in values.items()}
+        require(name in hints, f"{named} has no {name}: {shape}")
+    fitted = {name: fit(value, hints[name], f"{name} of {named}") for name, value in values.items()}
     for name in needed:
         require(name in fitted, f"the entry {values} lacks {name}: {shape}")
     for name, value in fitted.items():
-        problem = f"an entry has {name} {value!r}, which must be {describe_type(hints[name])}"
+        problem = f"{named} has {name} {value!r}, which must be {describe_type(hints[name])}"
         require(has_type(value, hints[name]), problem)
     return kind(**fitted)
 
 
-def fit(value: Any, hint: Any) -> Any:
-    """A value of YAML as a field of this type has it: YAML has no tuples, and reads 1e-3 as text."""
+def fit(value: Any, hint: Any, named: str = "") -> Any:
+    """A value of YAML as a field of this type has it: YAML has no tuples, and reads 1e-3 as text. `named`: see
+    `make_entry`."""
+    for kind in get_args(hint) if isinstance(value, dict) else ():
+        if isinstance(kind, type) and is_dataclass(kind):
+            return make_entry(kind, value, named)
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(value)
     if get_origin(hint) is dict and isinstance(value, dict):
         return {key: fit(item, get_args(hint)[1]) for key, item in value.items()}
-    if hint is float and isinstance(value, (int, str)) and not isinstance(value, bool):
+    if float in (hint, *get_args(hint)) and isinstance(value, (int, str)) and not isinstance(value, bool):
         with suppress(ValueError):
             return float(value)
     return value
@@ -142,6 +148,8 @@ def describe_type(hint: Any) -> str:
             return list(get_args(hint))
         if known := kinds.get(get_origin(hint) or hint):
             return known.split(", ")
+        if is_dataclass(hint):
+            return [f"members such as {{{fields(hint)[0].name}: ...}}"]
         return [name for alternative in get_args(hint) for name in names(alternative)]
 
     return " or ".join(filter(None, [", ".join(names(hint)[:-1]), names(hint)[-1]]))

@@ -27,7 +27,7 @@ from nmt.cli import (
     run_command,
     show_value,
 )
-from nmt.config import Config, ModelConfig, SearchConfig, TrainingConfig
+from nmt.config import CleaningConfig, Config, ModelConfig, SearchConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import explain_value, sections, setting_types, short_help
 from nmt.config.training import StageConfig
@@ -125,6 +125,16 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--data.more", "[{corpus: 5}]"], "data.more: an entry has corpus 5, which must be text"),
         (["--data.more", "[{corpus: x, weight: y}]"], "data.more: an entry has weight 'y', which must be a number"),
         (["--data.more", "[{corpus: x, languages: de}]"], "an entry has languages 'de', which must be a list of texts"),
+        (["--data.more", "[{corpus: x, cleaning: gentle}]"], "an entry has cleaning 'gentle', which must be members "),
+        (
+            ["--data.more", "[{corpus: x, cleaning: {word: 9}}]"],
+            "cleaning of an entry has no word: it may have profile,",
+        ),
+        (
+            ["--data.more", "[{corpus: x, cleaning: {words: y}}]"],
+            "cleaning of an entry has words 'y', which must be a ",
+        ),
+        (["--training.stages", "[{step: 2, a: 3}]"], "has no a: write it as {step: ..., weights: ...}"),
         (["--training.stages", "[{step: 2}]"], "lacks weights: write it as {step: ..., weights: ...}"),
         (["--training.stages", "[{step: 2, weights: {a: b}}]"], "weights {'a': 'b'}, which must be names with numbers"),
         (["--data.more+", "x"], "there is no setting data.more+: did you mean data.more?"),
@@ -139,6 +149,11 @@ def test_a_mistake_is_one_line_that_names_it(argv: list[str], message: str) -> N
 
 
 SPY = ["spy.X", "{class_path: spy.X}", "[spy.X]", "[{class_path: spy.X}]", "[{corpus: x, class_path: spy.X}]"]
+SPY += [
+    "[{corpus: x, cleaning: spy.X}]",
+    "[{corpus: x, cleaning: {class_path: spy.X}}]",
+    "[{corpus: {class_path: spy.X}}]",
+]
 
 
 @pytest.mark.parametrize("value", [*SPY, "!!python/name:spy.X"])
@@ -169,10 +184,11 @@ def test_each_list_has_an_example_in_its_help() -> None:
 def test_numbers_of_entries_are_written_as_those_of_settings(tmp_path: Path) -> None:
     """YAML reads 1e-1 as text, and 2 as a whole number."""
     (tmp_path / "recipe.yaml").write_text(
-        "data: {corpus: main, more: [{corpus: x, weight: 1e-1}]}\ntraining: {stages: [{step: 2, weights: {x: 2}}]}\n"
+        "data: {corpus: main, more: [{corpus: x, weight: 1e-1, cleaning: {letters: 2e-1}}]}\n"
+        "training: {stages: [{step: 2, weights: {x: 2}}]}\n"
     )
     config = load_config(tmp_path / "recipe.yaml")
-    assert config.data.more == (CorpusConfig(corpus="x", weight=0.1),)
+    assert config.data.more == (CorpusConfig(corpus="x", weight=0.1, cleaning=CleaningConfig(letters=0.2)),)
     assert config.training.stages == (StageConfig(step=2, weights={"x": 2.0}),)
 
 

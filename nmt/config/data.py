@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from nmt.config.cleaning import Profile
+from nmt.config.cleaning import CleaningConfig
 from nmt.fields import MAY_CHANGE, Folder, Language, Metavar, Probability, Range, Size, check_bounds, require
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
@@ -48,8 +48,8 @@ class CorpusConfig:
     languages: tuple[str, ...] = ()
     """The languages of data.many_to_many that the corpus has; empty if it has all."""
 
-    profile: Profile | Literal[""] = ""
-    """Cleaning profile of the corpus, as for cleaning.profile, which holds without one."""
+    cleaning: CleaningConfig | None = None
+    """Filters of the corpus, in place of the whole section cleaning: {profile: crawled, words: 80}."""
 
     validate: bool = False
     """Whether the val text of the corpus is measured too, by itself."""

@@ -5,10 +5,8 @@ The portions of data.corpus come first, then those of each corpus of data.more; 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.config.cleaning import Profile
 from nmt.config.data import CorpusConfig, last_part
 from nmt.data.cleaning import Cleaner, Ledger, Pair
 from nmt.data.filters import Seen
@@ -30,8 +28,8 @@ class Portion:
     """The piece before the source that names the corpus; empty if none does."""
     corpus: str = ""
     """The name of the corpus."""
-    profile: Profile | Literal[""] = ""
-    """The cleaning profile of the corpus; empty if it has none of its own."""
+    cleaning: CleaningConfig | None = None
+    """The filters of the corpus; None if it has none of its own."""
 
 
 def portions_of(config: DataConfig) -> list[Portion]:
@@ -43,7 +41,7 @@ def portions_of(config: DataConfig) -> list[Portion]:
             parts = [corpus.shown_name] if config.more else []
             parts += [f"{source}-{target}"] if config.many_to_many or not parts else []
             tag = f"<{corpus.tag}>" if corpus.tag else ""
-            own = corpus.weight, tag, corpus.shown_name, corpus.profile
+            own = corpus.weight, tag, corpus.shown_name, corpus.cleaning
             portions.append(Portion(source, target, " ".join(parts), *own))
     return portions
 
@@ -63,14 +61,14 @@ def ledger_for(config: DataConfig) -> Ledger:
 def cleaners_for(
     config: DataConfig, cleaning: CleaningConfig, held_out: Mapping[str, Sequence[Pair]], examples: int
 ) -> list[Cleaner]:
-    """For each portion the cleaner of its direction and profile, which knows its languages; see `Cleaner`. All share
+    """For each portion the cleaner of its direction and filters, which knows its languages; see `Cleaner`. All share
     their examples, and those of a direction what they remember, so that no corpus repeats another one. What is held out
     of one direction is held out of all."""
-    one, made = replace(config, many_to_many=(), more=()), dict[tuple[str, str, Profile], Cleaner]()
-    kinds = [(p.source, p.target, p.profile or cleaning.profile) for p in portions_of(config)]
-    for source, target, profile in dict.fromkeys(kinds):
-        own, filters = replace(one, source=source, target=target), replace(cleaning, profile=profile)
-        made[source, target, profile] = Cleaner(own, filters, held_out, examples)
+    one, made = replace(config, many_to_many=(), more=()), dict[tuple[str, str, CleaningConfig], Cleaner]()
+    kinds = [(p.source, p.target, p.cleaning or cleaning) for p in portions_of(config)]
+    for source, target, filters in dict.fromkeys(kinds):
+        own = replace(one, source=source, target=target)
+        made[source, target, filters] = Cleaner(own, filters, held_out, examples)
     first, any_alike = made[kinds[0]], any(cleaner.drops_alike for cleaner in made.values())
     remembered = {direction: (set[Pair](), Seen() if any_alike else None) for direction in config.directions}
     for (source, target, _), cleaner in made.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmt.cli import fixed_settings, load_config
+from nmt.cli import dump_config, fixed_settings, load_config
 from nmt.config import CleaningConfig, Config, DataConfig, TokenizerConfig
 from nmt.config.cleaning import Profile
 from nmt.config.data import CorpusConfig
@@ -122,7 +122,7 @@ def test_data_that_an_older_nmt_prepared_with_other_weights_is_taken(data: DataC
     record = json.loads(file.read_text())
     del record["val_sets"]
     for entry in record["settings"]["data"]["more"]:
-        del entry["languages"], entry["validate"]
+        del entry["languages"], entry["validate"], entry["cleaning"]
         entry |= {"weight": 3.0, "licence": "mine"}
     file.write_text(json.dumps(record))
     (tmp_path / "run" / "data" / "SHA256SUMS").unlink()
@@ -180,10 +180,10 @@ def test_a_corpus_may_have_some_of_the_languages_of_many(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("whole", "own"), [("none", "crawled"), ("crawled", "none")])
-def test_a_corpus_may_have_a_profile_of_its_own(
+def test_a_corpus_may_have_filters_of_its_own(
     tmp_path: Path, whole: Profile, own: Profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And no corpus repeats another one, whatever their profiles."""
+    """And no corpus repeats another one, whatever their filters."""
     monkeypatch.setattr("nmt.data.filters.language_identifier", lambda: None)
     monkeypatch.setattr("nmt.data.filters.in_other_language", lambda text, language: False)
     main = write(tmp_path / "main", {"train": 40, "val": 3, "test": 2}, "haupt")
@@ -197,7 +197,7 @@ def test_a_corpus_may_have_a_profile_of_its_own(
         for side, language in enumerate(("de", "en")):
             with (folder / f"train.{language}").open("a") as file:
                 file.writelines(f"{pair[side]}\n" for pair in (*pairs, (f"schÃ¶n {folder.name}", "nice")))
-    data = DataConfig(corpus=str(main), more=(CorpusConfig(corpus=str(crawl), profile=own),))
+    data = DataConfig(corpus=str(main), more=(CorpusConfig(corpus=str(crawl), cleaning=CleaningConfig(profile=own)),))
     settings = Config(data=data, cleaning=CleaningConfig(profile=whole), tokenizer=TokenizerConfig(vocab_size=330))
     prepared = prepare(None, settings, tmp_path / "run")
     first, second = ({whole: "main", own: "crawl"}[name] for name in ("crawled", "none"))
@@ -209,6 +209,30 @@ def test_a_corpus_may_have_a_profile_of_its_own(
     assert ("Der Hund bellt" in sources) == (own == "none"), "alike a pair of the other corpus"
     assert f"schön {first}" in sources
     assert f"schÃ¶n {second}" in sources
+
+
+def test_filters_of_a_corpus_replace_the_section_and_are_saved(data: DataConfig, tmp_path: Path) -> None:
+    """`main`, `back` and `news` have five words in a sentence."""
+    back, news = data.more
+    own = CleaningConfig(letters=0.2)
+    data = replace(data, more=(replace(back, cleaning=own), news))
+    config = Config(data=data, cleaning=CleaningConfig(words=3), tokenizer=TokenizerConfig(vocab_size=330))
+    with (tmp_path / "main" / "train.de").open("a") as de, (tmp_path / "main" / "train.en").open("a") as en:
+        de.write("drei kurze Wörter\n")
+        en.write("three short words\n")
+    prepared = prepare(None, config, tmp_path / "run")
+    assert {name: part.kept for name, part in prepared.ledgers["train"].parts.items()} == {
+        "main": 1,
+        "back": 30,
+        "NEWS": 0,
+    }
+    (tmp_path / "config.yaml").write_text(dump_config(config))
+    saved = load_config(tmp_path / "config.yaml")
+    assert saved == config
+    assert prepare(None, saved, tmp_path / "run").train == prepared.train
+    other = replace(config, data=replace(data, more=(back, news)))
+    with pytest.raises(ValueError, match=r"prepared with other settings: data\.more was"):
+        prepare(None, other, tmp_path / "run")
 
 
 def test_a_tokenizer_without_the_tag_is_refused(data: DataConfig, tmp_path: Path) -> None:
@@ -234,6 +258,7 @@ def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
         ("{corpus: x, tag: 2de}", "has the tag '2de': it must be a word of small letters"),
         ("{corpus: x, tag: s}", "has the tag 's'"),
         ("{corpus: x, languages: [de, en]}", "x of data.more has the languages de, en: name at least two of data.many"),
+        ("{corpus: x, cleaning: {words: 0}}", "cleaning.words is 0: it must be at least 1"),
         ("{corpus: my/x}, {corpus: x}", "the corpora are called main, x, x: give each a name"),
     ],
 )
