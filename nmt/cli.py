@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from nmt.config import FAMILIES, Backend, Config, DecodingPrecision, SearchConfig
-from nmt.config.names import explain_error, first_sentence, require_known, sections, setting_types, short_help
+from nmt.config.names import (
+    explain_error,
+    first_sentence,
+    notation,
+    require_known,
+    sections,
+    setting_types,
+    short_help,
+    shortened,
+)
 from nmt.fields import MAY_CHANGE, Metavar, annotations, lasting, make_entry, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
@@ -352,9 +361,8 @@ def flatten(config: Config) -> dict[str, Any]:
 
 def describe_changes(before: dict[str, Any], now: dict[str, Any]) -> str:
     """The differences between two flat sets of settings, as text for the user; empty if there are none."""
-    return "; ".join(
-        f"{name} was {before.get(name)!r}, is {now[name]!r}" for name in now if before.get(name) != now[name]
-    )
+    values = ((name, *(shortened(name, settings.get(name)) for settings in (before, now))) for name in now)
+    return "; ".join(f"{name} was {notation(old)}, is {notation(new)}" for name, old, new in values if old != new)
 
 
 def fixed_settings(config: Config) -> dict[str, Any]:

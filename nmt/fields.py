@@ -4,7 +4,7 @@ YAML."""
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -136,6 +136,17 @@ def fit(value: Any, hint: Any, named: str = "") -> Any:
         with suppress(ValueError):
             return float(value)
     return value
+
+
+def differing(kind: Any, entry: Any) -> dict[str, Any]:
+    """The members of an entry that differ from their defaults. `entry`: as `make_entry` makes it, or a dict of it."""
+    hints, members = get_type_hints(kind), dict[str, Any]()
+    for name, value in (entry if isinstance(entry, dict) else asdict(entry)).items():
+        nested = next((hint for hint in get_args(hints.get(name)) if is_dataclass(hint)), None)
+        value = differing(nested, value) if nested and value is not None else fit(value, hints.get(name))
+        if value != getattr(kind, name, None):
+            members[name] = list(value) if isinstance(value, tuple) else value
+    return members
 
 
 def describe_type(hint: Any) -> str:

@@ -40,9 +40,10 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
     text |= dict.fromkeys(["data.variants", "data.typos", "data.placeholders"], 0.0)
     text |= {"cleaning.profile": "none", "data.many_to_many": [], "data.weights": ""}
-    unset = {"languages": [], "cleaning": None, "validate": False, "weights": ""}
-    more = [unset | entry for entry in settings.get("data.more", [])]
-    more = [{name: value for name, value in entry.items() if name not in ("weight", "licence")} for entry in more]
+    more = [
+        {name: value for name, value in entry.items() if name not in ("weight", "licence")}
+        for entry in settings.get("data.more", [])
+    ]
     return text | settings | {"data.more": more}  # weights and licences are recorded no longer
 
 

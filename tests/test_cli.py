@@ -6,7 +6,7 @@ import shlex
 import sys
 from argparse import SUPPRESS
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, get_origin
@@ -16,6 +16,7 @@ import pytest
 from nmt.augment import make_augment_parser
 from nmt.cli import (
     Help,
+    describe_changes,
     dump_config,
     fixed_settings,
     flatten,
@@ -27,7 +28,7 @@ from nmt.cli import (
     run_command,
     show_value,
 )
-from nmt.config import CleaningConfig, Config, ModelConfig, SearchConfig, TrainingConfig
+from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import explain_value, sections, setting_types, short_help
 from nmt.config.training import StageConfig
@@ -416,3 +417,18 @@ def test_a_language_model_weight_of_0_needs_no_language_model() -> None:
     require_lm({"lm_weight": 0.0}, SearchConfig())
     with pytest.raises(ValueError, match="--lm-weight needs a language model"):
         require_lm({"lm_weight": 0.1}, SearchConfig())
+
+
+def test_changed_entries_are_told_as_a_recipe_has_them() -> None:
+    """Those of a run, with what may change on resume, and those of records, which older versions wrote too."""
+    more = CorpusConfig(corpus="x", weight=2.0, languages=("de", "fi"), cleaning=CleaningConfig(profile="crawled"))
+    data = DataConfig(corpus="main", many_to_many=("de", "fi"))
+    before, now = (flatten(Config(data=replace(data, more=entries))) for entries in ((), (more,)))
+    entry = "{corpus: x, weight: 2.0, languages: [de, fi], cleaning: {profile: crawled}}"
+    assert describe_changes(before, now) == f"data.more was [], is [{entry}]"
+    assert describe_changes(now, before) == f"data.more was [{entry}], is []"
+    older = {
+        "data.more": [{"corpus": "x", "weight": 2.0, "languages": ["de", "fi"], "cleaning": {"profile": "crawled"}}]
+    }
+    assert describe_changes(older, {"data.more": now["data.more"]}) == ""
+    assert "cleaning: {}" in describe_changes({}, {"data.more": (replace(more, cleaning=CleaningConfig()),)})

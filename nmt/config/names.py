@@ -1,6 +1,7 @@
 """Settings by their dotted names: their types and help texts, and messages for names and values that are wrong."""
 
 import difflib
+import math
 import re
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -9,7 +10,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 from nmt.config import Config, SearchConfig
-from nmt.fields import annotations, describe_type, require
+from nmt.fields import annotations, describe_type, differing, require
 
 
 def sections() -> dict[str, type]:
@@ -21,6 +22,22 @@ def setting_types() -> dict[str, tuple[Any, ...]]:
     """The annotation (see `nmt.fields.annotations`) of every setting by its dotted name."""
     own = {name: hint for name, hint in annotations(Config).items() if name not in sections()}
     return own | {f"{s}.{name}": hint for s, kind in sections().items() for name, hint in annotations(kind).items()}
+
+
+def shortened(name: str, value: Any) -> Any:
+    """The value of a setting; of one with entries, such as data.more, only what differs from their defaults."""
+    kinds = [kind for kind in get_args(setting_types().get(name, (None,))[0]) if is_dataclass(kind)]
+    return [differing(kinds[0], entry) for entry in value or ()] if kinds else value
+
+
+def notation(value: Any) -> str:
+    """A value for a message: entries, such as those of data.more, as in a recipe, others as in Python."""
+    if not (isinstance(value, list) and value and isinstance(value[0], dict)):
+        return repr(value)
+    import yaml
+
+    line = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf)
+    return str(line).strip()
 
 
 @cache

@@ -231,8 +231,11 @@ def test_filters_of_a_corpus_replace_the_section_and_are_saved(data: DataConfig,
     assert saved == config
     assert prepare(None, saved, tmp_path / "run").train == prepared.train
     other = replace(config, data=replace(data, more=(back, news)))
-    with pytest.raises(ValueError, match=r"prepared with other settings: data\.more was"):
+    with pytest.raises(ValueError, match="prepared with other settings") as error:
         prepare(None, other, tmp_path / "run")
+    places = f"{{corpus: {tmp_path / 'back'}, tag: bt}}, {{corpus: {tmp_path / 'news'}, name: NEWS}}]"
+    was = f"[{places.replace('bt}', 'bt, cleaning: {letters: 0.2}}')}"
+    assert f"data.more was {was}, is [{places}." in str(error.value)
 
 
 def test_a_tokenizer_without_the_tag_is_refused(data: DataConfig, tmp_path: Path) -> None:
