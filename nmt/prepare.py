@@ -20,11 +20,10 @@ OPTIONS = {
     "--part": ("I/N", "Do part I of N, on machines with a shared folder."),
     "--engine": ("NAME", "Who does the work: processes (default) or ray."),
 }
+FOR_RECIPES = {"data.many_to_many", "data.more", "data.licence"}
 # A separate tokenizer for each language goes only with some values of model.tied_embeddings.
 SHOWN = {"name", "runs", "cleaning.profile", "model.tied_embeddings"} | {
-    name
-    for name in setting_types()
-    if name.startswith(("data.", "tokenizer.")) and name not in ("data.many_to_many", "data.more")  # for recipes
+    name for name in setting_types() if name.startswith(("data.", "tokenizer.")) and name not in FOR_RECIPES
 }
 
 

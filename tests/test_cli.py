@@ -271,7 +271,7 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     settings = {f"--{name}" for name in flatten(Config())}
     assert shown_options(texts["nmt.train"]) == settings | {"--config", "--resume"}
     kept = {name for name in settings if name.startswith(("--data", "--tokenizer", "--name", "--runs"))}
-    kept -= {"--data.many_to_many", "--data.more"}  # for recipes
+    kept -= {"--data.many_to_many", "--data.more", "--data.licence"}  # for recipes
     more = {
         "--config",
         "--model.tied_embeddings",

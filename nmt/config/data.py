@@ -13,6 +13,7 @@ Text = Literal["auto", "pairs", "source", "target", "both"]
 ONLY_OF_RUNS = {
     "data.many_to_many",
     "data.more",
+    "data.licence",
     "data.max_pieces",
     "data.weights",
     "data.scorer",
@@ -100,6 +101,9 @@ class DataConfig:
 
     weights: Annotated[str, Metavar("NAME")] = ""
     """Column, key or ending of a file with how often to see each training pair in an epoch."""
+
+    licence: Annotated[str, MAY_CHANGE] = ""
+    """Note about the licence of data.corpus, for the model card."""
 
     max_characters: Size = 2000
     """Maximum number of characters on each side of a training pair."""

@@ -78,8 +78,9 @@ def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits
     if data.many_to_many:
         title, use = MANY_TO_MANY
         title = title.format(languages=", ".join(data.many_to_many), source="{source}", target="{target}")
-    more = [f"{entry.shown_name} ({entry.licence or 'licence not noted'})" for entry in data.more]
-    corpora = f"Besides {info.corpus}, it was trained on {', '.join(more)}.\n\n" if more else ""
+    notes = [(info.corpus, data.licence), *((entry.shown_name, entry.licence) for entry in data.more)]
+    texts = ", ".join(f"{name} ({licence or 'licence not noted'})" for name, licence in notes)
+    corpora = f"Text that it was trained on: {texts}.\n\n" if data.more or data.licence else ""
     read = [f"{name} at commit {commit}" for name, commit in commits.items()]
     origins = f"Read from the Hugging Face hub: {', '.join(read)}.\n\n" if read else ""
     base = f"Its training started from {info.origin}. {licence_sentence(info.licence)}\n\n" if info.origin else ""
@@ -89,8 +90,8 @@ def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits
         f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of {info.corpus}. "
         f"{use.format(source=info.source, target=info.target)}\n\n"
         f"{base}{corpora}{origins}"
-        f"It was trained {'further ' if base else ''}on {'these corpora' if more else 'that corpus'} only: check "
-        f"{'their' if more else 'its'} terms before you share the model.\n"
+        f"It was trained {'further ' if base else ''}on {'these corpora' if data.more else 'that corpus'} only: check "
+        f"{'their' if data.more else 'its'} terms before you share the model.\n"
     )
 
 

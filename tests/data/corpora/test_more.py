@@ -103,7 +103,7 @@ def test_a_weight_and_a_licence_may_change_and_nothing_is_prepared_anew(data: Da
     folder = tmp_path / "run"
     prepared_of(data, folder)
     files = {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in (folder / "data").iterdir()}
-    heavier = replace(data, more=tuple(replace(entry, weight=9, licence="CC0") for entry in data.more))
+    heavier = replace(data, licence="CC0", more=tuple(replace(entry, weight=9, licence="CC0") for entry in data.more))
     assert data_settings(Config(data=heavier)) == data_settings(Config(data=data))
     read = TrainingData.load(prepared_of(heavier, folder), portions_of(heavier)).as_read(Config(data=heavier))
     assert isinstance(read.mixture, Mixture)
@@ -246,11 +246,15 @@ def test_a_tokenizer_without_the_tag_is_refused(data: DataConfig, tmp_path: Path
 
 
 def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
-    config = Config(data=data)
-    text = card(ModelInfo("de", "en", "main", config.model, config.search), data, 1, 90, {"wmt/wmt14": "a1b2"})
-    assert "Besides main, it was trained on back (licence not noted), NEWS (licence not noted)." in text
+    info = ModelInfo("de", "en", "main", Config().model, Config().search)
+    noted = replace(data, licence="CC BY 4.0", more=(data.more[0], replace(data.more[1], licence="CC0")))
+    text = card(info, noted, 1, 90, {"wmt/wmt14": "a1b2"})
+    assert "Text that it was trained on: main (CC BY 4.0), back (licence not noted), NEWS (CC0).\n" in text
     assert "Read from the Hugging Face hub: wmt/wmt14 at commit a1b2.\n" in text
-    assert "hub" not in card(ModelInfo("de", "en", "main", config.model, config.search), data, 1, 90, {})
+    assert "Text that it was trained on: main (CC BY 4.0).\n" in card(info, replace(noted, more=()), 1, 90, {})
+    plain = card(info, replace(data, more=()), 1, 90, {})
+    assert "hub" not in plain
+    assert "Text that" not in plain
 
 
 @pytest.mark.parametrize(
