@@ -1,7 +1,7 @@
 """Text of every kind: `data.corpus` flows in; train, val and test pairs (or texts) with their ledgers flow out.
 
 A corpus is the built-in phrasebook, a data set of the Hugging Face hub, a folder, a file, or two files with a common
-prefix. To add a kind, add its reader to `load_corpus`. Rules of reading:
+prefix. To add a kind, add its reader to `read_corpus`. Rules of reading:
 
 - Only LF ends a line. A byte-order mark at the start of a file is removed. Each text is tidied (see `tidy`).
 - `data.text` says whether a row is a pair, a text in one language, or a text in each language.
@@ -15,10 +15,21 @@ prefix. To add a kind, add its reader to `load_corpus`. Rules of reading:
 - Dropped pairs and repaired sentences are counted by cause.
 """
 
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 from nmt.config import DataConfig
-from nmt.data.corpora.corpus import Corpus, Split, ValSet, assemble, clean_train, labels, require_german_and_english
+from nmt.data.corpora.corpus import (
+    Corpus,
+    Split,
+    ValSet,
+    assemble,
+    clean_train,
+    hold_out,
+    labels,
+    require_german_and_english,
+)
 from nmt.data.corpora.files import find_splits, path_name, read_path, read_sentences
 from nmt.data.corpora.hub import HUB, hub_name, local_folder, parse_hub, read_hub, read_multi30k
 from nmt.data.corpora.many import read_many
@@ -38,12 +49,18 @@ __all__ = [
 ]
 
 
-def load_corpus(config: DataConfig) -> Corpus:
-    """Read the corpus that `config.corpus` names; ValueError if it can't be read."""
+def load_corpus(config: DataConfig, needed: Collection[str] = ("val", "test")) -> Corpus:
+    """Read the corpus that `config.corpus` names; ValueError if it can't be read. `needed`: what is held out of the
+    training text if it is missing."""
     if config.more:
         return read_more(config, load_corpus)
     if config.many_to_many:
-        return read_many(config, load_corpus)
+        return read_many(config, partial(load_corpus, needed=needed))
+    return hold_out(read_corpus(config), needed)
+
+
+def read_corpus(config: DataConfig) -> Corpus:
+    """One corpus as it is, in one direction."""
     readers = {"auto": read_auto, "phrasebook": read_phrasebook, "multi30k": read_multi30k}
     try:
         if config.corpus in readers:

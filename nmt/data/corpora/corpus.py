@@ -5,8 +5,8 @@ Val or test text that is missing is held out of the training pairs: for each spl
 the same on every machine and in any order of lines, and mostly stay the same when the corpus grows.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,8 +126,6 @@ class Corpus:
     """The validation sets, whose pairs follow each other in `val`; empty if there is only one."""
     commits: dict[str, str] = field(default_factory=dict)
     """The commit of each data set of the hub that was read, by its name, if it is known."""
-    held_out: dict[str, list[Row]] = field(default_factory=dict)
-    """The text of val and test that was held out of the training text, with its origin there."""
     dropped: dict[str, list[Pair]] = field(default_factory=dict)
     """Some of the training pairs that each cause dropped, at most EXAMPLES. Those that reading dropped begin with their
     line, as in ledgers: train:7."""
@@ -149,13 +147,7 @@ def clean_train(
 
 
 def assemble(name: str, splits: dict[str, Split]) -> Corpus:
-    """Make a corpus of the splits train, val and test*; val and test are held out of train if they are missing."""
-    require_usable(name, "train", splits["train"])
-    missing = [key for key in ("val", "test") if not any(split.startswith(key) for split in splits)]
-    held_out = hold_out(splits["train"], missing, name) if missing else {}
-    reason = f"of its training {splits['train'].ledger.unit}s are held out for it."
-    notes = [f"{name} has no {key} text: {len(split.pairs):,} {reason}" for key, split in held_out.items()]
-    splits = splits | held_out
+    """Make a corpus of the splits train, val* and test*, of which only train must be there."""
     vals = sorted((key for key in splits if key.startswith("val")), key=lambda key: (key != "val", key))
     splits = {key: splits[key] for key in ("train", *vals)} | splits  # the order of tables
     for key, split in splits.items():
@@ -165,9 +157,8 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     own = splits["train"].config
     val_sets = [ValSet(key, own.source, own.target, len(pairs[key])) for key in vals] if len(vals) > 1 else []
     val = [pair for key in vals for pair in pairs.pop(key)]
-    rows = {key: list(split.pairs.rows()) for key, split in held_out.items()}
     train, dropped = splits["train"].pairs, splits["train"].examples.by_cause()
-    return Corpus(name, train, val, pairs, ledgers, notes, val_sets, held_out=rows, dropped=dropped)
+    return Corpus(name, train, val, pairs, ledgers, val_sets=val_sets, dropped=dropped)
 
 
 def require_usable(name: str, key: str, split: Split) -> None:
@@ -183,24 +174,33 @@ def require_german_and_english(config: DataConfig) -> None:
     require({"de", "en"}.issuperset(config.languages), f"data.corpus is {config.corpus}, which {problem}")
 
 
-def hold_out(train: Split, missing: list[str], name: str) -> dict[str, Split]:
-    """Move pairs of train into a new split for each missing one."""
-    distinct, first = least_texts(train.pairs, HELD_OUT * len(missing))
+def hold_out(corpus: Corpus, needed: Collection[str]) -> Corpus:
+    """The corpus with some of its training text as val and test text, if that is needed and missing."""
+    missing = [key for key in needed if not any(split.startswith(key) for split in corpus.ledgers)]
+    if not missing:
+        return corpus
+    ledger, rows = corpus.ledgers["train"], Texts.of(corpus.train).rows()
+    distinct, first = least_texts(corpus.train, HELD_OUT * len(missing))
     size = min(HELD_OUT, max(1, distinct // HELD_OUT_SHARE))
-    kind = "source sentences" if train.ledger.unit == "pair" else "texts"
-    few = f"the corpus {name} has {distinct} different {kind} and no {' or '.join(missing)} text"
+    kind = "source sentences" if ledger.unit == "pair" else "texts"
+    few = f"the corpus {corpus.name} has {distinct} different {kind} and no {' or '.join(missing)} text"
     require(distinct > len(missing) * size, f"{few}: too few to hold some out; give it more, or files for them")
-    held_out: dict[str, Split] = {}
-    places: dict[int, Split] = {}
+    train, held_out, places = Texts(), {key: list[Pair]() for key in missing}, dict[int, str]()
     for k, key in enumerate(missing):
-        split = held_out[key] = Split(train.config, training=False)
-        places |= dict.fromkeys(first[k : size * len(missing) : len(missing)], split)
-        split.ledger.read = size
-        train.ledger.drop(f"held out for {key}", size)
-    rows, train.pairs = train.pairs.rows(), Texts()
+        places |= dict.fromkeys(first[k : size * len(missing) : len(missing)], key)
+        ledger.drop(f"held out for {key}", size)
     for n, row in enumerate(rows):
-        places.get(n, train).pairs.append(row)
-    return held_out
+        if n in places:
+            held_out[places[n]].append(row.pair)
+        else:
+            train.append(row)
+    own = {key: Ledger(size, unit=ledger.unit) for key in missing}
+    splits = ["train", *(["val"] if "val" in missing else []), *corpus.ledgers, *missing]  # the order of tables
+    ledgers = {key: (corpus.ledgers | own)[key] for key in splits}
+    reason = f"of its training {ledger.unit}s are held out for it."
+    notes = corpus.notes + [f"{corpus.name} has no {key} text: {size:,} {reason}" for key in missing]
+    val, tests = held_out.pop("val", corpus.val), corpus.tests | held_out
+    return replace(corpus, train=train, val=val, tests=tests, ledgers=ledgers, notes=notes)
 
 
 def least_texts(pairs: Iterable[Pair], most: int) -> tuple[int, list[int]]:

@@ -4,29 +4,25 @@ The `corpus` of a `Row` is the number of its portion (see `nmt.data.portions`): 
 direction. The val and test text is that of data.corpus, with the val text of corpora that say `validate`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger, gathered
 from nmt.data.corpora.corpus import Corpus, ValSet
-from nmt.data.corpora.many import read_many
 from nmt.data.portions import portions_of
 from nmt.data.texts import Texts
 
 
-def read_more(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpus:
-    """The corpus with the training pairs of data.more; `read`: reads one corpus. ValueError if one can't be read."""
+def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], Corpus]) -> Corpus:
+    """The corpus with the training pairs of data.more; `read`: reads one corpus, and holds missing text of these splits
+    out. ValueError if one can't be read."""
     one, names = replace(config, more=()), [portion.name for portion in portions_of(config)]
-    corpus, first = read(one), len(one.directions)
+    corpus, first = read(one, ("val", "test")), len(one.directions)
     train, val, val_sets = Texts.of(corpus.train), [*corpus.val], corpus.val_sets or [val_set_of(corpus, one)]
     ledgers, dropped = dict(zip(names, parts_of(corpus), strict=False)), [corpus.dropped]
     for entry in config.more:
-
-        def whole(settings: DataConfig, kept: bool = entry.validate) -> Corpus:
-            return with_held_out(read(settings), ("test",) if kept else ("val", "test"))
-
-        other = read_many(config.of(entry), whole) if config.many_to_many else whole(config.of(entry))
+        other = read(config.of(entry), ("val",) if entry.validate else ())
         for row in Texts.of(other.train).rows():
             train.append(row._replace(corpus=first + row.corpus))
         corpus.commits.update(other.commits)
@@ -50,13 +46,3 @@ def parts_of(corpus: Corpus) -> list[Ledger]:
 
 def val_set_of(corpus: Corpus, config: DataConfig) -> ValSet:
     return ValSet("val", config.source, config.target, len(corpus.val))
-
-
-def with_held_out(corpus: Corpus, splits: tuple[str, ...]) -> Corpus:
-    """The corpus with the pairs that were held out of its training text for these splits: nothing needs them there."""
-    train, dropped = Texts.of(corpus.train), corpus.ledgers["train"].dropped
-    for split in splits:
-        for row in corpus.held_out.get(split, ()):
-            train.append(row)
-        dropped.pop(f"held out for {split}", 0)
-    return replace(corpus, train=train)

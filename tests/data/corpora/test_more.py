@@ -94,6 +94,15 @@ def test_a_pair_that_an_earlier_corpus_has_is_dropped_and_counted(data: DataConf
     assert ledger.kept == 90
 
 
+def test_a_corpus_of_few_pairs_is_read_whole(data: DataConfig, tmp_path: Path) -> None:
+    """Only validate needs some of them as val text."""
+    write(tmp_path / "few", {"train": 1}, "wenig")
+    few = CorpusConfig(corpus=str(tmp_path / "few"))
+    assert load_corpus(replace(data, more=(few,))).ledgers["train"].parts["few"].kept == 1
+    with pytest.raises(ValueError, match="few has 1 different source sentences and no val text: too few"):
+        load_corpus(replace(data, more=(replace(few, validate=True),)))
+
+
 def test_one_corpus_alone_is_not_mixed(data: DataConfig, tmp_path: Path) -> None:
     alone = DataConfig(corpus=data.corpus)
     assert TrainingData.load(prepared_of(alone, tmp_path / "run"), portions_of(alone)).as_read(Config()).mixture is None
