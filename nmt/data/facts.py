@@ -41,17 +41,20 @@ def final_mark(sources: Sequence[str]) -> str:
     return max(marks, key=lambda mark: (marks[mark], mark)) if marks.total() >= FINAL_SHARE * len(sources) > 0 else ""
 
 
-def sample(files: Sequence[Path], most: int) -> Iterator[Row]:
-    """About so many rows of shards: the first ones of each, which are a random sample."""
-    return chain.from_iterable(islice(read_rows(file), math.ceil(most / len(files))) for file in files)
+def sample(files: Sequence[Path], most: int, *, changed: bool) -> Iterator[Row]:
+    """About so many rows of shards: the first ones of each, which are a random sample. `changed`: copies too that nmt
+    has changed."""
+    shards = ((row for row in read_rows(file) if changed or not row.changed) for file in files)
+    return chain.from_iterable(islice(rows, math.ceil(most / len(files))) for rows in shards)
 
 
 def write_facts(tokenizer: Tokenizer, files: Sequence[Path], longest_source: int, folder: Path) -> None:
     """Learn the facts of the text in these files, and write them to facts.json and words.txt in the folder."""
     facts: dict[str, int | str] = {"longest_source": longest_source}
     if longest_source:
-        sources = [row.source for row in sample(files, MEASURED_SOURCES)]
+        sources = [row.source for row in sample(files, MEASURED_SOURCES, changed=True)]
         facts |= {"usual_sentences": usual_sentences(sources), "final_mark": final_mark(sources)}
     write_json(folder / FACTS, facts)
-    if words := learn_words(tokenizer, [row.pair for row in sample(files, WORDS_SOURCES)]):
+    pairs = [row.pair for row in sample(files, WORDS_SOURCES, changed=False)]  # misspelled words are no words
+    if words := learn_words(tokenizer, pairs):
         write_text(folder / WORDS, [words.dump()])

@@ -10,6 +10,7 @@ from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data.corpora import load_corpus
 from nmt.data.prepared import prepare
 from nmt.data.variants import CHANGES, make_typos, make_variants, with_typos
+from nmt.text.words import Words
 
 PAIRS = [(f"Der Hund {n} läuft.", f"The dog {n} runs.") for n in range(100)]
 CONFIG = DataConfig(variants=0.1)
@@ -82,6 +83,8 @@ def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
     assert prepared.val == PAIRS[80:90]
     assert sum(source.isupper() for source, _ in prepared.train) == 8
     assert prepared.tokenizer.encode_source(["DER HUND"])[0] != []
+    words = Words.parse((tmp_path / "run" / "data" / "words.txt").read_text())
+    assert {*words.usual, *words.first} == {"Der", "Hund", "läuft", *map(str, range(80))}, "not those of copies"
     assert prepare(None, config, tmp_path / "run").train == prepared.train
 
 
