@@ -5,43 +5,13 @@ looked at: Cyrillic text isn't German, but German can't be told from English: al
 text's script are equally probable.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from nmt.server.codes import find_code, plain
+from nmt.server.codes import find_code
 from nmt.text.identification import Guess, identifier
+from nmt.text.languages import LATIN, script_of, scripts_of, short_code
 
-SCRIPTS = {  # of languages that aren't written in Latin script: as the names of Unicode's characters begin
-    "ARABIC": "ar fa ur ps sd ug ku",
-    "ARMENIAN": "hy",
-    "BENGALI": "bn as",
-    "CJK": "zh ja",
-    "CYRILLIC": "ru uk bg sr mk be kk ky mn tg tt ba",
-    "DEVANAGARI": "hi mr ne sa",
-    "ETHIOPIC": "am ti",
-    "GEORGIAN": "ka",
-    "GREEK": "el",
-    "GUJARATI": "gu",
-    "GURMUKHI": "pa",
-    "HANGUL": "ko",
-    "HEBREW": "he iw yi",
-    "HIRAGANA": "ja",
-    "KANNADA": "kn",
-    "KATAKANA": "ja",
-    "KHMER": "km",
-    "LAO": "lo",
-    "MALAYALAM": "ml",
-    "MYANMAR": "my",
-    "ORIYA": "or",
-    "SINHALA": "si",
-    "TAMIL": "ta",
-    "TELUGU": "te",
-    "THAANA": "dv",
-    "THAI": "th",
-    "TIBETAN": "bo",
-}
-OTHERS = {language for languages in SCRIPTS.values() for language in languages.split()}
 MOST_CHARACTERS = 2_000  # that are looked at
 
 
@@ -64,14 +34,13 @@ def by_script(languages: Sequence[str]) -> Callable[[str], list[Guess]]:
     """Guesses by the script alone."""
 
     def guess(text: str) -> list[Guess]:
-        names = (unicodedata.name(c, "").partition(" ")[0] for c in text if c.isalpha())
-        counts = Counter(names)
+        counts = Counter(script_of(character) for character in text if character.isalpha())
         [(script, count)] = counts.most_common(1)
         if counts["HIRAGANA"] + counts["KATAKANA"]:  # Japanese has both kana and characters of Chinese
             script, count = "HIRAGANA", counts["HIRAGANA"] + counts["KATAKANA"] + counts["CJK"]
-        written = set(SCRIPTS.get(script, "").split())
-        bases = {language: plain(language).partition("-")[0] for language in languages}
-        fitting = [one for one, base in bases.items() if (base in written if written else base not in OTHERS)]
+        fitting = [one for one in languages if script in (scripts_of(one) or LATIN)]
+        if script == "CJK":  # Korean has no text of Chinese characters alone
+            fitting = [one for one in fitting if short_code(one) != "ko"]
         return [(one, count / counts.total() / len(fitting)) for one in fitting]
 
     return guess

@@ -353,3 +353,8 @@ def test_scripts_tell_languages_apart_only_if_they_differ() -> None:
     assert guess("Привет") == [("ru", 1.0)]
     assert guess("これは日本") == [("ja", 1.0)]
     assert {code for code, _ in guess("中文")} == {"zh", "ja"}
+    guess = by_script(["de", "sr", "rus", "ko", "zh", "xx"])
+    assert dict(guess("добар дан")) == {"sr": 0.5, "rus": 0.5}
+    assert {code for code, _ in guess("dobar dan")} == {"de", "sr", "xx"}
+    assert guess("안녕") == [("ko", 1.0)]
+    assert guess("中文") == [("zh", 1.0)]
