@@ -76,9 +76,9 @@ class DataConfig:
     """Text to read, and what of it to keep; the rest is dropped and counted."""
 
     corpus: Annotated[str, Metavar("CORPUS")] = "auto"
-    """Name or place of the text: phrasebook (built in), multi30k, a folder with train.*, val.* and test*.* files, a
-    TSV, JSONL or TMX file, the common prefix of two plain files, or hub:NAME[@REVISION][:CONFIGURATION]; for text in
-    one language also a plain file. auto is multi30k or, without the hub, phrasebook."""
+    """Text to read: phrasebook (built in), multi30k, hub:NAME[@REVISION][:CONFIGURATION], a folder with train.*, val.*
+    and test*.* files, a TSV, JSONL or TMX file, the common prefix of two plain files, or a plain file of one language.
+    auto is multi30k or, without the hub, phrasebook."""
 
     source: Language = "de"
     """Language to translate from: ending of its files, or name of its column or key."""
@@ -92,8 +92,8 @@ class DataConfig:
     the target language."""
 
     text: Text = "auto"
-    """What is read: pairs, the sentences of one language (source or target), or of both, each by itself. auto is target
-    for lm, both for mlm and denoise, else pairs."""
+    """What is read: pairs, sentences of one language (source or target), or of both, each by itself. auto: as
+    training.objective needs."""
 
     more: tuple[CorpusConfig, ...] = ()
     """More corpora to train on, besides data.corpus, which gives the val and test text: '[{corpus: FOLDER, weight: 0.5,
@@ -106,26 +106,25 @@ class DataConfig:
     """Note about the licence of data.corpus, for the model card."""
 
     max_characters: Size = 2000
-    """Maximum number of characters on each side of a training pair."""
+    """Most characters on each side."""
 
     max_pieces: Size = 256
-    """Maximum number of SentencePiece pieces on each side of a training pair."""
+    """Most pieces on each side."""
 
     max_ratio: Annotated[float, Range(1)] = 5.0
-    """Maximum ratio of the lengths of the sides, in characters, with 10 added to each."""
+    """Highest ratio between the lengths of the sides, in characters, each plus 10."""
 
     drop_duplicates: bool = True
-    """Whether repeated training pairs are dropped."""
+    """Whether repeats are dropped."""
 
     drop_held_out: bool = True
-    """Whether training pairs are dropped whose source is in the validation or test text."""
+    """Whether pairs are dropped whose source is in the validation or test text."""
 
     scorer: Folder = ""
-    """Model or run folder of a pair scorer (training.objective pair), which drops training pairs that are probably no
-    translations."""
+    """Folder of a pair scorer (training.objective pair), which drops what is probably no translation."""
 
     least_quality: Probability = 0.5
-    """Lowest probability of being a true pair, by data.scorer."""
+    """Least probability by data.scorer."""
 
     variants: Probability = 0.0
     """Share of training pairs with copies without full stop, IN CAPITALS and In Title Case."""
@@ -231,7 +230,7 @@ class TokenizerConfig:
     """Whether both languages share one vocabulary, and don't have a tokenizer each."""
 
     character_coverage: Annotated[float, Range(0, 1, open="least")] = 1.0
-    """Share of the characters in the training text that the pieces cover. 0.9995 suits Chinese and Japanese."""
+    """Share of the characters that the pieces cover: 0.9995 suits Chinese and Japanese."""
 
     byte_fallback: bool = True
     """Whether other characters are spelled as bytes, so that no text is unknown."""
