@@ -112,7 +112,8 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=0.06, help="of the clean pairs, for each way")
     args = parser.parse_args()
     rng, first = random.Random(SEED), args.clean[0]
-    held_out = {"val": read_pairs(first, "val"), "test_captions": read_pairs(first, "test_2016_flickr")}
+    test = min(file.stem for file in first.glob("test*.de"))  # such as test_2016_flickr
+    held_out = {"val": read_pairs(first, "val"), "test_captions": read_pairs(first, test)}
     parts = [read_pairs(folder, "train") for folder in args.clean]
     for folder, part in zip(args.clean[1:], parts[1:], strict=True):
         # Pairs with one source come one after another, so the last lines share no source with the first ones.
