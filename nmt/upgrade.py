@@ -38,7 +38,7 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     """Convert the settings, by their dotted names, of prepared data or a tokenizer. Older ones are of pairs, which no
     pair scorer and no profile has filtered, without changed copies."""
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
-    text |= dict.fromkeys(["data.variants", "data.typos", "data.placeholders"], 0.0)
+    text |= dict.fromkeys(["data.variants", "data.typos", "data.placeholders", "data.hints"], 0.0)
     text |= {"cleaning.profile": "none", "data.many_to_many": [], "data.weights": ""}
     more = [
         {name: value for name, value in entry.items() if name not in ("weight", "licence")}

@@ -21,6 +21,7 @@ ONLY_OF_RUNS = {
     "data.variants",
     "data.typos",
     "data.placeholders",
+    "data.hints",
 }
 
 
@@ -135,6 +136,9 @@ class DataConfig:
     placeholders: Probability = 0.0
     """Share of training pairs with a copy that has placeholders (U+E000 to U+E00D)."""
 
+    hints: Probability = 0.0
+    """Share of training pairs with a copy whose source has translations of some words (terms)."""
+
     def require_languages(self, text: str) -> None:
         """Raise ValueError if source and target are the same language, and this value of `text` needs both."""
         same = f"data.source and data.target are both {self.source!r}: they must differ"
@@ -161,7 +165,7 @@ class DataConfig:
         require(self.weights not in self.languages, f"{problem}: name a column of numbers")
         check_bounds("data", self)
         scorable = self.scorer == "" or self.unit == "pair"
-        for name in ("variants", "typos", "placeholders"):
+        for name in ("variants", "typos", "placeholders", "hints"):
             fits = self.unit == "pair" or not getattr(self, name)
             require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
         require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")
@@ -170,7 +174,7 @@ class DataConfig:
         codes = self.many_to_many
         listed = f"data.many_to_many is [{', '.join(codes)}]"
         require(len(set(codes)) == len(codes) != 1, f"{listed}: name at least two languages, each once")
-        for name in ("scorer", "variants", "placeholders"):
+        for name in ("scorer", "variants", "placeholders", "hints"):
             used = bool(codes) and bool(getattr(self, name))
             require(not used, f"{listed}, and data.{name} is for one pair of languages: leave it out")
         require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")

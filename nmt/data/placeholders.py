@@ -6,96 +6,29 @@ translation. What stands between two words goes with the word before it, and wha
 inside: otherwise a model can't know on which side of "is" an item stands between "Frau" and "steht" ("woman is
 standing").
 
-A word and its translation are two words that each have the highest probability for the other (`nmt.data.lexicon`).
-
-Shapes: I tokens of the source, J of the target.
+Which words translate each other: `nmt.data.word_links`.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from random import Random
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
-from nmt.data.lexicon import model_1
-from nmt.text.scripts import HAN_AND_KANA
+from nmt.data.word_links import TOKEN, Aligner, Edit, Link, Phrase, are_apart, edited, enclosable
 from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
 
-Link = tuple[int, int]  # a source token and a target token that translate each other
-Phrase = tuple[Link, Link]  # the first and the last token, on both sides
-Edit = tuple[int, int, str]  # a part of a text, from its start to its end, and what replaces it
-
-# Words (with an apostrophe or hyphen inside), single Chinese and Japanese characters, and marks.
-TOKEN = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+(?:['’-][^\W_{HAN_AND_KANA}]+)*|[^\w\s]")
-LEAST = 0.1  # probability of a link, in both directions together
 WAYS = ("instead", "after", "around")  # of a word or phrase, where placeholders stand
 AT_FIRST = 0.1  # share of the items beside words that stand at the beginning of both sides
 MOST_EDITS = 3  # of a copy; each has one placeholder, or two around a phrase
-LONGEST_PHRASE = 4  # tokens of a source phrase that placeholders enclose
 
 
-def add_placeholders(pairs: Sequence[Pair], share: float) -> list[tuple[Pair, Pair]]:
+def add_placeholders(pairs: Sequence[Pair], share: float, aligner: Aligner) -> list[tuple[Pair, Pair]]:
     """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders, each with
-    its pair. A pair without a word whose translation is known is left out."""
-    if not share:
-        return []
-    random, aligner = Random("placeholders"), Aligner(pairs)
+    its pair. A pair without a word whose translation is known is left out. `aligner`: of these pairs."""
+    random = Random("placeholders")
     chosen = random.sample(range(len(pairs)), round(len(pairs) * share))
     copies = ((with_placeholders(pairs[n], aligner.links(n), random), pairs[n]) for n in chosen)
     return [(copy, pair) for copy, pair in copies if copy]
-
-
-class Aligner:
-    """Links between the words of the pairs of a corpus."""
-
-    def __init__(self, pairs: Sequence[Pair]) -> None:
-        sides, sizes = [], []
-        for side in (0, 1):
-            known: dict[str, int] = {}
-            ids = ([known.setdefault(token, len(known)) for token in tokens(pair[side])] for pair in pairs)
-            sides.append(Sequences.of(ids))
-            sizes.append(len(known))
-        self.corpus, self.size = Pairs(*sides), sizes[1]
-        source, target, forward = model_1(self.corpus, *sizes)
-        back_target, back_source, backward = model_1(Pairs(*sides[::-1]), *sizes[::-1])
-        keys, back_keys = source * self.size + target, back_source * self.size + back_target
-        self.keys, here, back = np.intersect1d(
-            keys, back_keys, return_indices=True
-        )  # of a large corpus, parts are read
-        self.probability = forward[here] * backward[back]
-
-    def links(self, n: int) -> list[Link]:
-        """The links of pair n, in the order of the source. A word that occurs twice on a side has none."""
-        source, target = (self.ids(side, n) for side in (self.corpus.source, self.corpus.target))
-        if not (len(source) and len(target)):
-            return []
-        keys_IJ = source[:, None] * self.size + target
-        place_IJ = np.searchsorted(self.keys, keys_IJ).clip(max=len(self.keys) - 1)
-        found_IJ = np.where(self.keys[place_IJ] == keys_IJ, self.probability[place_IJ], 0.0)
-        best_I, best_J = found_IJ.argmax(1), found_IJ.argmax(0)
-        once_I, once_J = (np.isin(ids, values[counts == 1]) for ids, (values, counts) in counted(source, target))
-        return [
-            (i, int(j))
-            for i, j in enumerate(best_I)
-            if best_J[j] == i and found_IJ[i, j] >= LEAST and once_I[i] and once_J[j]
-        ]
-
-    def ids(self, side: Sequences, n: int) -> NDArray[np.int64]:
-        ids: NDArray[np.int64] = side.ids(n).numpy()
-        return ids
-
-
-def counted(*sides: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]]:
-    for ids in sides:
-        yield ids, np.unique(ids, return_counts=True)
-
-
-def tokens(text: str) -> list[str]:
-    return [token.lower() for token in TOKEN.findall(text)]
 
 
 def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair | None:
@@ -127,29 +60,3 @@ def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair
             else:
                 edits[side].append((0, 0, f"{mark} ") if is_first else (end, end, f" {mark}"))
     return edited(pair[0], edits[0]), edited(pair[1], edits[1])
-
-
-def are_apart(phrase: Phrase, other: Phrase) -> bool:
-    """Whether two phrases have no token in common, on either side."""
-    return all(phrase[1][side] < other[0][side] or other[1][side] < phrase[0][side] for side in (0, 1))
-
-
-def enclosable(links: Sequence[Link], of_words: Sequence[Link]) -> list[Phrase]:
-    """The first and the last token, on both sides, of phrases that translate each other: no link leaves them (Koehn et
-    al. 2003, section 4.2), and words are at their edges. A linked word alone is such a phrase."""
-    found, words = [], {j for _, j in of_words}
-    for n, (start, _) in enumerate(of_words):
-        for end, _ in of_words[n:]:
-            inside = [j for i, j in links if start <= i <= end]
-            outside = [j for i, j in links if not start <= i <= end]
-            left, right = min(inside), max(inside)
-            closed = not any(left <= j <= right for j in outside) and {left, right} <= words
-            if end - start < LONGEST_PHRASE and closed:
-                found.append(((start, left), (end, right)))
-    return found
-
-
-def edited(text: str, edits: Sequence[Edit]) -> str:
-    for start, end, new in sorted(edits, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text

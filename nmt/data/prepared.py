@@ -46,7 +46,7 @@ from nmt.files import (
     write_sums,
 )
 from nmt.upgrade import FORMAT, upgrade_record, val_sets_of
-from nmt.vocabulary import PLACEHOLDERS
+from nmt.vocabulary import HINTS, PLACEHOLDERS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -285,7 +285,7 @@ def train_on(draft: Draft) -> None:
         tokenizer.save(folder)
     else:
         say(f"Training the tokenizer on {ledger.kept:,} {ledger.unit}s of {state['corpus']}")
-        marks = PLACEHOLDERS if config.data.placeholders else ()
+        marks = (PLACEHOLDERS if config.data.placeholders else ()) + (HINTS if config.data.hints else ())
         settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
         pairs = (row.pair for row in by_key(draft.files("clean")))
         known = Languages.among(config.data.many_to_many)
@@ -326,8 +326,9 @@ def take_tokenizer(config: Config) -> Tokenizer:
     require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
     advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
     require(tokenizer.joint or not config.model.one_vocabulary, f"{separate} the model needs one vocabulary: {advice}")
-    marked = not config.data.placeholders or tokenizer.has_placeholders
-    require(marked, f"the tokenizer in {folder} has no placeholders: set data.placeholders to 0, or take another")
+    for name, has in (("placeholders", tokenizer.has_placeholders), ("hints", all(map(tokenizer.knows, HINTS)))):
+        fits = has or not getattr(config.data, name)
+        require(fits, f"the tokenizer in {folder} has no pieces for {name}: set data.{name} to 0, or take another")
     tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
     return tokenizer
 

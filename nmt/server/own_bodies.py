@@ -29,6 +29,7 @@ LIMITS: dict[str, Range | None] = {  # settings of a search that a request may c
     "seed": Range(0, 2**53),
     "mbr": None,
     "split_above": Range(0, 10_000),
+    "terms": None,
     "guard": None,
 }
 

@@ -64,9 +64,8 @@ def put_back(translation: Translation, read: Read, request: Request) -> Translat
     """The translation in the case of the line; its alignment counts the words of the line."""
     text = outside_items(translation.text, read.casing, request.own)
     moved = translation.moved
-    if moved is None and len(read.line.split()) != len(read.text.split()):
-        places = [*range(len(text))]
-        moved = Moved(read.line, read.text, source_places(read), text, text, places)
+    if len(read.line.split()) != len(read.text.split()):
+        moved = Moved(read.line, read.text, source_places(read), text, text, range(len(text))).around(moved)
     return replace(translation, text=text, moved=moved)
 
 

@@ -121,7 +121,7 @@ def put_back(translation: Translation, line: Marked | Named) -> Translation | No
     if unmarked is None:
         return None
     texts = line.line, line.text, line.places, unmarked.text, text, unmarked.places
-    moved = Moved(*texts, skipped=translation.words_around[0])
+    moved = Moved(*texts, skipped=translation.words_around[0]).around(translation.moved)
     return replace(translation, text=unmarked.text, moved=moved, words_around=(0, 0))
 
 

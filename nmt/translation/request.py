@@ -25,17 +25,21 @@ class Term:
 
 @dataclass(frozen=True)
 class Constraints:
-    """The text that a translation begins with, terms that it must contain (in any order), forbidden phrases."""
+    """The text that a translation begins with, terms that it must contain (in any order), forbidden phrases, and terms
+    that are only shown to the model (see `nmt.translation.hints`)."""
 
     prefix: str = ""
     must: tuple[Term, ...] = ()
     must_not: tuple[str, ...] = ()
+    hints: tuple[Term, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.prefix or self.must or self.must_not)
+        return bool(self.prefix or self.must or self.must_not or self.hints)
 
     def joined(self, others: "Constraints") -> "Constraints":
-        return Constraints(self.prefix or others.prefix, self.must + others.must, self.must_not + others.must_not)
+        prefix = self.prefix or others.prefix
+        must, must_not = self.must + others.must, self.must_not + others.must_not
+        return Constraints(prefix, must, must_not, self.hints + others.hints)
 
 
 NO_CONSTRAINTS = Constraints()
@@ -88,6 +92,15 @@ class Moved:
     target_places: Sequence[int]
     skipped: int = 0
     """Words of `source`, and of `target`, before the text that was translated (`Translation.words_around`)."""
+
+    def around(self, inner: "Moved | None") -> "Moved":
+        """This one, if words were moved inside of `source` and `target` too."""
+        same = inner and (len(inner.line), len(inner.translation)) == (len(self.source), len(self.target))
+        if not (inner and same):
+            return self
+        sources = [self.source_places[place] for place in inner.source_places]
+        targets = [self.target_places[place] for place in inner.target_places]
+        return replace(self, source=inner.source, source_places=sources, target=inner.target, target_places=targets)
 
     def links(self, links: Links) -> list[tuple[int, int]]:
         """Links of the words of the line and its translation with items, from those with placeholders."""

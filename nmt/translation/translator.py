@@ -40,6 +40,7 @@ from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.exported import load_exported
 from nmt.translation.forced import ForcedScorer
+from nmt.translation.hints import check_terms, give_hints, without_hints
 from nmt.translation.known_words import translate_known
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.line_edges import translate_inside
@@ -235,6 +236,7 @@ class Translator:
         """Raise ValueError if the language model can't be used as these settings of a call say, if CTranslate2 runs the
         model and can't follow them, or if languages aren't chosen."""
         self.tokenizer.languages.require_chosen()
+        check_terms(search, self.tokenizer)
         fuses = self.lm is not None and search.lm_weight > 0 and search.lm_mode == "fusion"
         if isinstance(self.decoder, CTranslate2Model):
             self.decoder.check(search)
@@ -321,7 +323,8 @@ class Translator:
         self, requests: Sequence[Request], search: SearchConfig, rerank: Reranker | None = None, *, cut: Cut = "usual"
     ) -> list[list[Translation]]:
         """As `translate_n_best`, without the guard."""
-        spans_of = self.spans.place_terms(cut_lines(requests, self.tokenizer, self.limits(search), cut), search)
+        read, hints = give_hints(requests, self.tokenizer)
+        spans_of = self.spans.place_terms(cut_lines(read, self.tokenizer, self.limits(search), cut), search)
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         lm = self.lm if search.lm_weight and search.lm_mode == "rerank" else None
         choose_later = search.mbr != "none" or rerank is not None or lm is not None
@@ -329,6 +332,7 @@ class Translator:
         hypotheses = self.spans.find((span for spans in spans_of for span in spans), wide)
         candidates = [self.candidates(spans, [hypotheses[span] for span in spans], wide) for spans in spans_of]
         candidates = [self.finish(request, some) for request, some in zip(requests, candidates, strict=True)]
+        candidates = without_hints(candidates, hints)
         if rerank:
             candidates = [rerank_seen(rerank, r, some) for r, some in zip(requests, candidates, strict=True)]
         elif lm:

@@ -10,8 +10,9 @@ import pytest
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
-from nmt.data.placeholders import Aligner, add_placeholders, enclosable, with_placeholders
+from nmt.data.placeholders import add_placeholders, with_placeholders
 from nmt.data.prepared import prepare
+from nmt.data.word_links import Aligner, enclosable
 from nmt.vocabulary import OPENINGS, PLACEHOLDERS
 
 WORDS = {"rote": "red", "alte": "old", "kleine": "small", "Hund": "dog", "Mann": "man", "Fisch": "fish", "Hut": "hat"}
@@ -46,9 +47,9 @@ def test_a_word_that_occurs_twice_and_an_empty_side_have_no_links() -> None:
 
 
 def test_both_sides_have_the_same_placeholders_each_once_and_the_rest_stays() -> None:
-    made = add_placeholders(PAIRS, 0.9)
+    made = add_placeholders(PAIRS, 0.9, Aligner(PAIRS))
     assert len(made) == round(0.9 * len(PAIRS))
-    assert made == add_placeholders(PAIRS, 0.9)
+    assert made == add_placeholders(PAIRS, 0.9, Aligner(PAIRS))
     copies = [copy for copy, pair in made if pair in PAIRS]
     assert len(copies) == len(made)
     sources = {source for source, _ in PAIRS}
@@ -64,7 +65,7 @@ def test_both_sides_have_the_same_placeholders_each_once_and_the_rest_stays() ->
 
 
 def test_placeholders_stand_where_the_translations_are() -> None:
-    for (source, target), _ in add_placeholders(PAIRS, 0.9):
+    for (source, target), _ in add_placeholders(PAIRS, 0.9, Aligner(PAIRS)):
         there = neighbours(target)
         for mark, (before, after) in neighbours(source).items():
             if before in WORDS and mark not in OPENINGS:
@@ -121,7 +122,7 @@ def test_the_tokenizer_has_a_piece_for_each_placeholder(tmp_path: Path) -> None:
     plain = replace(config, name="plain", data=replace(data, placeholders=0.0))
     assert not prepare(load_corpus(data), plain, tmp_path / "plain").tokenizer.has_placeholders
     reused = replace(config, name="other", tokenizer=TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer")))
-    with pytest.raises(ValueError, match=r"has no placeholders: set data\.placeholders to 0"):
+    with pytest.raises(ValueError, match=r"has no pieces for placeholders: set data\.placeholders to 0"):
         prepare(load_corpus(data), reused, tmp_path / "other")
 
 

@@ -1,0 +1,109 @@
+"""What terms of a glossary do to translations: terms that must occur, terms as hints, and both.
+
+    python -m benchmarks.terms --model runs/plain --model runs/hints --corpus multi30k
+
+The lines are the val text. For each one a word of the source is chosen whose translation in the reference is known by
+word alignment (`nmt.data.word_links`, learned on the training text); this word is its term. `other` terms are another
+form of it (`nmt.data.hints.Forms`), as a glossary has them: a reference has "dogs", and the term is "dog".
+
+A term is met if the translation has it as a whole word, and the reference's form if that is there.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+from benchmarks.report import report
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+from nmt.config import DataConfig
+from nmt.data.cleaning import Pair
+from nmt.data.corpora import load_corpus
+from nmt.data.hints import Forms, common_words
+from nmt.data.word_links import TOKEN, Aligner
+from nmt.scoring.metrics import score
+from nmt.text.scripts import Phrase
+from nmt.translation.hints import knows_hints
+from nmt.translation.model_folder import read_info
+from nmt.translation.request import Constraints, Request, Term
+from nmt.translation.translator import Translator, find_model
+
+WAYS = ("none", "must", "hint")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A line with a word, its translation in the reference, and another form of that (empty if none is known)."""
+
+    source: str
+    reference: str
+    word: str
+    right: str
+    other: str
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, action="append", required=True, help="run or model folder; several times")
+    parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus: its val set is used")
+    parser.add_argument("--lines", type=int, default=10_000, help="most lines")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice of words")
+    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "terms.jsonl", help="gets the rows")
+    args = parser.parse_args()
+    translators = {path.name: Translator.load(find_model(str(path))) for path in args.model}
+    info, _ = read_info(find_model(str(args.model[0])) / "config.json")
+    corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
+    cases = make_cases(corpus.train, corpus.val[: args.lines], Random(args.seed))
+    rows: list[Row] = []
+    for name, translator in translators.items():
+        for way in WAYS if knows_hints(translator.tokenizer) else WAYS[:-1]:
+            for form in ("right", "other"):
+                rows.append({"benchmark": "terms", "model": name, **measure(translator, cases, way, form)})
+    rows = [row | describe_run() for row in rows]
+    print(report(rows))
+    add_rows(args.json, rows)
+    return 0
+
+
+def make_cases(train: Sequence[Pair], val: Sequence[Pair], random: Random) -> list[Case]:
+    """A case for each pair of val with a word whose translation is known."""
+    aligner, common, cases = Aligner([*train, *val]), common_words(train), list[Case]()
+    forms = Forms(target for _, target in train)
+    for n, (source, target) in enumerate(val):
+        sides = [TOKEN.findall(text) for text in (source, target)]
+        found = [(sides[0][i], sides[1][j]) for i, j in aligner.links(len(train) + n)]
+        found = [(a, b) for a, b in found if a.isalnum() and b.isalnum() and a.lower() not in common]
+        if found:
+            word, right = random.choice(found)
+            right = forms.inside(right)
+            cases.append(Case(source, target, word, right, random.choice(forms.others(right) or [""])))
+    return cases
+
+
+def measure(translator: Translator, cases: Sequence[Case], way: str, form: str) -> Row:
+    """Figures of one model with terms of this form, which are met in this way."""
+    cases = [case for case in cases if form == "right" or case.other]
+    requests = [Request(case.source, constraints(case, way, form)) for case in cases]
+    start = perf_counter()
+    translations = translator.translate(requests)
+    seconds = perf_counter() - start
+    met = [has_word(text, getattr(case, form)) for case, text in zip(cases, translations, strict=True)]
+    right = [has_word(text, case.right) for case, text in zip(cases, translations, strict=True)]
+    bleu = score(translations, [case.reference for case in cases], metrics=["bleu"])[0].value
+    shares = {"met": rounded(sum(met) / len(cases)), "right": rounded(sum(right) / len(cases))}
+    return {"way": way, "form": form, "lines": len(cases), **shares, "bleu": rounded(bleu), "seconds": rounded(seconds)}
+
+
+def constraints(case: Case, way: str, form: str) -> Constraints:
+    term = Term((getattr(case, form),), case.word)
+    return Constraints(must=(term,) if way == "must" else (), hints=(term,) if way == "hint" else ())
+
+
+def has_word(text: str, word: str) -> bool:
+    return any(Phrase.parse(word, any_case=True).find(text))
+
+
+if __name__ == "__main__":
+    run_script(main)
