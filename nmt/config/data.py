@@ -22,6 +22,7 @@ ONLY_OF_RUNS = {
     "data.typos",
     "data.placeholders",
     "data.hints",
+    "cleaning.near",
 }
 
 

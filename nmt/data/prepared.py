@@ -155,6 +155,7 @@ def prepare(
     with told_if_stopped(folder / DRAFT), naming(folder / DRAFT), kept_for_later(folder / DRAFT):
         draft = begin(corpus, config, folder, engine)
         clean(draft, engine, scorer)
+        drop_near(draft, engine)
         train_on(draft)
         engine.run(draft.encode, draft.missing("data"), "Encoding")
         finish(draft, folder)
@@ -178,6 +179,7 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
                 return True
             if is_lacking(draft, "clean"):
                 return False
+            drop_near(draft, engine)
             train_on(draft)
         engine.run(draft.encode, engine.share(draft.missing("data")), "Encoding")
         with locked(folder, wait=True):
@@ -271,6 +273,15 @@ def clean(draft: Draft, engine: Engine, scorer: Scorer | None) -> None:
         engine.run(draft.clean, missing, "Cleaning")
 
 
+def drop_near(draft: Draft, engine: Engine) -> None:
+    """With cleaning.near, drop pairs of all shards that are nearly the same as another one."""
+    if draft.config.cleaning.near:
+        engine.run(draft.find_near, draft.missing("near"), "Comparing")
+        engine.run(draft.drop_near, draft.missing("distinct"), "Dropping")
+        for part in ("bands", "signatures", "near", "clean"):
+            shutil.rmtree(draft.folder / part, ignore_errors=True)
+
+
 def train_on(draft: Draft) -> None:
     """Put a tokenizer into the draft, unless it is there."""
     config = draft.config
@@ -287,7 +298,7 @@ def train_on(draft: Draft) -> None:
         say(f"Training the tokenizer on {ledger.kept:,} {ledger.unit}s of {state['corpus']}")
         marks = (PLACEHOLDERS if config.data.placeholders else ()) + (HINTS if config.data.hints else ())
         settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
-        pairs = (row.pair for row in by_key(draft.files("clean")))
+        pairs = (row.pair for row in by_key(draft.files(draft.cleaned)))
         known = Languages.among(config.data.many_to_many)
         tags = [*known.before_target.values(), *tags_of(config.data)]
         tokenizer = train_tokenizer(pairs, settings, folder, *config.data.languages, tags=tags)
@@ -304,6 +315,8 @@ def cleaned(draft: Draft, state: dict[str, Any]) -> Ledger:
     """The ledger of the training text after cleaning."""
     ledger, _ = total(draft.reports("clean"))
     ledger.repaired += Counter(state["repaired"])
+    if later := draft.reports("distinct"):
+        ledger = ledger.then(total(later)[0])
     return Ledger.from_dict(state["ledgers"]["train"]).then(ledger)
 
 
@@ -346,7 +359,7 @@ def write_draft(draft: Draft) -> None:
     reports = draft.reports("data")
     ledger = cleaned(draft, state).then(total(reports)[0])
     require_pairs(ledger)
-    _, examples = total([*draft.reports("clean"), *reports])
+    _, examples = total([*draft.reports("clean"), *draft.reports("distinct"), *reports])
     sizes = [report["pairs"] for report in reports]
     if sum(sizes) > ledger.kept:
         say(f"With {sum(sizes) - ledger.kept:,} changed copies: {sum(sizes):,} training pairs")

@@ -9,6 +9,10 @@ The folder of a preparation that is not finished yet has:
     read/       the pairs as they were read, in files of equal size
     parts/      the same files, each with one group of rows for each shard
     clean/      the pairs of each shard that its cleaning kept
+    bands/      with cleaning.near: hashes of the pairs of each shard
+    signatures/ the same
+    near/       the places of pairs that are dropped, for each part of the hashes in bands/
+    distinct/   the pairs of each shard that are left
     tokenizer/
     data/       ids and text of each shard, and the text of val and tests
     reports/    the ledger of each finished file: it is written last, so what has a report is finished
@@ -30,6 +34,7 @@ from nmt.cli import say
 from nmt.config import Config
 from nmt.data.cleaning import EXAMPLES, Examples, Ledger, Pair
 from nmt.data.filters import alike, digest
+from nmt.data.near import CAUSE, find_near, rows_in, save, sketch
 from nmt.data.portions import cleaners_for, ledger_for, portions_of, starts_of
 from nmt.data.store import Shard, Side, small
 from nmt.data.texts import Row, read_rows, write_rows
@@ -84,6 +89,11 @@ class Draft:
         return [portion.name for portion in portions_of(self.config.data)]
 
     @property
+    def cleaned(self) -> str:
+        """The part that has the pairs after all cleaning."""
+        return "distinct" if self.config.cleaning.near else "clean"
+
+    @property
     def read_files(self) -> list[Path]:
         return sorted((self.folder / "read").glob("*.parquet"))
 
@@ -94,6 +104,10 @@ class Draft:
 
     def files(self, part: str) -> list[Path]:
         return [self.file(part, n) for n in range(self.size)]
+
+    def arrays(self, part: str) -> list[Path]:
+        """The files in bands/, signatures/ or near/."""
+        return [file.with_suffix(".npy") for file in self.files(part)]
 
     def report(self, part: str, n: int) -> Path:
         return self.folder / "reports" / f"{part}-{n:05}.json"
@@ -132,7 +146,7 @@ class Draft:
         self.finish("parts", n, {"repaired": repaired}, groups)
 
     def clean(self, n: int, scorer: Scorer | None = None) -> None:
-        """Clean the pairs of a shard, add changed copies, and sort all."""
+        """Clean the pairs of a shard, add changed copies (with cleaning.near, `drop_near` does), and sort all."""
         files = sorted((self.folder / "parts").glob("*.parquet"))
         rows = [row for file in files for row in read_rows(file, n)]
         cleaners = cleaners_for(self.config.data, self.config.cleaning, self.splits(), EXAMPLES)
@@ -143,10 +157,40 @@ class Draft:
         if scorer:
             rows = drop_doubtful(rows, scorer, self.config.data.least_quality, ledger, examples, names)
         rows.sort(key=row_order)
-        rows += self.copies(rows)
-        rows.sort(key=row_order)
+        if near := self.config.cleaning.near:
+            portions = portions_of(self.config.data)
+            directions = [self.config.data.directions.index((p.source, p.target)) for p in portions]
+            bands, signatures = sketch(rows, n, directions, near)
+            save(self.arrays("bands")[n], bands)
+            save(self.arrays("signatures")[n], signatures)
+        else:
+            rows += self.copies(rows)
+            rows.sort(key=row_order)
         report = {"ledger": ledger.as_dict(), "dropped": examples.by_cause()}
         self.finish("clean", n, report, chunks(rows, AT_ONCE))
+
+    def find_near(self, n: int) -> None:
+        """Find pairs that are nearly the same as another one by one part of the hashes of all shards."""
+        near = self.config.cleaning.near
+        assert near
+        save(self.arrays("near")[n], find_near(self.arrays("bands"), self.arrays("signatures"), n, near))
+        write_json(self.report("near", n), {})
+
+    def drop_near(self, n: int) -> None:
+        """Drop the pairs of a shard that `find_near` found, add changed copies, and sort all."""
+        ledger, examples, kept = ledger_for(self.config.data), Examples(EXAMPLES), list[Row]()
+        dropped = set(rows_in(self.arrays("near"), n))
+        for place, row in enumerate(read_rows(self.file("clean", n))):
+            ledger.count(self.names[row.corpus])
+            if place in dropped:
+                ledger.drop(CAUSE, part=self.names[row.corpus])
+                examples.add(CAUSE, row.pair)
+            else:
+                kept.append(row)
+        kept += self.copies(kept)
+        kept.sort(key=row_order)
+        report = {"ledger": ledger.as_dict(), "dropped": examples.by_cause()}
+        self.finish("distinct", n, report, chunks(kept, AT_ONCE))
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Changed copies of pairs, of each corpus by itself; they have no line, and the weight of their pair."""
@@ -174,7 +218,7 @@ class Draft:
         cause, examples, kept = f"longer than {most:,} pieces", Examples(EXAMPLES), list[Row]()
         ledger, starts = ledger_for(self.config.data), starts_of(tokenizer, portions_of(self.config.data))
         source, target = Side(), Side()
-        for rows in chunks(read_rows(self.file("clean", n)), AT_ONCE):
+        for rows in chunks(read_rows(self.file(self.cleaned, n)), AT_ONCE):
             first = [starts[row.corpus] for row in rows]
             sides = [encode_side(tokenizer, side, [row.pair[side] for row in rows], first) for side in (0, 1)]
             fits = [max(map(len, pair)) <= most for pair in zip(*sides, strict=True)]
