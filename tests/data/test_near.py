@@ -227,10 +227,13 @@ def test_of_pairs_that_are_nearly_the_same_the_one_with_the_least_hash_stays(tmp
 
 def test_a_pair_of_an_earlier_corpus_stays(tmp_path: Path, settings: Config) -> None:
     later = write(tmp_path / "later", train=[row._replace(source=f"{row.source} y") for row in KEPT])
-    data = replace(settings.data, more=(CorpusConfig(corpus=str(later), profile="gentle"),), variants=0.0)
+    entry = CorpusConfig(corpus=str(later), cleaning=CleaningConfig(profile="gentle"))
+    data = replace(settings.data, more=(entry,), variants=0.0)
     ledger = prepare(None, replace(settings, data=data), tmp_path / "run", engine=ONE).ledgers["train"]
     assert ledger.parts["mine"].dropped == {CAUSE: 25}
     assert ledger.parts["later"].dropped == {CAUSE: 60}
+    with pytest.raises(ValueError, match=r"entry of data\.more has cleaning\.near 0\.9: it holds for all corpora"):
+        replace(entry, cleaning=CleaningConfig(near=0.9))
 
 
 @pytest.mark.slow
