@@ -177,6 +177,18 @@ def items(rows: Sequence[Row]) -> str:
     return markdown(["item", "lines", "right place, %", "other words there", "wrong place", "lost"], lines)
 
 
+def terms(rows: Sequence[Row]) -> str:
+    ways = {"none": "no terms", "must": "must", "hint": "hints"}
+
+    def line(row: Row) -> list[str]:
+        shares = [f"{100 * row[name]:.1f}" for name in ("met", "right")]
+        figures = [*shares, f"{row['bleu']:.1f}", f"{row['seconds']:.0f}"]
+        return [row["model"], ways[row["way"]], row["form"], str(row["lines"]), *figures]
+
+    headings = ["model", "terms", "form", "lines", "met, %", "reference's form, %", "BLEU", "seconds"]
+    return markdown(headings, [line(row) for row in rows])
+
+
 def doors(rows: Sequence[Row]) -> str:
     lines = [[row["door"], row["model"], row["compared"], row["result"], str(row["sentences"])] for row in rows]
     return markdown(["door", "model", "compared", "result", "sentences"], lines)
@@ -424,6 +436,7 @@ TABLES = {
         decode_speed,
         real_text,
         items,
+        terms,
         doors,
         fuzz,
         bf16_loss,

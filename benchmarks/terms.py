@@ -62,8 +62,8 @@ def main() -> int:
             for form in ("right", "other"):
                 rows.append({"benchmark": "terms", "model": name, **measure(translator, cases, way, form)})
     rows = [row | describe_run() for row in rows]
-    print(report(rows))
     add_rows(args.json, rows)
+    print(report(rows))
     return 0
 
 

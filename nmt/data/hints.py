@@ -1,7 +1,10 @@
-"""Hints: translations of some words, in the source, which a model learns to use (Dinu et al. 2019).
+"""Hints: translations of some words, in the source, which a model learns to use (Song et al. 2019; Dinu et al. 2019).
 
-Pairs flow in; copies of a share of them (`data.hints`) flow out, whose sources have a hint after some words or phrases.
-With ⟨ and ⟩ for the marks of `nmt.vocabulary`: "Der Hund ⟨ dog ⟩ schläft." and "The dog is sleeping.".
+Pairs flow in; copies of a share of them (`data.hints`) flow out, whose sources have hints instead of some words or
+phrases. With ⟨ and ⟩ for the marks of `nmt.vocabulary`: "Der ⟨ dog ⟩ schläft." and "The dog is sleeping.".
+
+Beside their words, hints are hardly used: most are what the model would write anyway, and it learns little from the
+others. After 2,450 steps of `recipes/multi30k.yaml`, terms were met in 82.0% instead of 80.7% of lines.
 
 A glossary has one form of a word, and a sentence may need another one. So some hints have another form than the target
 ("dogs"), and the model learns to inflect (Bergmanis and Pinnis 2021 take lemmas, which need a lemmatiser). Other forms
@@ -75,11 +78,10 @@ def with_hints(pair: Pair, links: Sequence[Link], common: set[str], forms: Forms
         if not free:
             continue
         phrase = random.choice(free)
-        (_, left), (end, right) = phrase
+        (start, left), (end, right) = phrase
         taken.append(phrase)
         text = pair[1][places[1][left][0] : places[1][right][1]]
         others = forms.others(text) if left == right and random.random() < OTHER_FORMS else []
         text = random.choice(others) if others else text if left else forms.inside(text)
-        place = places[0][end][1]
-        edits.append((place, place, f" {HINT} {text} {HINT_END}"))
+        edits.append((places[0][start][0], places[0][end][1], f"{HINT} {text} {HINT_END}"))
     return (edited(pair[0], edits), pair[1]) if edits else None

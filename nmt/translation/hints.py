@@ -1,4 +1,4 @@
-"""Terms as hints: a line flows in; the line with the translation of each term after its words flows out.
+"""Terms as hints: a line flows in; the line with the translation of each term instead of its words flows out.
 
 For models that have learned hints (`data.hints`). A hint tells the model where a term belongs, and which word to take;
 the model may give it another form. Terms of `must` are hints too, so that the search finds them in their place.
@@ -70,9 +70,9 @@ def hinted(request: Request) -> Hinted | None:
         return None
     text, places, position = "", list[int](), 0
     for start, end, target in found:
-        hint = f" {HINT} {target} {HINT_END}"
-        text += line[position:end] + hint
-        places += [*range(position, end), *[start] * len(hint)]
+        hint = f"{HINT} {target} {HINT_END}"
+        text += line[position:start] + hint
+        places += [*range(position, start), *[start] * len(hint)]
         position = end
     return Hinted(line, text + line[position:], [*places, *range(position, len(line))])
 
