@@ -46,7 +46,7 @@ def check_terms(search: SearchConfig, tokenizer: Tokenizer) -> None:
 def give_hints(requests: Sequence[Request], tokenizer: Tokenizer) -> tuple[list[Request], list[Hinted | None]]:
     """The requests as the model reads them, with hints for the terms of which the words are known; and the line with
     hints of each (None without)."""
-    if not knows_hints(tokenizer):
+    if not any(request.constraints for request in requests) or not knows_hints(tokenizer):
         return list(requests), [None] * len(requests)
     lines = [hinted(request) if request.constraints else None for request in requests]
     return [as_read(request, line) for request, line in zip(requests, lines, strict=True)], lines
