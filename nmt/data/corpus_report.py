@@ -25,6 +25,7 @@ from nmt.vocabulary import SPACE, UNK
 
 COUNTED = 200_000  # training pairs whose lengths, letters and overlap are shown: the first ones
 BARS, ROWS = 30, 40  # of a histogram and of a table
+LEAST_SHARE = 1e-5  # of a script that is shown
 CAUSES = 3  # the most frequent ones of a corpus
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2430; --soft: #5c6675; --line: #d8dde5; --back: #fcfcfd; --one: #2b6cb0;
@@ -162,12 +163,14 @@ def histogram(values: Sequence[float], colour: str, title: str) -> str:
 
 
 def scripts(pairs: Sequence[Pair]) -> Iterator[str]:
-    """The share of each script among the letters of each side."""
+    """The share of each script among the letters of each side; those of less than LEAST_SHARE are left out."""
     yield "<h2>Scripts</h2><table><tr><th>share of letters</th><th>source</th><th>target</th></tr>"
     counts = [Counter(script for pair in pairs for script in map(script_of, pair[side]) if script) for side in (0, 1)]
     for script, _ in (counts[0] + counts[1]).most_common(ROWS):
-        shares = [f"{count[script] / count.total():.3%}" if count else "" for count in counts]
-        yield f"<tr><td>{script.capitalize()}</td>{cells(shares)}"
+        shares = [count[script] / max(1, count.total()) for count in counts]
+        name = script if script == "CJK" else script.capitalize()
+        if max(shares) >= LEAST_SHARE:
+            yield f"<tr><td>{name}</td>{cells([f'{share:.3%}' for share in shares])}"
     yield "</table>"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nmt.data.corpus_report import scripts
 from nmt.prepare import main
 
 
@@ -38,6 +39,12 @@ def test_the_page_needs_nothing_from_elsewhere(report: str) -> None:
 def test_what_was_dropped_is_counted_and_shown(report: str) -> None:
     assert re.search(r"dropped: another script</summary>.*?дом.*?<td class=\"n\">2</td>", report, re.DOTALL)
     assert re.search(r"nearly in val</td><td class=\"n\">[1-9]", report)
+
+
+def test_scripts_of_a_few_letters_are_left_out() -> None:
+    pairs = [("Haus" * 1000, "house 中")] * 100 + [("µº", "Ωх")]
+    names = re.findall("<tr><td>(.*?)</td>", "".join(scripts(pairs)))
+    assert names == ["Latin", "CJK", "Greek", "Cyrillic"], "one letter in 400,000 is left out, and one in 602 is shown"
 
 
 def test_one_corpus_is_not_compared(report: str) -> None:
