@@ -28,6 +28,7 @@ TOLD = (
     "precision",
     "pretraining",
     "serving",
+    "terminology",
 )
 PAGES = [Path(__file__).with_name("README.md"), *(DOCS / f"{page}.md" for page in TOLD)]
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
