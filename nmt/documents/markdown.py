@@ -21,7 +21,7 @@ from nmt.documents.markdown_parser import TITLED, Place, make_parser, places_of
 from nmt.documents.txt import one_line
 
 FRONT_MATTER = re.compile(
-    r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?:(?!\1|\.\.\.)[^\r\n]*+(?:\r\n?|\n))*+(?:\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
+    r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?>(?:(?!\1|\.\.\.)[^\r\n]*+(?:\r\n?|\n))*)(?:\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
 NEWLINE = re.compile(r"\r\n?|\n")
 # What stays before a paragraph: the box of a task, the name of a footnote, of a box (:::), of a notice ([!NOTE]).

@@ -4,8 +4,8 @@ import re
 
 from nmt.documents.base import Document, Options, Slot, TextDocument, decode, has_words, text_unit
 
-SPACE = re.compile(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/|//[^\r\n]*+)*+")
-STRING = r'"((?:[^"\\]|\\.)*+)"'
+SPACE = re.compile(r"(?>(?:\s++|/\*(?>(?:[^*]|\*(?!/))*)\*/|//[^\r\n]*+)*)")
+STRING = r'"((?>(?:[^"\\]|\\.)*))"'
 PAIR = re.compile(rf"(?:{STRING}|[\w.-]++)\s*+(?:=\s*+(?:{STRING}|[\w.-]++)\s*+)?;", re.DOTALL)
 ESCAPE = re.compile(r"\\([0-7]{3}|[uU][0-9a-fA-F]{4}|.)", re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}

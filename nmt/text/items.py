@@ -55,7 +55,7 @@ FLAG_ATTRIBUTE = (
 ATTRIBUTE = rf"(?:[a-zA-Z_:@*#(\[][^\s\"'<>/=]*+\s*+=\s*+(?:\"[^<\"]*+\"|'[^<']*+'|[^\s\"'<>=]++)|{FLAG_ATTRIBUTE})"
 TAG = (
     rf"</(?:[a-zA-Z][a-zA-Z0-9_:.-]*+|\d++)\s*+>|<(?:[a-zA-Z][a-zA-Z0-9_:.-]*+|\d++)(?:\s++{ATTRIBUTE})*+\s*+/?>"
-    r"|<!--(?:[^<-]|-(?!->)|<(?!!--))*+-->|<!\[CDATA\[(?:[^<\]]|\](?!\]>)|<(?!!\[CDATA\[))*+\]\]>"
+    r"|<!--(?>(?:[^<-]|-(?!->)|<(?!!--))*)-->|<!\[CDATA\[(?>(?:[^<\]]|\](?!\]>)|<(?!!\[CDATA\[))*)\]\]>"
     r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});"
 )
 # Not after a digit, and not %ig or, after digit and blank, %er: "100%ige Lösung" and "ein 10 %er" are German for

@@ -28,9 +28,11 @@ from nmt.text.suspicions import prose
 
 Mode = Literal["auto", "html", "none"]
 
-# A quoted value has at most 9,999 characters, so that many quotes without an end take linear time.
+# A quoted value has at most 9,999 characters, so that many quotes without an end take linear time. Atomic groups of
+# choices, (?>(?:…)*) and not (?:…)*+: Python 3.11.0 to 3.11.4 match the latter wrongly (gh-106052).
 TAG = re.compile(
-    r"<!--(?:>|->|(?:[^-]|-(?!-!?>))*+(?:--!?>|\Z))|<!\[CDATA\[(?:[^\]]|\](?!\]>))*+(?:\]\]>|\Z)|<[!?][^>]*+(?:>|\Z)"
+    r"<!--(?:>|->|(?>(?:[^-]|-(?!-!?>))*)(?:--!?>|\Z))|<!\[CDATA\[(?>(?:[^\]]|\](?!\]>))*)(?:\]\]>|\Z)"
+    r"|<[!?][^>]*+(?:>|\Z)"
     r"|<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>\"'=]*+|\d++)"
     r"(?P<attributes>(?:[\s/](?:[^<>\"']|\"[^\"]{0,9999}+\"|'[^']{0,9999}+')*+)?)>"
 )
