@@ -59,8 +59,17 @@ def without_hints(n_best: Sequence[list[Translation]], lines: Sequence[Hinted | 
 
 
 def as_read(request: Request, line: Hinted | None) -> Request:
+    """The request with the line that has hints. Its terms name these in the place of their words, so that each is found
+    in the span that has it."""
     constraints = replace(request.constraints, hints=())
-    return replace(request, text=line.text if line else request.text, constraints=constraints)
+    if line is None:
+        return replace(request, constraints=constraints)
+    shown = [replace(term, source=hint) if (hint := hint_of(term)) in line.text else term for term in constraints.must]
+    return replace(request, text=line.text, constraints=replace(constraints, must=tuple(shown)))
+
+
+def hint_of(term: Term) -> str:
+    return f"{HINT} {phrase_text(term.targets[0])} {HINT_END}"
 
 
 def hinted(request: Request) -> Hinted | None:
@@ -69,8 +78,7 @@ def hinted(request: Request) -> Hinted | None:
     if not found or "\t" in request.text or any(mark in line for mark in HINTS):
         return None
     text, places, position = "", list[int](), 0
-    for start, end, target in found:
-        hint = f"{HINT} {target} {HINT_END}"
+    for start, end, hint in found:
         text += line[position:start] + hint
         places += [*range(position, start), *[start] * len(hint)]
         position = end
@@ -78,12 +86,12 @@ def hinted(request: Request) -> Hinted | None:
 
 
 def places_of(terms: Sequence[Term], line: str) -> Iterator[tuple[int, int, str]]:
-    """Start and end of the words of each term, wherever they occur, and their translation. Of terms that overlap, the
-    first counts."""
+    """Start and end of the words of each term, wherever they occur, and its hint. Of terms that overlap, the first
+    counts."""
     taken = [False] * len(line)
     for term in terms:
-        words, target = phrase_text(term.source), phrase_text(term.targets[0])
-        for start, end in Phrase.parse(words).find(line) if words and target else ():
+        words = phrase_text(term.source)
+        for start, end in Phrase.parse(words).find(line) if words and phrase_text(term.targets[0]) else ():
             if not any(taken[start:end]):
                 taken[start:end] = [True] * (end - start)
-                yield start, end, target
+                yield start, end, hint_of(term)

@@ -11,7 +11,7 @@ from nmt.translation.glossary import Entry, Glossary, add_terms
 from nmt.translation.hints import give_hints, hinted, knows_hints
 from nmt.translation.request import Constraints, Moved, Request, Term, Translation
 from nmt.translation.span_search import SpanSearch
-from nmt.translation.spans import Span
+from nmt.translation.spans import Span, cut_lines
 from nmt.translation.translator import Translator
 from nmt.vocabulary import HINT, HINT_END, HINTS, ITEMS, PLACEHOLDERS
 from tests.tiny import PAIRS, SHORT, make_model
@@ -57,7 +57,7 @@ def test_hints_are_given_to_models_that_know_them(taught: Tokenizer, tokenizer: 
     assert (knows_hints(taught), knows_hints(tokenizer)) == (True, False)
     given, lines = give_hints(requests, taught)
     assert [one.text for one in given] == [f"Der {HUND}", "Der Hund"]
-    assert given[0].constraints == requests[0].constraints
+    assert given[0].constraints == Constraints(must=(replace(DOG, source=HUND),)), "the words that the model reads"
     assert [line is None for line in lines] == [False, True]
     assert give_hints(requests, tokenizer) == (requests, [None, None])
 
@@ -84,6 +84,16 @@ def test_a_translator_shows_hints_to_the_model_only(taught: Tokenizer, monkeypat
     assert "dog" in best.text or "hound" in best.text
     translator.translate([line])
     assert seen.pop() == line
+
+
+def test_a_term_must_be_in_the_translation_of_its_sentence(taught: Tokenizer) -> None:
+    lines = "Zwei Männer sitzen. Der Hund läuft.", "Der Hund läuft. Zwei Männer sitzen."
+    search = replace(SHORT, split_above=1)
+    limits = Translator(make_model(taught), taught, search).limits(search)
+    for line, place in zip(lines, (1, 0), strict=True):
+        given, _ = give_hints([Request(line, Constraints(must=(DOG,)))], taught)
+        [spans] = cut_lines(given, taught, limits)
+        assert [len(span.constraints.must) for span in spans] == [int(n == place) for n in (0, 1)]
 
 
 def test_alignments_of_hints_are_those_of_their_words() -> None:
