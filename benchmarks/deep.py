@@ -23,8 +23,9 @@ from typing import Any
 
 import torch
 
-from benchmarks.report import markdown, origin
+from benchmarks.report import origin
 from benchmarks.rows import describe_run, run_script
+from benchmarks.tables import markdown
 from nmt.config import Config, DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
 from nmt.data.prepared import Prepared, prepare
 from nmt.decode.beam import search

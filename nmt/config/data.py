@@ -111,25 +111,25 @@ class DataConfig:
     """Note about the licence of data.corpus, for the model card."""
 
     max_characters: Size = 2000
-    """Most characters on each side."""
+    """Most characters on each side of a training pair."""
 
     max_pieces: Size = 256
-    """Most pieces on each side."""
+    """Most pieces on each side of a training pair."""
 
     max_ratio: Annotated[float, Range(1)] = 5.0
-    """Highest ratio between the lengths of the sides, in characters, each plus 10."""
+    """Highest ratio of the lengths of the sides, in characters with 10 added to each."""
 
     drop_duplicates: bool = True
-    """Whether repeats are dropped."""
+    """Whether repeated training pairs are dropped."""
 
     drop_held_out: bool = True
-    """Whether pairs are dropped whose source is in the validation or test text."""
+    """Whether training pairs are dropped whose source is in val or test text."""
 
     scorer: Folder = ""
-    """Folder of a pair scorer (training.objective pair), which drops what is probably no translation."""
+    """Folder of a pair scorer, which drops pairs that are probably no translations."""
 
     least_quality: Probability = 0.5
-    """Least probability by data.scorer."""
+    """Lowest probability of being a true pair, by data.scorer."""
 
     variants: Probability = 0.0
     """Share of training pairs with copies without full stop, IN CAPITALS and In Title Case."""

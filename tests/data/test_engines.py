@@ -10,6 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Literal
 
 import pytest
 
@@ -23,6 +24,8 @@ from nmt.prepare import main
 from tests.data.test_prepared import config, pairs, tree
 
 ONE = Engine(workers=1)
+NEEDS_RAY = pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
+ENGINES = ["processes", pytest.param("ray", marks=NEEDS_RAY)]
 
 
 @pytest.fixture
@@ -46,20 +49,13 @@ def die(file: Path, n: int) -> None:
 
 
 @pytest.mark.slow
-def test_processes_make_the_same_bytes_as_one(tmp_path: Path, settings: Config) -> None:
+@pytest.mark.parametrize("kind", ENGINES)
+def test_any_engine_makes_the_same_bytes(tmp_path: Path, settings: Config, kind: Literal["processes", "ray"]) -> None:
     first = prepare(None, settings, tmp_path / "one", engine=ONE)
     assert len(first.store) == 4
     assert first.ledgers["train"].dropped == {"repeated": 8}
-    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2))
+    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
-def test_ray_makes_the_same_bytes(tmp_path: Path, settings: Config) -> None:
-    prepare(None, settings, tmp_path / "one", engine=ONE)
-    prepare(None, settings, tmp_path / "ray", engine=Engine(workers=2, kind="ray"))
-    assert tree(tmp_path / "ray") == tree(tmp_path / "one")
 
 
 def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path: Path, settings: Config) -> None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from nmt.data.near import CAUSE, CHARACTERS, HASHES, find_near, is_long, rows_in
 from nmt.data.prepared import DRAFT, prepare, prepare_part
 from nmt.data.shards import Draft, key_of
 from nmt.data.texts import Row, read_rows
-from tests.data.test_engines import ONE, argv_of
+from tests.data.test_engines import ENGINES, ONE, argv_of
 from tests.data.test_prepared import config, tree
 
 SYLLABLES = ["ba", "der", "gen", "hol", "ki", "lun", "mas", "nor", "pe", "rit", "so", "tur", "ver", "wim", "zu", "sch"]
@@ -237,18 +237,11 @@ def test_a_pair_of_an_earlier_corpus_stays(tmp_path: Path, settings: Config) -> 
 
 
 @pytest.mark.slow
-def test_processes_make_the_same_bytes_as_one(tmp_path: Path, settings: Config) -> None:
+@pytest.mark.parametrize("kind", ENGINES)
+def test_any_engine_makes_the_same_bytes(tmp_path: Path, settings: Config, kind: Literal["processes", "ray"]) -> None:
     prepare(None, settings, tmp_path / "one", engine=ONE)
-    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2))
+    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
-def test_ray_makes_the_same_bytes(tmp_path: Path, settings: Config) -> None:
-    prepare(None, settings, tmp_path / "one", engine=ONE)
-    prepare(None, settings, tmp_path / "ray", engine=Engine(workers=2, kind="ray"))
-    assert tree(tmp_path / "ray") == tree(tmp_path / "one")
 
 
 def test_parts_together_make_the_same_bytes(tmp_path: Path, settings: Config) -> None:
