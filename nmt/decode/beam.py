@@ -22,6 +22,7 @@ from nmt.decode.begun import BegunModel
 from nmt.decode.fusion import Fusion, room
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis, length_divisor, longest_output
 from nmt.decode.rules import Rule, make_rules
+from nmt.decode.stop import Stop, check
 from nmt.fields import require
 from nmt.model.cache import DecoderCache, SourceWeights
 from nmt.model.contract import Decoder, GenerativeModel
@@ -51,10 +52,7 @@ def search(
     Raises ValueError if logits are not numbers, or constraints need more positions than the model has.
     """
     constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
-    beams = Beams(model, src_BS, src_mask_BS, options, constraints, language_model if options.lm_weight else None)
-    while beams.live.sentences_N.size(0):
-        beams.step()
-    return beams.hypotheses()
+    return Beams(model, src_BS, src_mask_BS, options, constraints, language_model if options.lm_weight else None).run()
 
 
 @torch.inference_mode()
@@ -159,6 +157,13 @@ class Beams:
         # The best finished hypotheses: their scores, and where they end, as step × K + slot.
         self.best_BF = torch.full((n_sentences, options.n_best), -inf, device=device)
         self.ends_BF = torch.zeros(n_sentences, options.n_best, dtype=torch.int64, device=device)
+
+    def run(self, stop: Stop | None = None) -> list[list[Hypothesis]]:
+        """Take all steps. Raises Stopped as `stop` says, ValueError if logits are not numbers."""
+        while self.live.sentences_N.size(0):
+            check(stop)
+            self.step()
+        return self.hypotheses()
 
     def step(self) -> None:
         """Continue every live hypothesis by one token."""

@@ -1,4 +1,4 @@
-"""A translator that CTranslate2 runs: ids flow in; hypotheses, log-probabilities and attention flow out.
+"""The engine of CTranslate2, which runs a translator that was exported for it.
 
 CTranslate2 searches by itself, nearly as `nmt.decode.beam` does. Its beam search ends as soon as it has as many
 finished hypotheses as the beam has slots, and pieces that must not be written are left out before the probabilities are
@@ -7,17 +7,20 @@ computed, not after it. The log-probabilities of hypotheses are then computed ag
 Shapes: T target pieces, S source pieces, both without EOS.
 """
 
-import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
+from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import (
     BAD_LOGITS,
+    NO_CONSTRAINTS,
     AllConstraints,
     CompiledConstraints,
     Hypothesis,
@@ -25,10 +28,13 @@ from nmt.decode.hypothesis import (
     length_divisor,
     longest_output,
 )
+from nmt.decode.stop import Stop, check
 from nmt.fields import require
+from nmt.model.contract import Decoder
 from nmt.model.positions import SINUSOIDAL
 
 POSITIONS = 4096  # rows of the tables of sinusoidal positions, which CTranslate2 can't make longer
+POLL = 0.005  # seconds between two looks at a call that may be stopped
 SCORED = 32  # translations that are scored together: the logits of all of their positions take memory
 UNABLE = {  # settings of a search that CTranslate2 can't do as nmt does, and their values that change nothing
     "length_norm": "average",
@@ -38,8 +44,6 @@ UNABLE = {  # settings of a search that CTranslate2 can't do as nmt does, and th
     "shortlist": 0,
 }
 
-Ids = Sequence[int]
-
 
 def longest_sequence(config: ModelConfig) -> int | None:
     """The longest sequence that the exported model can read; None: no limit."""
@@ -47,23 +51,42 @@ def longest_sequence(config: ModelConfig) -> int | None:
     return limits.get(config.positions)
 
 
-class CTranslate2Model:
-    """The translator, with the names of the pieces of both vocabularies, in the order of their ids."""
+@dataclass(frozen=True)
+class CTranslate2Engine:
+    """An `Engine` of a `ctranslate2.Translator`."""
 
-    def __init__(self, translator: Any, source: Sequence[str], target: Sequence[str], positions: int | None) -> None:
-        """`translator`: a `ctranslate2.Translator`; `positions`: the longest sequence that it can read."""
-        self.translator, self.source, self.target = translator, source, target
-        self.number = {piece: i for i, piece in enumerate(target)}
-        self.positions = positions
-        self.before: tuple[Ids, Ids] = (), ()  # pieces before each source, and each target: see `begun`
-        self.device, self.precision = torch.device(translator.device), str(translator.compute_type)
+    translator: Any
+    source: Sequence[str]
+    """The names of the pieces of the source, in the order of their ids."""
+    target: Sequence[str]
+    positions: int | None
+    """The longest sequence that it can read; None: no limit."""
+    before: tuple[Ids, Ids] = ((), ())
+    """Pieces before each source, and each target."""
 
-    def begun(self, source: Ids, target: Ids) -> "CTranslate2Model":
-        """This model, with pieces before each source and each target, such as codes of languages, which callers don't
-        see."""
-        other = copy.copy(self)
-        other.before = source, target
-        return other
+    models, shortlist, takes_phrases = (), None, False
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        return {piece: i for i, piece in enumerate(self.target)}
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device(self.translator.device)
+
+    @property
+    def precision(self) -> str:
+        return str(self.translator.compute_type)
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.target)
+
+    def begun(self, source: Ids, target: Ids) -> "CTranslate2Engine":
+        return replace(self, before=(source, target))
+
+    def fused(self, language_model: Decoder | None) -> "CTranslate2Engine":
+        return self  # `check` refuses searches that it would join
 
     @property
     def longest_source(self) -> int | None:
@@ -72,28 +95,33 @@ class CTranslate2Model:
     def longest_target(self, n_source: int) -> int | None:
         return None if self.positions is None else self.positions - 1 - len(self.before[1])
 
+    def fits(self, source: Ids, target: Ids) -> bool:
+        longest = max(len(ids) + len(first) for ids, first in zip((source, target), self.before, strict=True))
+        return self.positions is None or longest < self.positions
+
     def names(self, side: int, ids: Ids) -> list[str]:
         """The names of a source's (side 0) or target's pieces, with those before them."""
         return [(self.source, self.target)[side][i] for i in (*self.before[side], *ids)]
 
     def check(self, search: SearchConfig) -> None:
-        """Raise ValueError for the first setting that CTranslate2 can't follow."""
         for name, value in UNABLE.items():
             given = getattr(search, name)
             require(given == value, f"search.{name} is {given}, and CTranslate2 can't do that: take {value}")
+        fuses = search.lm_weight > 0 and search.lm_mode == "fusion"
+        require(not fuses, "a language model can't join CTranslate2's search: take --lm-mode rerank")
 
     def search(
-        self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints
+        self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
-        """As `nmt.decode.beam.search`; of constraints, only prefixes are possible, with fixed pieces."""
+        constraints = constraints or [NO_CONSTRAINTS] * len(sources)
         limits = [self.limit(*sentence, options) for sentence in zip(sources, constraints, strict=True)]
-        found = self.find(sources, options, constraints, max(limits))
+        found = self.find(sources, options, constraints, max(limits), stop)
         # The library has one limit for a batch. The few sentences that go beyond their own limit are searched again.
         for n, limit in enumerate(limits):
             if limit < max(map(len, found[n]), default=0):
-                found[n] = self.find(sources[n : n + 1], options, constraints[n : n + 1], limit)[0]
+                found[n] = self.find(sources[n : n + 1], options, constraints[n : n + 1], limit, stop)[0]
         pairs = [(source, ids) for source, n_best in zip(sources, found, strict=True) for ids in n_best]
-        log_probs = iter(self.force_score(pairs))
+        log_probs = iter(self.score(pairs, stop))
         ranked = []
         for n_best, limit in zip(found, limits, strict=True):
             hypotheses = [make_hypothesis(ids, next(log_probs), limit, options) for ids in n_best]
@@ -104,11 +132,13 @@ class CTranslate2Model:
         return longest_output(len(source), options, self.longest_target(len(source)), constraints)
 
     def find(
-        self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints, limit: int
+        self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints, limit: int, stop: Stop | None
     ) -> list[list[list[int]]]:
         """The ids of the best hypotheses of each sentence, with at most `limit` pieces."""
         first = len(self.before[1])
-        results = self.translator.translate_batch(
+        results = self.run(
+            self.translator.translate_batch,
+            stop,
             [self.names(0, ids) for ids in sources],
             target_prefix=[self.names(1, c.prefix) for c in constraints],
             beam_size=options.beam_size,
@@ -120,11 +150,12 @@ class CTranslate2Model:
             max_input_length=0,
             suppress_sequences=[[self.target[i]] for i in forbidden_ids(options)],
         )
-        return [[[self.number[piece] for piece in one[first:]] for one in result.hypotheses] for result in results]
+        return [[[self.number[piece] for piece in h[first:]] for h in result.hypotheses] for result in results]
 
-    def force_score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[list[float]]:
-        """The log-probability of each piece of given translations, and of EOS."""
-        results = self.translator.score_batch(
+    def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
+        results = self.run(
+            self.translator.score_batch,
+            stop,
             [self.names(0, source) for source, _ in pairs],
             [self.names(1, target) for _, target in pairs],
             max_input_length=0,
@@ -134,9 +165,19 @@ class CTranslate2Model:
         require(all(map(math.isfinite, (x for row in log_probs for x in row))), BAD_LOGITS)
         return log_probs
 
-    def cross_attention(self, source: Ids, target: Ids) -> Tensor:
-        """Attention weights (T, S), from the steps that write the target to the source: the mean of all heads of the
-        last layer, where EOS of the source has no column."""
+    def run(self, method: Callable[..., Any], stop: Stop | None, *arguments: Any, **options: Any) -> list[Any]:
+        """The results of a method of the library. It can't end a call of its own, so a call that is stopped goes on in
+        the background, and its results are lost."""
+        check(stop)
+        if stop is None:
+            return method(*arguments, **options)
+        calls = method(*arguments, **options, asynchronous=True)
+        while not all(call.done() for call in calls):
+            stop.event.wait(POLL)
+            stop.check()
+        return [call.result() for call in calls]
+
+    def attention(self, source: Ids, target: Ids) -> Tensor:
         if not target:
             return torch.zeros(0, len(source))
         [result] = self.translator.translate_batch(
@@ -148,6 +189,9 @@ class CTranslate2Model:
             return_attention=True,
         )
         return torch.tensor(result.attention[0])[len(self.before[1]) :, len(self.before[0]) :]
+
+    def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
+        raise ValueError("CTranslate2 runs this model, which can't tell the probabilities of all pieces")
 
 
 def make_hypothesis(ids: list[int], log_probs: list[float], limit: int, options: SearchConfig) -> Hypothesis:

@@ -14,7 +14,7 @@ Source: CUDA C++ Programming Guide, section CUDA Graphs; `torch.cuda.CUDAGraph`.
 
 import weakref
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeGuard, cast
@@ -38,6 +38,12 @@ Shape = tuple[int, int, int]
 def rounded(size: int, least: int = 1) -> int:
     """The next larger one of SIZES."""
     return SIZES[bisect_left(SIZES, max(size, least))]
+
+
+def record_models(models: Sequence[GenerativeModel]) -> "tuple[RecordedModel, ...]":
+    """The models with recorded steps, if that is possible with all of them, and a GPU computes."""
+    can = models[0].device.type == "cuda" and all(map(can_record, models))
+    return tuple(RecordedModel(model) for model in models if can and can_record(model))
 
 
 def can_record(model: object) -> TypeGuard[EncoderDecoder]:

@@ -16,6 +16,7 @@ from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import BAD_LOGITS, Hypothesis, forbidden_ids, length_divisor, longest_output
+from nmt.decode.stop import Stop, check
 from nmt.fields import require
 from nmt.model.contract import Decoder
 from nmt.vocabulary import BOS, EOS
@@ -25,18 +26,21 @@ MAX_SLOTS = 2**19
 
 
 @torch.inference_mode()
-def sample(model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig) -> list[list[Hypothesis]]:
+def sample(
+    model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, stop: Stop | None = None
+) -> list[list[Hypothesis]]:
     """Return `options.samples` translations of each sentence, in the order sampled; a translation may occur twice.
 
     Log-probabilities are the model's own, whatever temperature, top_k, top_p and min_p are. Sources as in
-    `Decoder.start`. Memory grows with the number of samples up to MAX_SLOTS. ValueError if logits are not numbers.
+    `Decoder.start`. Memory grows with the number of samples up to MAX_SLOTS. ValueError if logits are not numbers;
+    Stopped as `stop` says.
     """
     sources = [ids[real].tolist() for ids, real in zip(src_BS, src_mask_BS, strict=True)]
     lengths = [len(ids) - 1 for ids in sources]
     limits = [longest_output(length, options, model.longest_target(length)) for length in lengths]
     random_TBW = random_numbers(sources, limits, options).to(src_BS.device)
     parts = [
-        sample_part(model, (src_BS, src_mask_BS), limits, options, random_TBW[:, :, part.start : part.stop])
+        sample_part(model, (src_BS, src_mask_BS), limits, options, random_TBW[:, :, part.start : part.stop], stop)
         for part in sample_parts(options.samples, random_TBW.size(0) * len(sources))
     ]
     return [[hypothesis for some in found for hypothesis in some] for found in zip(*parts, strict=True)]
@@ -49,7 +53,12 @@ def sample_parts(n_samples: int, n_slots: int) -> list[range]:
 
 
 def sample_part(
-    model: Decoder, sources: tuple[Tensor, Tensor], limits: list[int], options: SearchConfig, random_TBW: Tensor
+    model: Decoder,
+    sources: tuple[Tensor, Tensor],
+    limits: list[int],
+    options: SearchConfig,
+    random_TBW: Tensor,
+    stop: Stop | None,
 ) -> list[list[Hypothesis]]:
     """One sample for each of the random numbers. `sources`: as for `Decoder.start`."""
     src_BS, src_mask_BS = sources
@@ -61,6 +70,7 @@ def sample_part(
     tokens_TBW = torch.full(random_TBW.shape, EOS, device=device)
     log_probs_TBW = torch.zeros(random_TBW.shape, device=device)
     for step in range(random_TBW.size(0)):
+        check(stop)
         logits_NWV = model.step(tokens_NW, cache)
         require(bool(logits_NWV.isfinite().all()), BAD_LOGITS)
         own_NWV = logits_NWV.log_softmax(-1)

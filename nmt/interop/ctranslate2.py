@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from nmt.config import ModelConfig
 from nmt.data.mapped import SOURCE, TARGET
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Model, longest_sequence
-from nmt.decode.hypothesis import NO_CONSTRAINTS
+from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Engine, longest_sequence
 from nmt.extras import package
 from nmt.interop.ctranslate2_generator import USAGE as GENERATE
 from nmt.interop.ctranslate2_generator import GeneratorRunner
@@ -87,11 +86,11 @@ def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
 class Runner:
     """CTranslate2 as the comparison calls it."""
 
-    def __init__(self, model: CTranslate2Model) -> None:
-        self.model, self.force_score = model, model.force_score
+    def __init__(self, model: CTranslate2Engine) -> None:
+        self.model, self.force_score = model, model.score
 
     def greedy(self, sources: Sequence[Ids]) -> list[list[int]]:
-        return [best.ids for best, *_ in self.model.search(sources, GREEDY, [NO_CONSTRAINTS] * len(sources))]
+        return [best.ids for best, *_ in self.model.search(sources, GREEDY)]
 
 
 def about(export: Export) -> About:

@@ -18,6 +18,7 @@ from nmt.decode.beam import search
 from nmt.decode.begun import BegunModel
 from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
+from nmt.decode.pytorch import pad
 from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.export import Export, Parity
@@ -26,7 +27,6 @@ from nmt.interop.huggingface_languages import their_order
 from nmt.interop.huggingface_layouts import Layout
 from nmt.model.contract import GenerativeModel, Model, PromptedModel
 from nmt.text.normalise import tidy
-from nmt.translation.spans import pad
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 
 MOST_DIFFERENCE = 1e-4  # of logits, with float32 weights

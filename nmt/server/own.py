@@ -82,7 +82,7 @@ class Own:
         """A direction with an adapter, or with none, without loading its model."""
         served = self.engine.models.served(direction)
         translator = served.choose(name)
-        own = [model for model in translator.models if hasattr(model, "parameters")] if translator else []
+        own = translator.engine.models if translator else ()
         return Model(
             *direction,
             name=name or served.name,

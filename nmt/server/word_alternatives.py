@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import torch
 
-from nmt.decode.ctranslate2 import CTranslate2Model
 from nmt.server.errors import Refused
 from nmt.text.normalise import tidy
 from nmt.text.sentences import split_sentences
 from nmt.translation.request import Constraints, Request
-from nmt.translation.spans import pad
 from nmt.translation.text_lines import BREAK
 from nmt.translation.translator import Translator
-from nmt.vocabulary import BOS, EOS, FIRST_PIECE, SPACE
+from nmt.vocabulary import EOS, FIRST_PIECE, SPACE
 
 WORDS = 8  # that are answered
 FIRST_PIECES = 16  # that words are begun with
@@ -77,27 +75,23 @@ def narrow(source: str, target: str, place: int, start: int, split: Split) -> tu
     return source, start, start + len(target)
 
 
-@torch.inference_mode()
 def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[str, float]]:
     """The most probable next words of a translation that begins with `kept`, with their probabilities, best first.
 
     Each of the most probable first pieces is continued greedily until the next piece begins another word.
     """
-    readers = [reader for reader in translator.readers if not isinstance(reader, CTranslate2Model)]
-    if not readers:
+    engine = translator.engine
+    if not engine.models:
         raise Refused("CTranslate2 runs this model, which can't tell alternatives of words", code="not_possible")
     tokenizer = translator.tokenizer
     ids, prefix = tokenizer.encode_source([tidy(source)[0]])[0], tokenizer.encode_target([tidy(kept)[0]])[0]
     is_long = len(ids) + len(prefix) > LONGEST_SENTENCE
-    if is_long or not translator.scorer().fits(ids, [*prefix, *range(LONGEST_WORD)]):
+    if is_long or not engine.fits(ids, [*prefix, *range(LONGEST_WORD)]):
         raise Refused("the sentence is too long: send a shorter one", status=413, code="too_long")
 
     def log_probs(rows: Sequence[Sequence[int]]) -> torch.Tensor:
         """Of the next piece (B, V), after each row."""
-        target_BT = torch.tensor([[BOS, *prefix, *row] for row in rows], device=translator.device)
-        sources = pad([ids] * len(rows), translator.device)
-        logits = [reader(*sources, target_BT)[:, -1].float().log_softmax(-1) for reader in readers]
-        return torch.stack(logits).logsumexp(0) - math.log(len(readers))
+        return engine.next_log_probs(ids, [[*prefix, *row] for row in rows])
 
     pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))
     begins = torch.tensor([piece.startswith(SPACE) or not prefix for piece in pieces], device=translator.device)

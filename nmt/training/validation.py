@@ -23,7 +23,6 @@ from nmt.training.distributed import Processes
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Monitor
 from nmt.training.objectives import Objective
-from nmt.translation.alignment import cross_attention
 from nmt.translation.pictures import attention_picture
 from nmt.translation.translator import Translator
 
@@ -108,9 +107,8 @@ class Validator:
             source = translator.tokenizer.encode_source([text])[0]
             target = translator.tokenizer.encode_target([translations[i]])[0]
             if source and target:
-                columns = [*translator.tokenizer.source_pieces(source), "</s>"]
-                rows = [*translator.tokenizer.target_pieces(target), "</s>"]
-                picture = attention_picture(cross_attention(translator.reader, source, target), columns, rows)
+                columns, rows = translator.tokenizer.source_pieces(source), translator.tokenizer.target_pieces(target)
+                picture = attention_picture(translator.engine.attention(source, target), columns, rows)
                 monitor.writer.add_image(f"cross_attention/{number + 1}", picture, step, dataformats="HWC")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from nmt.decode.pytorch import TorchEngine
 from nmt.fields import require
 from nmt.files import check_sums, whole_folder
 from nmt.model.contract import Model
@@ -69,12 +70,13 @@ def with_adapters(translator: "Translator", base: Path, folders: Mapping[str, Pa
     in memory once; the adapter is computed beside them. `base`: the model folder of the given translator, since its
     weights may be rounded, and adapters are for those in the folder. Raises as `read_adapter`."""
     model, _, _ = load_model(base)
-    found = {}
+    engine = translator.engine
+    found: dict[str, Translator] = {}
+    assert isinstance(engine, TorchEngine), "adapters are for models of PyTorch"
     for name, folder in folders.items():
         factors = {layer: (a_RI, scale * b_OR) for layer, (a_RI, b_OR, scale) in read_adapter(model, folder).items()}
         other = copy.copy(translator)
-        other.models = [with_adapter(translator.model, factors)]
-        other.use_tokenizer(translator.tokenizer)
+        other.use(engine.with_models([with_adapter(translator.model, factors)]), translator.tokenizer)
         found[name] = other
     return found
 

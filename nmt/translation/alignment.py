@@ -16,30 +16,21 @@ import torch
 from torch import Tensor
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.begun import BegunModel
-from nmt.decode.ctranslate2 import CTranslate2Model
+from nmt.decode.engine import Engine
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.surfaces import BYTE_PIECE
-from nmt.model.contract import GenerativeModel
 from nmt.text.tokens import Links, Tokens, is_word, token_links
 from nmt.translation.request import Translation
-from nmt.translation.spans import pad
-from nmt.vocabulary import BOS
 
 LEAST = 1e-5  # of a token's attention, weighted: with less, it probably translates no token
 LOOK_AHEAD = 8  # characters of a text that may be missing in its pieces
 
 
 class Aligner:
-    """Aligns translations with their sources, by the cross-attention of one model."""
+    """Aligns translations with their sources, by the cross-attention of an engine."""
 
-    def __init__(
-        self,
-        model: GenerativeModel | BegunModel | CTranslate2Model,
-        tokenizer: Tokenizer,
-        shortlist: Shortlist | None = None,
-    ) -> None:
-        self.model, self.tokenizer, self.shortlist = model, tokenizer, shortlist
+    def __init__(self, engine: Engine, tokenizer: Tokenizer, shortlist: Shortlist | None = None) -> None:
+        self.engine, self.tokenizer, self.shortlist = engine, tokenizer, shortlist
 
     def align(self, translation: Translation) -> list[tuple[int, int]]:
         """Link each word of a translation to a source word: pairs (source, target) of word numbers, from 0."""
@@ -98,22 +89,11 @@ class Aligner:
         """For each part the cross-attention (T, S) of its pieces to its source, and the pieces of source and target."""
         for part in translation.parts:
             source, target = part.source, part.hypothesis.ids
-            if isinstance(self.model, CTranslate2Model):
-                weights_TS = self.model.cross_attention(source, target)
-            else:
-                weights_TS = cross_attention(self.model, source, target)[:-1, :-1]
+            weights_TS = self.engine.attention(source, target)
             pieces = self.tokenizer.target_pieces(target)
             while pieces and not pieces[-1].replace("▁", " ").strip():  # the text of a translation ends in no blank
                 pieces.pop()
             yield weights_TS[: len(pieces)], self.tokenizer.source_pieces(source), pieces
-
-
-@torch.inference_mode()
-def cross_attention(model: GenerativeModel | BegunModel, source: Sequence[int], target: Sequence[int]) -> Tensor:
-    """Attention weights (T + 1, S + 1), float32, from the steps that write target and EOS to source and EOS."""
-    weights: list[Tensor] = []
-    model(*pad([source], model.device), torch.tensor([[BOS, *target]], device=model.device), weights)
-    return weights[-1][0].float().mean(0).cpu()
 
 
 def word_links(weights_TS: Tensor, source: Sequence[str], target: Sequence[str]) -> list[tuple[int, int]]:

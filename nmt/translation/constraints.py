@@ -1,10 +1,11 @@
 """Compilation of constraints: texts flow in; prefix ids and an automaton over pieces flow out, for beam search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.engine import Engine
 from nmt.decode.hypothesis import CompiledConstraints, longest_output
 from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces, surface
@@ -22,11 +23,8 @@ MAX_PIECES = 500
 class ConstraintCompiler:
     """Compiles constraints for the target vocabulary of a tokenizer."""
 
-    def __init__(
-        self, tokenizer: Tokenizer, longest_target: Callable[[int], int | None], *, phrases: bool = True
-    ) -> None:
-        """`phrases`: whether the search can follow phrases of `must` and `must_not`."""
-        self.tokenizer, self.longest_target, self.phrases = tokenizer, longest_target, phrases
+    def __init__(self, tokenizer: Tokenizer, engine: Engine) -> None:
+        self.tokenizer, self.engine = tokenizer, engine
 
     @cached_property
     def surfaces(self) -> Surfaces:
@@ -36,11 +34,14 @@ class ConstraintCompiler:
         """Compile the constraints of a source of `n_source` pieces; ValueError, for the user, if they can't be met."""
         require(not search.samples, "prefixes and phrases need beam search: they don't go with search.samples")
         has_phrases = bool(constraints.must or constraints.must_not)
-        require(self.phrases or not has_phrases, "CTranslate2 can't follow phrases of must and must_not, only a prefix")
+        require(
+            self.engine.takes_phrases or not has_phrases,
+            "CTranslate2 can't follow phrases of must and must_not, only a prefix",
+        )
         prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
         require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
         phrases = self.automaton(constraints)
-        unfinished = self.phrases and not constraints.prefix[-1:].isspace()
+        unfinished = self.engine.takes_phrases and not constraints.prefix[-1:].isspace()
         compiled = CompiledConstraints(prefix, phrases, self.unfinished_word(prefix) if unfinished else None)
         n = compiled.n_pieces
         require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
@@ -49,7 +50,7 @@ class ConstraintCompiler:
             for piece in prefix:
                 state = int(phrases.row(state)[piece])
                 require(state >= 0, "the prefix contains a phrase of must_not, or allows no end without one")
-        longest_output(n_source, search, self.longest_target(n_source), compiled)
+        longest_output(n_source, search, self.engine.longest_target(n_source), compiled)
         return compiled
 
     def unfinished_word(self, prefix: Sequence[int]) -> UnfinishedWord | None:

@@ -1,4 +1,4 @@
-"""Folders that nmt exported for CTranslate2: read as a translator's model, tokenizer and settings."""
+"""Folders that nmt exported for CTranslate2: read as a translator's engine, tokenizer and settings."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import torch
 from nmt.config import DecodingPrecision
 from nmt.data.mapped import unique_names
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.ctranslate2 import CTranslate2Model, longest_sequence
+from nmt.decode.ctranslate2 import CTranslate2Engine, longest_sequence
 from nmt.decode.parallel import MOST_WORKERS
 from nmt.extras import package
 from nmt.fields import require
@@ -19,7 +19,7 @@ COMPUTE_TYPES = {"auto": "default", "fp32": "float32", "bf16": "bfloat16", "int8
 
 def load_exported(
     folder: Path, device: str, precision: DecodingPrecision
-) -> tuple[CTranslate2Model, Tokenizer, ModelInfo]:
+) -> tuple[CTranslate2Engine, Tokenizer, ModelInfo]:
     """Check and load an exported folder. ValueError if it is none, or damaged, or needs what is missing."""
     require(folder.is_dir(), f"{folder}: there is no such folder")
     advice = "write one with python -m nmt.export MODEL OUT --to ctranslate2"
@@ -35,8 +35,8 @@ def load_exported(
 
 def run_exported(
     folder: Path, tokenizer: Tokenizer, info: ModelInfo, device: str = "cpu", precision: DecodingPrecision = "auto"
-) -> CTranslate2Model:
-    """The model in a folder of CTranslate2; `precision` auto: that of the file, as far as the device has it."""
+) -> CTranslate2Engine:
+    """The engine of a folder of CTranslate2; `precision` auto: that of the file, as far as the device has it."""
     library = package("ctranslate2", "ctranslate2")
     if device == "auto":
         device = "cuda" if library.get_cuda_device_count() else "cpu"
@@ -56,7 +56,7 @@ def run_exported(
     except (RuntimeError, ValueError) as error:
         raise ValueError(f"CTranslate2 can't run {folder} on {device} in precision {precision}: {error}") from error
     positions = longest_sequence(info.model)
-    return CTranslate2Model(translator, *names_of_pieces(tokenizer), positions)
+    return CTranslate2Engine(translator, *names_of_pieces(tokenizer), positions)
 
 
 def names_of_pieces(tokenizer: Tokenizer) -> tuple[list[str], list[str]]:

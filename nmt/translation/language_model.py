@@ -20,7 +20,9 @@ from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import BAD_LOGITS
 from nmt.decode.parallel import halve_if_too_large, map_batches
+from nmt.decode.pytorch import pad
 from nmt.decode.sampling import sample_parts
+from nmt.decode.stop import Stop, check
 from nmt.fields import require
 from nmt.model.contract import Model, PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
@@ -30,7 +32,7 @@ from nmt.translation.forced import MAX_SCORED
 from nmt.translation.growing_text import GrowingText
 from nmt.translation.model_folder import ModelInfo, load_model
 from nmt.translation.span_search import bounded
-from nmt.translation.spans import make_batches, pad
+from nmt.translation.spans import make_batches
 from nmt.vocabulary import EOS
 
 LENGTH = 200  # most pieces of a continuation if search.max_length is 0
@@ -235,15 +237,18 @@ class LanguageModel:
         for one in growing:
             yield one.show(one.text.finish())
 
-    def score(self, texts: Sequence[str], search: SearchConfig | None = None) -> list[TextScore | None]:
+    def score(
+        self, texts: Sequence[str], search: SearchConfig | None = None, *, stop: Stop | None = None
+    ) -> list[TextScore | None]:
         """The score of each text, read from its start to its end; None if it is too long for the model. Of `search`,
-        only batch_size is used."""
+        only batch_size is used. Raises Stopped as `stop` says."""
         ids, room = self.encode(texts), self.model.longest_target(0)
         longest = MAX_SCORED if room is None else min(MAX_SCORED, room)
         fitting = [i for i, text in enumerate(ids) if len(text) <= longest]
         batches = list(make_batches(fitting, (search or self.search).batch_size, lambda i: len(ids[i]) + 1))
 
         def run(batch: list[int]) -> list[list[float]]:
+            check(stop)
             targets = pad((ids[i] for i in batch), self.device)
             log_probs_BT = force_score(self.model, *without_sources(len(batch), self.device), *targets)
             require(bool(log_probs_BT.isfinite().all()), BAD_LOGITS)

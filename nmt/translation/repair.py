@@ -18,6 +18,7 @@ from typing import Protocol
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.stop import Stop
 from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
 from nmt.text.restore import Lifted, lift, restore
@@ -51,12 +52,16 @@ class Translates(Protocol):
     facts: Facts
 
     def attempt(
-        self, requests: Sequence[Request], search: SearchConfig, *, cut: Cut = "usual"
+        self, requests: Sequence[Request], search: SearchConfig, *, cut: Cut = "usual", stop: Stop | None = None
     ) -> list[list[Translation]]: ...
 
 
 def repair(
-    translator: Translates, search: SearchConfig, requests: Sequence[Request], n_best: list[list[Translation]]
+    translator: Translates,
+    search: SearchConfig,
+    requests: Sequence[Request],
+    n_best: list[list[Translation]],
+    stop: Stop | None = None,
 ) -> list[list[Translation]]:
     """Return an n-best list for each line, with flags. The list of a line depends only on that line."""
     # Samples are less probable than what beam search finds: nearly all would be unsure.
@@ -75,7 +80,7 @@ def repair(
     def retry(name: str, chosen: list[Line], options: SearchConfig, before: Recase = str, after: Recase = str) -> None:
         if chosen:
             requests = [replace(line.request, text=outside_items(line.bare, before, line.own)) for line in chosen]
-            retries = translator.attempt(requests, options, cut=CUTS.get(name, "usual"))
+            retries = translator.attempt(requests, options, cut=CUTS.get(name, "usual"), stop=stop)
             for line, translations in zip(chosen, retries, strict=True):
                 recased = [replace(one, text=outside_items(one.text, after, line.own)) for one in translations]
                 line.consider([line.put_back(translation) for translation in recased], name)

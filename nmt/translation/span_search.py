@@ -6,20 +6,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-import torch
-
 from nmt.config import MAX_HYPOTHESES, SearchConfig
-from nmt.decode.beam import search as beam_search
-from nmt.decode.ctranslate2 import CTranslate2Model
+from nmt.decode.engine import Engine
 from nmt.decode.hypothesis import NO_CONSTRAINTS as FREE
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_output
 from nmt.decode.parallel import halve_if_too_large, map_batches
-from nmt.decode.sampling import MAX_SLOTS, sample
-from nmt.decode.shortlist import Shortlist
-from nmt.model.contract import Decoder
+from nmt.decode.sampling import MAX_SLOTS
+from nmt.decode.stop import Stop
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.request import NO_CONSTRAINTS, Term
-from nmt.translation.spans import Span, make_batches, pad
+from nmt.translation.spans import Span, make_batches
 
 # Constraints widen the beam, in these steps and up to this limit, to keep hypotheses with unfinished phrases.
 WIDENING_STEP, MAX_WIDENING = 4, 40
@@ -31,34 +27,29 @@ Item = TypeVar("Item")
 
 
 class SpanSearch:
-    """Beam search and sampling of spans with one decoder."""
+    """Beam search and sampling of spans with one engine."""
 
-    def __init__(
-        self,
-        decoder: Decoder | CTranslate2Model,
-        device: torch.device,
-        compiler: ConstraintCompiler,
-        shortlist: Shortlist | None,
-    ) -> None:
-        self.decoder, self.device, self.compiler, self.shortlist = decoder, device, compiler, shortlist
-        self.recorded: Decoder | None = None  # the decoder for `search.cuda_graphs`, if it can be recorded
-        self.language_model: Decoder | None = None  # with the same target vocabulary; it joins searches by fusion
+    def __init__(self, engine: Engine, compiler: ConstraintCompiler) -> None:
+        self.engine, self.compiler = engine, compiler
 
-    def find(self, spans: Iterable[Span], search: SearchConfig) -> dict[Span, list[Hypothesis]]:
+    def find(
+        self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None = None
+    ) -> dict[Span, list[Hypothesis]]:
         """Hypotheses of each span, at most `search.n_best`, best first; samples in their own order.
 
         If no hypothesis meets the constraints of a span, it is searched again without the terms that it must contain,
-        then without any constraint, so every span has a hypothesis. ValueError if constraints can never be met.
+        then without any constraint, so every span has a hypothesis. ValueError if constraints can never be met;
+        Stopped as `stop` says.
         """
-        results = self.find_once(spans, search)
+        results = self.find_once(spans, search, stop)
         for loosen in (lambda old: replace(old, must=()), lambda _: NO_CONSTRAINTS):
             failed = [span for span, hypotheses in results.items() if not hypotheses]
             loosened = {span: replace(span, constraints=loosen(span.constraints)) for span in failed}
-            retried = self.find_once(loosened.values(), search)
+            retried = self.find_once(loosened.values(), search, stop)
             results |= {span: retried[loosened[span]] for span in failed}
         return results
 
-    def find_once(self, spans: Iterable[Span], search: SearchConfig) -> dict[Span, list[Hypothesis]]:
+    def find_once(self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None) -> dict[Span, list[Hypothesis]]:
         """As `find`, but with an empty list if no hypothesis meets the constraints."""
         distinct = dict.fromkeys(spans)  # not a set, so that batches are the same in every process
         compiled = {s: self.compiler.compile(s.constraints, len(s), search) for s in distinct if s.constraints}
@@ -71,17 +62,26 @@ class SpanSearch:
         for settings, group in groups.items():
             for batch in make_batches(group, settings.batch_size, len):
                 limits = [
-                    longest_output(len(s), settings, self.decoder.longest_target(len(s)), compiled.get(s, FREE))
+                    longest_output(len(s), settings, self.engine.longest_target(len(s)), compiled.get(s, FREE))
                     for s in batch
                 ]
                 work += [(settings, part) for part in bounded(batch, settings, max(limits) + 1)]
-        outputs = map_batches(partial(self.find_batch, compiled), work, self.device)
+
+        def find_batch(settings: SearchConfig, batch: list[Span]) -> list[list[Hypothesis]]:
+            constraints = [compiled.get(span, FREE) for span in batch]
+            return self.engine.search([span.ids for span in batch], settings, constraints, stop)
+
+        def find_work(item: tuple[SearchConfig, list[Span]]) -> list[list[Hypothesis]]:
+            settings, batch = item
+            return halve_if_too_large(partial(find_batch, settings), batch)
+
+        outputs = map_batches(find_work, work, self.engine.device)
         results: dict[Span, list[Hypothesis]] = {}
         for (_, batch), output in zip(work, outputs, strict=True):
             results.update(zip(batch, output, strict=True))
         return results
 
-    def place_terms(self, lines: list[list[Span]], search: SearchConfig) -> list[list[Span]]:
+    def place_terms(self, lines: list[list[Span]], search: SearchConfig, stop: Stop | None = None) -> list[list[Span]]:
         """Move each term without a source from the first span of its line to the span that it makes least improbable:
         there it belongs, probably."""
         lines, free = list(lines), dict[int, list[Term]]()
@@ -91,7 +91,7 @@ class SpanSearch:
                 lines[n], free[n] = [spans[0].with_terms(own), *spans[1:]], terms
         bare = [span for n in free for span in lines[n]]
         tried = [add_term(span, term) for n, terms in free.items() for span in lines[n] for term in terms]
-        found = self.find_once([*bare, *tried], replace(search, n_best=1, mbr="none")) if free else {}
+        found = self.find_once([*bare, *tried], replace(search, n_best=1, mbr="none"), stop) if free else {}
         log_probs = {span: hypotheses[0].log_prob if hypotheses else -math.inf for span, hypotheses in found.items()}
         for n, terms in free.items():
             spans = list(lines[n])
@@ -101,34 +101,6 @@ class SpanSearch:
                 spans[place] = add_term(spans[place], term)
             lines[n] = spans
         return lines
-
-    def find_batch(
-        self, compiled: dict[Span, CompiledConstraints], work: tuple[SearchConfig, list[Span]]
-    ) -> list[list[Hypothesis]]:
-        search, batch = work
-        return halve_if_too_large(partial(self.find_part, compiled, search), batch)
-
-    def find_part(
-        self, compiled: dict[Span, CompiledConstraints], search: SearchConfig, batch: list[Span]
-    ) -> list[list[Hypothesis]]:
-        if isinstance(self.decoder, CTranslate2Model):
-            return self.decoder.search([s.ids for s in batch], search, [compiled.get(span, FREE) for span in batch])
-        src_BS, src_mask_BS = pad([span.ids for span in batch], self.device)
-        if search.samples:
-            return sample(self.decoder, src_BS, src_mask_BS, search)
-        lm = self.language_model if search.lm_mode == "fusion" else None
-        decoder = self.recorded if search.cuda_graphs and self.recorded else self.decoder
-        if not search.shortlist:
-            constraints = [compiled.get(span, FREE) for span in batch]
-            return beam_search(decoder, src_BS, src_mask_BS, search, constraints, lm)
-        if self.shortlist is None:
-            raise ValueError(f"search.shortlist is {search.shortlist}, but this model has no shortlist.safetensors")
-        pieces_L = self.shortlist.pieces(src_BS, search.shortlist, own=self.compiler.tokenizer.joint)
-        here_L = pieces_L.to(self.device)
-        small, small_lm = decoder.restricted(here_L), lm and lm.restricted(here_L)
-        n_best = beam_search(small, src_BS, src_mask_BS, search, language_model=small_lm)
-        pieces = pieces_L.tolist()
-        return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]
 
 
 def add_term(span: Span, term: Term) -> Span:

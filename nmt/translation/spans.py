@@ -12,16 +12,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal, TypeVar
 
-import torch
-from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
-
 from nmt.data.tokenizer import Tokenizer
 from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
 from nmt.text.sentences import DASH, possible_ends, split_clauses, split_sentences
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term
-from nmt.vocabulary import EOS, PAD, SPACE
+from nmt.vocabulary import SPACE
 
 # Maximum number of source pieces of a batch, padding included, divided by `batch_size`: it bounds the memory.
 BATCH_PIECES_PER_SENTENCE = 64
@@ -194,10 +190,3 @@ def make_batches(
         batch.append(sentence)
     if batch:
         yield batch
-
-
-def pad(sentences: Iterable[Iterable[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids (B, S), each sentence with EOS, and the mask (B, S) that is True at real positions."""
-    ids_BS = pad_sequence([torch.tensor([*ids, EOS]) for ids in sentences], batch_first=True, padding_value=PAD)
-    ids_BS = ids_BS.to(device)
-    return ids_BS, ids_BS != PAD

@@ -19,18 +19,15 @@ import torch
 
 from nmt.config import Backend, DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.begun import Begun, BegunModel
-from nmt.decode.ctranslate2 import CTranslate2Model
-from nmt.decode.ensemble import Ensemble
-from nmt.decode.fusion import room
-from nmt.decode.graphs import RecordedModel, can_record
+from nmt.decode.engine import Engine
 from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.pytorch import TorchEngine
 from nmt.decode.shortlist import Shortlist
+from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.files import model_in
-from nmt.model.contract import Decoder, GenerativeModel
+from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
-from nmt.model.precision import with_precision
 from nmt.text.characters import respelled
 from nmt.text.edges import quotes_of
 from nmt.text.normalise import tidy
@@ -102,66 +99,46 @@ def read_config(file: Path) -> dict[str, Any]:
 
 
 class Translator:
-    """A model, or an ensemble of several, with its tokenizer. Calls leave no state in it: threads may share it."""
+    """An engine with its tokenizer. Calls leave no state in it: threads may share it."""
 
     def __init__(
         self,
-        model: GenerativeModel | CTranslate2Model | Sequence[GenerativeModel],
+        model: GenerativeModel | Sequence[GenerativeModel] | Engine,
         tokenizer: Tokenizer,
         search: SearchConfig | None = None,
         precision: DecodingPrecision = "fp32",
         facts: Facts | None = None,
         shortlist: Shortlist | None = None,
     ) -> None:
-        """Prepare the model, or several as an ensemble: evaluation mode, and conversion to the precision (a model that
-        CTranslate2 runs has its own).
+        """`model`: an engine, or what PyTorch's is made of: a model, or several as an ensemble, with `precision` and
+        `shortlist`. `search`: the default settings of calls.
 
-        `search`: the default settings of calls. ValueError if the device can't compute in this precision, or if the
-        models have different vocabularies.
+        ValueError if the device can't compute in this precision, or if the models have different vocabularies.
         """
-        self.models: list[GenerativeModel | CTranslate2Model]
-        if isinstance(model, CTranslate2Model):
-            self.models, self.precision = [model], model.precision
-        else:
-            given = [model] if isinstance(model, GenerativeModel) else model
-            ranges = facts.input_ranges if facts and len(given) == 1 else None  # facts are of the first model
-            converted = [with_precision(model.eval(), precision, ranges) for model in given]
-            self.models, self.precision = [model for model, _ in converted], str(converted[0][1])
-        self.recorded = [RecordedModel(m) for m in self.models if can_record(m)] if self.device.type == "cuda" else []
-        self.shortlist, self.search, self.facts = shortlist, search or SearchConfig(), facts or Facts()
+        self.search, self.facts = search or SearchConfig(), facts or Facts()
         self.language = ""  # that of the translations, if it is known
         self.quotes: tuple[str, str] | None = None  # of this language
         self.lm: LanguageModel | None = None
-        self.use_tokenizer(tokenizer)
+        if isinstance(model, GenerativeModel | Sequence):
+            models = [model] if isinstance(model, GenerativeModel) else model
+            model = TorchEngine.make(models, precision, self.facts.input_ranges, shortlist, joint=tokenizer.joint)
+        self.use(model, tokenizer)
 
-    def use_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Make what depends on the tokenizer, and on the languages that it begins texts with."""
-        self.tokenizer, self.has_placeholders = tokenizer, tokenizer.has_placeholders
-        self.readers: list[GenerativeModel | BegunModel | CTranslate2Model] = [*self.models]
-        recorded: list[Decoder] = [*self.recorded]
-        if any(starts := tokenizer.starts()):
-            recorded = [Begun(model, *starts) for model in recorded]
-            self.readers = [
-                model.begun(*starts) if isinstance(model, CTranslate2Model) else BegunModel(model, *starts)
-                for model in self.models
-            ]
-        own = [reader for reader in self.readers if not isinstance(reader, CTranslate2Model)]
-        self.decoder: Decoder | CTranslate2Model = self.readers[0] if len(self.readers) == 1 else Ensemble(own)
-        self.compiler = ConstraintCompiler(tokenizer, self.longest_target, phrases=bool(own))
-        self.spans = SpanSearch(self.decoder, self.device, self.compiler, self.shortlist)
-        if recorded and len(recorded) == len(self.models):
-            self.spans.recorded = recorded[0] if len(recorded) == 1 else Ensemble(recorded)
-        self.aligner = Aligner(self.readers[0], tokenizer, self.shortlist)
+    def use(self, engine: Engine, tokenizer: Tokenizer) -> None:
+        """Take an engine and a tokenizer, with the pieces that it begins texts with."""
+        self.engine, self.tokenizer = engine.begun(*tokenizer.starts()), tokenizer
+        self.has_placeholders = tokenizer.has_placeholders
+        self.compiler = ConstraintCompiler(tokenizer, self.engine)
+        self.spans = SpanSearch(self.engine, self.compiler)
+        self.aligner = Aligner(self.engine, tokenizer, self.engine.shortlist)
 
     def between(self, source: str = "", target: str = "") -> "Translator":
         """This translator for other languages, by their codes, if the model knows several: with the same weights in
         memory. Empty keeps the present choice. ValueError for an unknown code, with near ones."""
         other = copy.copy(self)
-        other.use_tokenizer(self.tokenizer.between(source, target))
+        other.use(self.engine, self.tokenizer.between(source, target))
         if target:
             other.quotes, other.language = quotes_of(target), target
-        if self.lm:
-            other.use_language_model(self.lm)
         return other
 
     @classmethod
@@ -184,8 +161,8 @@ class Translator:
         if backend == "ctranslate2":
             require(adapter is None, "CTranslate2 adds no adapter: export the model folder of the adapter's run")
             require(len(folders) == 1, f"{len(folders)} models are given, but CTranslate2 runs no ensembles: give one")
-            model, tokenizer, info = load_exported(folders[0], str(device), precision)
-            translator = cls(model, tokenizer, search or info.search, facts=info.facts)
+            engine, tokenizer, info = load_exported(folders[0], str(device), precision)
+            translator = cls(engine, tokenizer, search or info.search, facts=info.facts)
         else:
             translator, info = cls.load_own(folders, device, search, precision, adapter)
         translator.quotes, translator.language = quotes_of(info.target), info.target
@@ -229,60 +206,58 @@ class Translator:
 
     def use_language_model(self, lm: LanguageModel) -> None:
         """Use a language model, on the same device, in all calls whose `search.lm_weight` is above 0."""
-        self.lm = lm
-        self.spans.language_model = lm.model if self.tokenizer.same_target_as(lm.tokenizer) else None
+        self.lm, fuses = lm, self.tokenizer.same_target_as(lm.tokenizer)
+        self.use(self.engine.fused(lm.model if fuses else None), self.tokenizer)
 
     def check(self, search: SearchConfig) -> None:
-        """Raise ValueError if the language model can't be used as these settings of a call say, if CTranslate2 runs the
-        model and can't follow them, or if languages aren't chosen."""
+        """Raise ValueError if the engine can't follow these settings of a call, or if languages aren't chosen."""
         self.tokenizer.languages.require_chosen()
         check_terms(search, self.tokenizer)
-        fuses = self.lm is not None and search.lm_weight > 0 and search.lm_mode == "fusion"
-        if isinstance(self.decoder, CTranslate2Model):
-            self.decoder.check(search)
-            require(not fuses, "a language model can't join CTranslate2's search: take --lm-mode rerank")
-        problem = "the language model has another vocabulary than the translator's target side"
-        advice = "take --lm-mode rerank, or train a language model with the translator's tokenizer (tokenizer.folder)"
-        require(not fuses or self.spans.language_model is not None, f"{problem}: {advice}")
-
-    def longest_target(self, n_source: int) -> int | None:
-        """The most pieces that a translation may have; None: no limit."""
-        return room(self.decoder, n_source, self.spans.language_model)
+        self.engine.check(search if self.lm else replace(search, lm_weight=0.0))
 
     @property
     def model(self) -> GenerativeModel:
-        """The model, or the first of an ensemble."""
-        model = self.models[0]
-        assert isinstance(model, GenerativeModel), "CTranslate2 runs it"
-        return model
+        """The model, or the first of an ensemble, of PyTorch."""
+        return self.engine.models[0]
 
     @property
-    def reader(self) -> GenerativeModel | BegunModel:
-        """As `model`; if it is told languages, with the pieces for them before each text."""
-        reader = self.readers[0]
-        assert not isinstance(reader, CTranslate2Model), "CTranslate2 runs it"
-        return reader
+    def shortlist(self) -> Shortlist | None:
+        return self.engine.shortlist
+
+    @property
+    def precision(self) -> str:
+        return self.engine.precision
 
     @property
     def device(self) -> torch.device:
-        return self.models[0].device
+        return self.engine.device
 
     def describe(self) -> str:
         """Device, precision and threads, for the user."""
         return describe(self.precision, self.device)
 
     def translate(
-        self, lines: Sequence[str | Request], search: SearchConfig | None = None, *, to: str = ""
+        self,
+        lines: Sequence[str | Request],
+        search: SearchConfig | None = None,
+        *,
+        to: str = "",
+        stop: Stop | None = None,
     ) -> list[str]:
         """The best translation of each line; empty for a blank one. See `translate_n_best`.
 
         `to`: the code of the target language, if the model knows several; `between` chooses for more than one call.
         """
         translator = self.between(target=to) if to else self
-        return [best.text for best, *_ in translator.translate_n_best(lines, search)]
+        return [best.text for best, *_ in translator.translate_n_best(lines, search, stop=stop)]
 
     def translate_n_best(
-        self, lines: Sequence[str | Request], search: SearchConfig | None = None, rerank: Reranker | None = None
+        self,
+        lines: Sequence[str | Request],
+        search: SearchConfig | None = None,
+        rerank: Reranker | None = None,
+        *,
+        stop: Stop | None = None,
     ) -> list[list[Translation]]:
         """At most `search.n_best` translations of each line, best first; for a blank line a single, empty one.
 
@@ -292,6 +267,7 @@ class Translator:
             lines: text, or requests with constraints; ValueError if these can't be met (`ConstraintCompiler.problem`).
             search: the settings of this call; by default the model's own.
             rerank: orders the hypotheses of the beam, or the samples, of each line, in place of a language model.
+            stop: ends the call before it is done, by the exception Stopped (`nmt.decode.stop`).
         """
         if isinstance(lines, str):
             raise TypeError(f"lines is the string {lines[:20]!r}: give a list of strings")
@@ -299,8 +275,8 @@ class Translator:
         self.check(search)
 
         def search_all(requests: Sequence[Request]) -> list[list[Translation]]:
-            n_best = self.attempt(requests, search, rerank)
-            return repair(self, search, requests, n_best) if search.guard else n_best
+            n_best = self.attempt(requests, search, rerank, stop=stop)
+            return repair(self, search, requests, n_best, stop) if search.guard else n_best
 
         def translate_items(requests: Sequence[Request]) -> list[list[Translation]]:
             to_mark = mark_request if self.has_placeholders else name_request
@@ -320,29 +296,35 @@ class Translator:
         return translate_lines(requests, self.aligner, translate_text)
 
     def attempt(
-        self, requests: Sequence[Request], search: SearchConfig, rerank: Reranker | None = None, *, cut: Cut = "usual"
+        self,
+        requests: Sequence[Request],
+        search: SearchConfig,
+        rerank: Reranker | None = None,
+        *,
+        cut: Cut = "usual",
+        stop: Stop | None = None,
     ) -> list[list[Translation]]:
         """As `translate_n_best`, without the guard."""
         read, hints = give_hints(requests, self.tokenizer)
-        spans_of = self.spans.place_terms(cut_lines(read, self.tokenizer, self.limits(search), cut), search)
+        spans_of = self.spans.place_terms(cut_lines(read, self.tokenizer, self.limits(search), cut), search, stop)
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         lm = self.lm if search.lm_weight and search.lm_mode == "rerank" else None
         choose_later = search.mbr != "none" or rerank is not None or lm is not None
         wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
-        hypotheses = self.spans.find((span for spans in spans_of for span in spans), wide)
+        hypotheses = self.spans.find((span for spans in spans_of for span in spans), wide, stop)
         candidates = [self.candidates(spans, [hypotheses[span] for span in spans], wide) for spans in spans_of]
         candidates = [self.finish(request, some) for request, some in zip(requests, candidates, strict=True)]
         candidates = without_hints(candidates, hints)
         if rerank:
             candidates = [rerank_seen(rerank, r, some) for r, some in zip(requests, candidates, strict=True)]
         elif lm:
-            candidates = rerank_with(lm, search.lm_weight, candidates)
+            candidates = rerank_with(lm, search.lm_weight, candidates, stop)
         lines = list(zip(requests, candidates, strict=True))
         return [self.checked(request, translations)[: search.n_best] for request, translations in lines]
 
     def limits(self, search: SearchConfig) -> Limits:
         """When lines are cut: `search.split_above` replaces what was usual in training."""
-        pieces = min(search.span_pieces, self.decoder.longest_source or search.span_pieces)
+        pieces = min(search.span_pieces, self.engine.longest_source or search.span_pieces)
         if search.split_above:
             return Limits(pieces, search.split_above)
         return Limits(pieces, self.facts.longest_source, self.facts.usual_sentences)
@@ -395,10 +377,10 @@ class Translator:
         return [(read[i], j) for i, j in self.aligner.align(translation) if i < len(read) and j < n]
 
     def scorer(self, search: SearchConfig | None = None) -> ForcedScorer:
-        """A scorer of given translations, with the same models."""
+        """A scorer of given translations, with the same engine."""
         search = search or self.search
         self.tokenizer.languages.require_chosen()
-        return ForcedScorer(self.readers, self.tokenizer, search, self.limits(search))
+        return ForcedScorer(self.engine, self.tokenizer, search, self.limits(search))
 
 
 def n_dashes(gap: str) -> int:
@@ -439,10 +421,12 @@ def rerank_seen(rerank: Reranker, request: Request, translations: list[Translati
     return best_first(translations, rerank(request.line or request.text, seen))
 
 
-def rerank_with(lm: LanguageModel, weight: float, n_best: list[list[Translation]]) -> list[list[Translation]]:
+def rerank_with(
+    lm: LanguageModel, weight: float, n_best: list[list[Translation]], stop: Stop | None
+) -> list[list[Translation]]:
     """Each list in falling order of the score plus `weight` times the language model's mean log-probability of a piece.
     Translations that are too long for the language model come last."""
-    scores = iter(lm.score([translation.text for translations in n_best for translation in translations]))
+    scores = iter(lm.score([translation.text for translations in n_best for translation in translations], stop=stop))
     means = [[score.mean if (score := next(scores)) else -math.inf for _ in translations] for translations in n_best]
     return [
         best_first(translations, [t.score + weight * mean for t, mean in zip(translations, row, strict=True)])

@@ -11,6 +11,7 @@ from torch import Tensor
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.batches import Pairs, Sequences
 from nmt.decode.ensemble import Ensemble, EnsembleCache
+from nmt.decode.pytorch import pad
 from nmt.decode.shortlist import CANDIDATES, FAINT, UNLISTED, Shortlist, learn_shortlist
 from nmt.model.build import build_generative_model
 from nmt.model.cache import DecoderCache
@@ -19,7 +20,6 @@ from nmt.model.precision import with_precision
 from nmt.model.weights import write_tensors
 from nmt.translation.model_folder import ModelInfo, load_shortlist, save_model
 from nmt.translation.request import Constraints, Request, Term
-from nmt.translation.spans import pad
 from nmt.translation.translator import Translator
 from tests.decode.families import of_family
 from tests.tiny import PAIRS, TINY, needs_int8

@@ -9,16 +9,14 @@ import torch
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score, search
-from nmt.decode.hypothesis import NO_CONSTRAINTS
+from nmt.decode.pytorch import TorchEngine, pad
 from nmt.interop import ctranslate2 as form
 from nmt.interop.ctranslate2_generator import GeneratorRunner
 from nmt.interop.export import Export, export
 from nmt.interop.parity import GREEDY
 from nmt.model.contract import GenerativeModel
-from nmt.translation.alignment import cross_attention
 from nmt.translation.exported import load_exported, run_exported
 from nmt.translation.model_folder import ModelInfo
-from nmt.translation.spans import pad
 from tests.model.settings import some_combinations
 from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
@@ -61,14 +59,14 @@ def test_each_setting_gives_the_same_log_probabilities_translations_and_attentio
     model = noisy(tokenizer, config)
     form.write(Export(model, tokenizer, info_of(config), "float32"), tmp_path)
     theirs = run_exported(tmp_path, tokenizer, info_of(config))
-    for (source, target), log_probs in zip(IDS, theirs.force_score(IDS), strict=True):
-        ours = force_score(model, *pad([source], CPU), *pad([target], CPU))[0]
-        torch.testing.assert_close(torch.tensor(log_probs), ours, atol=1e-4, rtol=0)
-        attention = cross_attention(model, source, target)[:-1, :-1]
-        torch.testing.assert_close(theirs.cross_attention(source, target), attention, atol=1e-4, rtol=0)
+    ours = TorchEngine.make([model])
+    assert theirs.vocab_size == ours.vocab_size
+    for pair, log_probs in zip(IDS, theirs.score(IDS), strict=True):
+        [expected_T], attention_TS = ours.score([pair]), ours.attention(*pair)
+        assert log_probs == pytest.approx(expected_T, abs=1e-4)
+        torch.testing.assert_close(theirs.attention(*pair), attention_TS, atol=1e-4, rtol=0)
     greedy, sources = SearchConfig(beam_size=1, max_length=12), [source for source, _ in IDS]
-    expected = search(model, *pad(sources, CPU), greedy)
-    found = theirs.search(sources, greedy, [NO_CONSTRAINTS] * len(sources))
+    expected, found = (engine.search(sources, greedy) for engine in (ours, theirs))
     assert [best.ids for best, *_ in found] == [best.ids for best, *_ in expected]
     assert [best.finished for best, *_ in found] == [best.finished for best, *_ in expected]
 

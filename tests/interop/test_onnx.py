@@ -13,12 +13,12 @@ import torch
 from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score, search
+from nmt.decode.pytorch import pad
 from nmt.interop import onnx as form
 from nmt.interop.export import Export
 from nmt.interop.parity import GREEDY
 from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import ModelInfo
-from nmt.translation.spans import pad
 from nmt.vocabulary import BOS
 from tests.model.settings import some_combinations
 from tests.tiny import PAIRS, SHORT, make_model

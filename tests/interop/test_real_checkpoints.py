@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from nmt.decode.beam import search
+from nmt.decode.pytorch import pad
 from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.translation.model_folder import load_model
-from nmt.translation.spans import pad
 from tests.interop import toolkits
 from tests.interop.foreign import pieces_of, sentencepiece, sides
 from tests.interop.parity import load_translator

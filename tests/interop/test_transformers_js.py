@@ -12,13 +12,13 @@ import torch
 from nmt.config import ModelConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.decode.beam import search
+from nmt.decode.pytorch import pad
 from nmt.interop import onnx
 from nmt.interop import transformers_js as form
 from nmt.interop.export import Export
 from nmt.interop.parity import GREEDY
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import ModelInfo
-from nmt.translation.spans import pad
 from tests.tiny import PAIRS, SHORT, TINY, make_model
 
 PACKAGE = "@huggingface/transformers"

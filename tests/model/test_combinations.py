@@ -13,12 +13,12 @@ from nmt.config import ModelConfig, SearchConfig, TrainingConfig
 from nmt.data.batches import make_batch
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.beam import search
+from nmt.decode.pytorch import pad
 from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_numerics
 from nmt.training.loss import Learner
 from nmt.training.optim import make_optimizer
 from nmt.translation.model_folder import load_model
-from nmt.translation.spans import pad
 from tests.model.settings import OPTIONS, allowed, config, with_needs
 from tests.tiny import PAIRS, make_model, save_tiny
 

@@ -1,11 +1,13 @@
 """Other words for a word: the sentence around it is found, and probabilities are those of the model."""
 
 import copy
+from collections.abc import Sequence
 
 import pytest
 import torch
 from torch import Tensor
 
+from nmt.decode.engine import Ids
 from nmt.server.errors import Refused
 from nmt.server.word_alternatives import Focus, begun, focus, likely_words
 from nmt.translation.translator import Translator
@@ -37,9 +39,9 @@ def test_where_sides_differ_they_are_taken_as_wholes() -> None:
 
 
 class Table:
-    """A model whose next piece depends only on the piece before it."""
+    """An engine whose next piece depends only on the piece before it."""
 
-    longest_source = None
+    models, device = ("a model",), "cpu"
 
     def __init__(self, size: int, rows: dict[int, dict[int, float]]) -> None:
         self.probs_VV = torch.full((size, size), 1e-9)
@@ -47,12 +49,11 @@ class Table:
             for piece, probability in row.items():
                 self.probs_VV[last, piece] = probability
 
-    def longest_target(self, _: int) -> None:
-        return None
+    def fits(self, source: Ids, target: Ids) -> bool:
+        return bool(source and target)
 
-    def __call__(self, src_BS: Tensor, mask_BS: Tensor, tgt_BT: Tensor) -> Tensor:
-        assert src_BS.size(0) == tgt_BT.size(0)
-        return self.probs_VV[tgt_BT].log()
+    def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
+        return self.probs_VV[[target[-1] for target in targets]].log()
 
 
 def test_a_word_is_as_probable_as_all_its_pieces(translator: Translator) -> None:
@@ -69,7 +70,7 @@ def test_a_word_is_as_probable_as_all_its_pieces(translator: Translator) -> None
         third: {third: 1.0},
     }
     known = copy.copy(translator)
-    known.readers = [Table(len(pieces), rows)]  # type: ignore[list-item]
+    known.engine = Table(len(pieces), rows)  # type: ignore[assignment]
     words = dict(likely_words(known, PAIRS[0][0], "The "))
     expected = {pieces[first][1:] + pieces[ending]: 0.4, pieces[second][1:]: 0.3, pieces[third][1:]: 0.04}
     assert {word: words[word] for word in list(words)[:3]} == pytest.approx(expected, rel=1e-3)

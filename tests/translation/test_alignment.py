@@ -59,7 +59,7 @@ def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
     for piece, translation in known.items():
         candidates_UC[piece, 0] = translation
     shortlist = Shortlist(candidates_UC, torch.tensor([4]).int())
-    aligner = Aligner(translator.aligner.model, translator.tokenizer, shortlist)
+    aligner = Aligner(translator.engine, translator.tokenizer, shortlist)
     ((weights_TS, _, pieces),) = aligner.weighted_attention(best)
     ((plain_TS, _, _),) = aligner.attention(best)
     own = translator.tokenizer.joint

@@ -8,7 +8,7 @@ from unicodedata import normalize
 import pytest
 
 from nmt.config import SearchConfig
-from nmt.decode.beam import search as beam_search
+from nmt.decode.pytorch import TorchEngine
 from nmt.translation.request import Constraints, Request, Term
 from nmt.translation.spans import Limits, cut_lines
 from nmt.translation.translator import Translator
@@ -84,16 +84,16 @@ def test_a_whole_translation_meets_its_constraints_or_not(translator: Translator
 def test_a_line_whose_constraints_leave_no_hypothesis_is_translated_and_flagged(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, guard: bool
 ) -> None:
-    def corner(decoder: Any, src: Any, mask: Any, search: SearchConfig, constraints: Any = (), lm: Any = None) -> Any:
+    find = TorchEngine.search
+
+    def corner(engine: TorchEngine, sources: Any, search: SearchConfig, constraints: Any, stop: Any) -> Any:
         """A search that never meets what must occur."""
-        results = beam_search(decoder, src, mask, search, constraints, lm)
-        if not constraints:
-            return results
+        results = find(engine, sources, search, constraints, stop)
         unmet = [c.phrases is not None and not c.phrases.may_end(c.phrases.start) for c in constraints]
         return [[] if failed else result for failed, result in zip(unmet, results, strict=True)]
 
     plain = translator.translate([Request("Hund", Constraints("The", must_not=("men",)))])
-    monkeypatch.setattr("nmt.translation.span_search.beam_search", corner)
+    monkeypatch.setattr(TorchEngine, "search", corner)
     lines = [Request("Hund", Constraints("The", (Term(("dog",)),), ("men",))), Request("Wiese")]
     (best, *_), (other, *_) = translator.translate_n_best(lines, replace(SHORT, guard=guard))
     assert "constraints" in best.flags

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from nmt.config import SearchConfig, TokenizerConfig
+from nmt.config import TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.translation.glossary import Entry, Glossary, add_terms
 from nmt.translation.hints import give_hints, hinted, knows_hints
@@ -65,11 +66,11 @@ def test_hints_are_given_to_models_that_know_them(taught: Tokenizer, tokenizer: 
 def test_a_translator_shows_hints_to_the_model_only(taught: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = list[str]()
 
-    def find(self: SpanSearch, spans: Sequence[Span], search: SearchConfig) -> object:
+    def find(self: SpanSearch, spans: Sequence[Span], *arguments: Any) -> object:
         spans = list(spans)
         seen.extend(taught.decode_source([span.ids for span in spans]))
         assert not any(span.constraints.hints for span in spans)
-        return original(self, spans, search)
+        return original(self, spans, *arguments)
 
     original = SpanSearch.find
     monkeypatch.setattr(SpanSearch, "find", find)

@@ -18,13 +18,13 @@ from nmt.decode.beam import force_score
 from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import FORBIDDEN_IDS
+from nmt.decode.pytorch import pad
 from nmt.decode.shortlist import Shortlist
 from nmt.model.contract import GenerativeModel
 from nmt.model.decoder_only import DecoderOnly
 from nmt.translation.growing_text import GrowingText
 from nmt.translation.language_model import LENGTH, LanguageModel
 from nmt.translation.request import Constraints, Request, Term
-from nmt.translation.spans import pad
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
 from tests.tiny import PAIRS, SHORT, TINY, make_model, make_tokenizer, save_tiny

@@ -28,7 +28,13 @@ class Scripted(Translator):
         self.cuts: list[Cut] = []
 
     def attempt(
-        self, requests: Sequence[Request], search: SearchConfig, rerank: Any = None, *, cut: Cut = "usual"
+        self,
+        requests: Sequence[Request],
+        search: SearchConfig,
+        rerank: Any = None,
+        *,
+        cut: Cut = "usual",
+        stop: Any = None,
     ) -> list[list[Translation]]:
         self.asked.append((list(requests), search))
         self.cuts.append(cut)
@@ -95,9 +101,9 @@ def test_a_line_that_was_cut_already_is_not_cut_once_more(
     cuts: list[Cut] = []
     attempt = translator.attempt
 
-    def noted(*args: Any, cut: Cut = "usual") -> list[list[Translation]]:
+    def noted(*args: Any, cut: Cut = "usual", **options: Any) -> list[list[Translation]]:
         cuts.append(cut)
-        return attempt(*args, cut=cut)
+        return attempt(*args, cut=cut, **options)
 
     monkeypatch.setattr(translator, "attempt", noted)
     line = "Das Rathaus öffnet am Freitag. Das Museum schließt am Montag."
@@ -122,7 +128,13 @@ class Listed(Scripted):
     """Finds lists of translations; the answers of each attempt are those of its only line."""
 
     def attempt(
-        self, requests: Sequence[Request], search: SearchConfig, rerank: Any = None, *, cut: Cut = "usual"
+        self,
+        requests: Sequence[Request],
+        search: SearchConfig,
+        rerank: Any = None,
+        *,
+        cut: Cut = "usual",
+        stop: Any = None,
     ) -> list[list[Translation]]:
         self.asked.append((list(requests), search))
         part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))

@@ -1,5 +1,6 @@
 """A batch needs bounded memory; if memory runs out nevertheless, smaller batches give the same translations."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode import beam, sampling
+from nmt.decode.engine import Ids
+from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import MAX_SLOTS
-from nmt.translation import span_search
 from nmt.translation.span_search import MAX_ROWS, MAX_SCORES, bounded
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT, make_model
@@ -47,18 +49,16 @@ def test_if_memory_runs_out_smaller_batches_give_the_same_translations(
     expected = translator.translate_n_best(LINES)
     sizes = []
 
+    find = TorchEngine.search
+
     def limited(largest: int) -> None:
-        def run(name: str, function: Any) -> None:
-            def fail_or_search(decoder: Any, src_BS: torch.Tensor, *arguments: Any) -> Any:
-                sizes.append(len(src_BS))
-                if len(src_BS) > largest:
-                    raise torch.OutOfMemoryError("CUDA out of memory")
-                return function(decoder, src_BS, *arguments)
+        def fail_or_search(engine: TorchEngine, sources: Sequence[Ids], *arguments: Any) -> list[list[Hypothesis]]:
+            sizes.append(len(sources))
+            if len(sources) > largest:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return find(engine, sources, *arguments)
 
-            monkeypatch.setattr(span_search, name, fail_or_search)
-
-        run("beam_search", beam.search)
-        run("sample", sampling.sample)
+        monkeypatch.setattr(TorchEngine, "search", fail_or_search)
 
     limited(2)
     found = translator.translate_n_best(LINES)

@@ -17,6 +17,7 @@ import nmt
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.pytorch import TorchEngine
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.text.words import Words
@@ -35,7 +36,7 @@ class Syllables(Tokenizer):
     """Two letters a piece, without SentencePiece: so that exact output depends on nothing but the model."""
 
     VOWELS, CONSONANTS = "aeiou", "bdfgklmnprst"
-    has_placeholders = False
+    has_placeholders = joint = False
 
     def __init__(self) -> None:
         self.pieces = [consonant + vowel for consonant in self.CONSONANTS for vowel in self.VOWELS]
@@ -84,7 +85,7 @@ def test_any_text_is_answered_line_by_line_without_another_line_break(translator
 
 
 def test_a_blank_line_never_reaches_the_model(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator.spans, "decoder", None)
+    monkeypatch.setattr(TorchEngine, "search", None)
     assert translator.translate(["", " ", "\t\r", "\u3000", "\x00", "\u2028"]) == [""] * 6
     assert [answer.score for answer in translator.translate_n_best([""])[0]] == [0.0]
 

@@ -1,0 +1,86 @@
+"""What runs a translator: ids of sources flow in; hypotheses, log-probabilities and attention flow out.
+
+There are two engines: PyTorch's (`nmt.decode.pytorch`) and CTranslate2's (`nmt.decode.ctranslate2`). Ids are without
+BOS and EOS. Each call is about one batch; what cuts batches stands outside.
+
+Shapes: B sequences, T target pieces, S source pieces, V target vocabulary.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from nmt.config import SearchConfig
+from nmt.decode.hypothesis import AllConstraints, Hypothesis
+from nmt.decode.shortlist import Shortlist
+from nmt.decode.stop import Stop
+from nmt.model.contract import Decoder, GenerativeModel, Limited
+
+Ids = Sequence[int]
+IdPair = tuple[Ids, Ids]
+"""A source and a target."""
+
+
+class Engine(Limited, Protocol):
+    """A translator of ids. Calls leave no state in it: threads may share it.
+
+    Limits (`longest_source`, `longest_target`) are those of a search. A language model that joins it must be able to
+    read the target, too.
+    """
+
+    @property
+    def models(self) -> Sequence[GenerativeModel]:
+        """The model, or those of an ensemble; empty if they are not PyTorch's."""
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def precision(self) -> str: ...
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of target pieces."""
+
+    @property
+    def shortlist(self) -> Shortlist | None: ...
+
+    @property
+    def takes_phrases(self) -> bool:
+        """Whether constraints may have more than a prefix of fixed pieces."""
+
+    def begun(self, source: Ids, target: Ids) -> "Engine":
+        """This engine with pieces before each source and each target, such as codes of languages, which callers don't
+        see. They replace those that it has."""
+
+    def fused(self, language_model: Decoder | None) -> "Engine":
+        """This engine with a language model of the same target vocabulary, which joins searches by fusion."""
+
+    def check(self, search: SearchConfig) -> None:
+        """Raise ValueError for the first setting that it can't follow."""
+
+    def fits(self, source: Ids, target: Ids) -> bool:
+        """Whether it can score this pair."""
+
+    def search(
+        self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
+    ) -> list[list[Hypothesis]]:
+        """The `options.n_best` best hypotheses of each source, best first and all different; or `options.samples`
+        samples, in the order drawn. `constraints`: one for each source, or none.
+
+        A source has fewer hypotheses if its constraints leave fewer. Raises ValueError if logits are not numbers, or
+        constraints need more positions than there are; Stopped as `stop` says.
+        """
+
+    def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
+        """The log-probability of each piece of given targets, and of EOS. For pairs that fit (`fits`)."""
+
+    def attention(self, source: Ids, target: Ids) -> Tensor:
+        """Attention weights (T, S), float32 on the CPU, from the steps that write the target to the source: the mean of
+        all heads of the last layer, of the first model of an ensemble. EOS has no row and no column."""
+
+    def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
+        """The log-probabilities (B, V), float32, of the piece after each of these beginnings of targets. ValueError if
+        the engine can't tell."""

@@ -1,0 +1,172 @@
+"""The engine of PyTorch: a model, or an ensemble, with a shortlist, fixed first pieces, a language model that joins the
+search, and recorded steps.
+
+Shapes: X models, B sentences, S source length, T target length, V target vocabulary, L listed pieces.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from nmt.config import DecodingPrecision, SearchConfig
+from nmt.decode.beam import Beams, force_score
+from nmt.decode.begun import Begun, BegunModel
+from nmt.decode.engine import IdPair, Ids
+from nmt.decode.ensemble import Ensemble
+from nmt.decode.fusion import room
+from nmt.decode.graphs import RecordedModel, record_models
+from nmt.decode.hypothesis import NO_CONSTRAINTS, AllConstraints, Hypothesis
+from nmt.decode.sampling import sample
+from nmt.decode.shortlist import Shortlist
+from nmt.decode.stop import Stop, check
+from nmt.fields import require
+from nmt.model.contract import Decoder, GenerativeModel
+from nmt.model.precision import with_precision
+from nmt.vocabulary import BOS, EOS, PAD
+
+
+def pad(sentences: Iterable[Iterable[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Ids (B, S), each sentence with EOS, and the mask (B, S) that is True at real positions."""
+    ids_BS = pad_sequence([torch.tensor([*ids, EOS]) for ids in sentences], batch_first=True, padding_value=PAD)
+    ids_BS = ids_BS.to(device)
+    return ids_BS, ids_BS != PAD
+
+
+@dataclass(frozen=True)
+class TorchEngine:
+    """An `Engine` that searches with models in evaluation mode; see `make`."""
+
+    models: tuple[GenerativeModel, ...]
+    precision: DecodingPrecision
+    shortlist: Shortlist | None = None
+    joint: bool = False
+    """Whether source and target have the same pieces: then a shortlist has the pieces of the sources, too."""
+    before: tuple[Ids, Ids] = ((), ())
+    """Pieces before each source, and each target."""
+    language_model: Decoder | None = None
+    """It joins searches as `lm_weight` says."""
+    recorded: tuple[RecordedModel, ...] = ()
+    """The models, if a GPU can record their steps."""
+
+    takes_phrases = True
+
+    @classmethod
+    def make(
+        cls,
+        models: Sequence[GenerativeModel],
+        precision: DecodingPrecision = "fp32",
+        input_ranges: Mapping[str, float] | None = None,
+        shortlist: Shortlist | None = None,
+        *,
+        joint: bool = False,
+    ) -> "TorchEngine":
+        """Set models to evaluation mode, and convert them to the precision. `input_ranges`: as for `with_precision`, of
+        a single model. ValueError if the device can't compute in this precision, or vocabularies differ in size."""
+        ranges = input_ranges if len(models) == 1 else None
+        converted, precisions = zip(*(with_precision(model.eval(), precision, ranges) for model in models), strict=True)
+        engine = cls(converted, precisions[0], shortlist, joint, recorded=record_models(converted))
+        assert engine.decoder, "made to see that vocabularies are of one size"
+        return engine
+
+    def with_models(self, models: Sequence[GenerativeModel]) -> "TorchEngine":
+        """This engine with other models, of the same kind and precision."""
+        return replace(self, models=tuple(models), recorded=record_models(models))
+
+    def begun(self, source: Ids, target: Ids) -> "TorchEngine":
+        return replace(self, before=(source, target))
+
+    def fused(self, language_model: Decoder | None) -> "TorchEngine":
+        return replace(self, language_model=language_model)
+
+    @cached_property
+    def readers(self) -> Sequence[GenerativeModel | BegunModel]:
+        """The models, with the pieces before each text."""
+        return [BegunModel(model, *self.before) for model in self.models] if any(self.before) else self.models
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        return together(self.readers)
+
+    @cached_property
+    def recorded_decoder(self) -> Decoder | None:
+        """The same, with recorded steps."""
+        begun = [Begun(model, *self.before) for model in self.recorded] if any(self.before) else self.recorded
+        return together(begun) if begun else None
+
+    @property
+    def device(self) -> torch.device:
+        return self.models[0].device
+
+    @property
+    def vocab_size(self) -> int:
+        return self.decoder.vocab_size
+
+    @property
+    def longest_source(self) -> int | None:
+        return self.decoder.longest_source
+
+    def longest_target(self, n_source: int) -> int | None:
+        return room(self.decoder, n_source, self.language_model)
+
+    def fits(self, source: Ids, target: Ids) -> bool:
+        longest = self.longest_source, self.decoder.longest_target(len(source))
+        return all(most is None or len(ids) <= most for ids, most in zip((source, target), longest, strict=True))
+
+    def check(self, search: SearchConfig) -> None:
+        fuses = search.lm_weight > 0 and search.lm_mode == "fusion"
+        problem = "the language model has another vocabulary than the translator's target side"
+        advice = "take --lm-mode rerank, or train a language model with the translator's tokenizer (tokenizer.folder)"
+        require(not fuses or self.language_model is not None, f"{problem}: {advice}")
+
+    @torch.inference_mode()
+    def search(
+        self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
+    ) -> list[list[Hypothesis]]:
+        batch = pad(sources, self.device)
+        if options.samples:
+            return sample(self.decoder, *batch, options, stop)
+        language_model = self.language_model if options.lm_mode == "fusion" and options.lm_weight else None
+        decoder = (options.cuda_graphs and self.recorded_decoder) or self.decoder
+        constraints = constraints or [NO_CONSTRAINTS] * len(sources)
+        if not options.shortlist:
+            return Beams(decoder, *batch, options, constraints, language_model).run(stop)
+        if self.shortlist is None:
+            raise ValueError(f"search.shortlist is {options.shortlist}, but this model has no shortlist.safetensors")
+        pieces_L = self.shortlist.pieces(batch[0], options.shortlist, own=self.joint)
+        here_L = pieces_L.to(self.device)
+        small, small_lm = decoder.restricted(here_L), language_model and language_model.restricted(here_L)
+        n_best = Beams(small, *batch, options, constraints, small_lm).run(stop)
+        pieces = pieces_L.tolist()
+        return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]
+
+    @torch.inference_mode()
+    def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
+        check(stop)
+        batch = *pad((source for source, _ in pairs), self.device), *pad((target for _, target in pairs), self.device)
+        log_probs_XBT = torch.stack([force_score(reader, *batch) for reader in self.readers])
+        rows = (log_probs_XBT.logsumexp(0) - math.log(len(self.models))).tolist()
+        return [row[: len(target) + 1] for row, (_, target) in zip(rows, pairs, strict=True)]
+
+    @torch.inference_mode()
+    def attention(self, source: Ids, target: Ids) -> Tensor:
+        weights: list[Tensor] = []
+        self.readers[0](*pad([source], self.device), torch.tensor([[BOS, *target]], device=self.device), weights)
+        return weights[-1][0].float().mean(0).cpu()[:-1, :-1]
+
+    @torch.inference_mode()
+    def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
+        """For beginnings of equal length."""
+        target_BT = torch.tensor([[BOS, *target] for target in targets], device=self.device)
+        batch = *pad([source] * len(targets), self.device), target_BT
+        log_probs_XBV = torch.stack([reader(*batch)[:, -1].float().log_softmax(-1) for reader in self.readers])
+        return log_probs_XBV.logsumexp(0) - math.log(len(self.models))
+
+
+def together(decoders: Sequence[Decoder]) -> Decoder:
+    """A decoder, or an ensemble of several."""
+    return decoders[0] if len(decoders) == 1 else Ensemble(decoders)
