@@ -29,7 +29,7 @@ from nmt.interop.huggingface_check import Foreign
 from nmt.interop.huggingface_layouts import choose_layout
 from nmt.train import main as train_command
 from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model
-from nmt.translation.request import Request
+from nmt.reading.request import Request
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
 from tests.interop import foreign

@@ -27,7 +27,7 @@ from nmt.scoring.metrics import score
 from nmt.text.scripts import Phrase
 from nmt.translation.hints import knows_hints
 from nmt.translation.model_folder import read_info
-from nmt.translation.request import Constraints, Request, Term
+from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator, find_model
 
 WAYS = ("none", "must", "hint")

@@ -30,7 +30,7 @@ from nmt.scoring.evaluation import Evaluation
 from nmt.scoring.metrics import Score
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, load_model, save_model
-from nmt.translation.request import Constraints, Part, Request, Term, Translation
+from nmt.reading.request import Constraints, Part, Request, Term, Translation
 from tests import pretend
 from tests.documents.office_samples import TMX, docx, run
 from tests.tiny import PAIRS, TINY, save_scorer

@@ -14,10 +14,9 @@ from typing import AnyStr, NamedTuple, Protocol
 from nmt.config import SearchConfig
 from nmt.documents.archive import Limits
 from nmt.fields import require
+from nmt.reading.request import Request
 from nmt.text.markup import is_markup
 from nmt.text.suspicions import prose
-from nmt.translation.markup import translate_markup
-from nmt.translation.request import Request
 from nmt.translation.translator import Translator
 
 
@@ -150,7 +149,7 @@ def units_translator(translator: Translator, search: SearchConfig | None = None)
         for has_markup in (False, True):
             asked = [n for n, unit in enumerate(units) if unit.markup == has_markup]
             requests = [Request(units[n].text) for n in asked]
-            lists = translate_markup(translator, requests, search, "html" if has_markup else "none")
+            lists = translator.translate_n_best(requests, search, markup="html" if has_markup else "none")
             found |= {n: Answer(best.text, best.flags) for n, (best, *_) in zip(asked, lists, strict=True)}
         return [found[n] for n in range(len(units))]
 

@@ -12,7 +12,6 @@ from nmt.files import require_whole_gzip
 from nmt.text.markup import Mode, visible
 from nmt.translation.glossary import read_text
 from nmt.translation.jobs import Translating
-from nmt.translation.markup import translate_markup
 from nmt.translation.streams import name_of, open_output
 
 # Options of nmt.translate that are for lines.
@@ -71,7 +70,7 @@ def job_translator(job: Translating) -> Translate:
         some = replace(job, markup=mode)  # it shares the remarks and the glossary
         records = [some.constrain(some.form.read(unit.text)) for unit in units]
         requests = [request for record in records for request in record.requests]
-        found = [best for best, *_ in translate_markup(job.translator, requests, job.search, mode)]
+        found = [best for best, *_ in job.translator.translate_n_best(requests, job.search, markup=mode)]
         for unit, record, best in zip(units, records, found, strict=True):
             for remark in filter(None, (record.note, ", ".join(best.flags))):
                 job.remarks.say(f"{unit.place}: {remark}")

@@ -9,7 +9,6 @@ from nmt.fields import require
 from nmt.interop.export import Export, Parity
 from nmt.model.contract import GenerativeModel
 from nmt.scoring.metrics import score
-from nmt.translation.request import Request
 from nmt.translation.translator import Translator
 
 TOLERANCE, MOST_MEAN = 1e-3, 0.2  # of log-probabilities, in nats: the largest difference in float32, and the mean else
@@ -36,7 +35,7 @@ def compare(export: Export, foreign: Foreign, lines: Sequence[str], precision: s
     if they differ more. `precision`: what the other library computes in."""
     assert isinstance(export.model, GenerativeModel)
     translator = Translator(export.model, export.tokenizer, GREEDY, facts=export.info.facts)
-    found = translator.attempt([*map(Request, lines)], GREEDY)
+    found = translator.translate_n_best(lines, GREEDY, markup="none")
     parts = [part for [translation] in found for part in translation.parts]
     pairs = [(part.source, part.hypothesis.ids) for part in parts]
     rows = zip(translator.scorer().score_ids(pairs), foreign.force_score(pairs), strict=True)

@@ -16,8 +16,6 @@ from nmt.fields import require
 from nmt.files import read_lines
 from nmt.scoring.metrics import USUAL_METRICS, Metric, Score, score
 from nmt.text.markup import Mode
-from nmt.translation.markup import translate_markup
-from nmt.translation.request import Request
 from nmt.translation.translator import Translator
 
 
@@ -60,7 +58,7 @@ def evaluate(
 ) -> Evaluation:
     """Translate and score a test set; `search`: None for the model's own settings. Raises ValueError as `score`."""
     started = time.perf_counter()
-    found = translate_markup(translator, [Request(source) for source in sources], search, markup)
+    found = translator.translate_n_best(sources, search, markup=markup)
     translations = [best.text for best, *_ in found]
     seconds = time.perf_counter() - started
     settings: dict[str, Any] = {"precision": translator.precision, "device": str(translator.device)}

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from nmt.reading.pieces import surfaces
+from nmt.reading.request import Translation
 from nmt.server.errors import Refused
 from nmt.server.own_bodies import Alternative, Attention, Token, Translate, Translated
 from nmt.text.suspicions import Flag
-from nmt.translation.alignment import surfaces
 from nmt.translation.formats import with_blanks
-from nmt.translation.request import Translation
 from nmt.translation.translator import Translator
 from nmt.vocabulary import SPACE
 
@@ -75,7 +75,7 @@ def attention_of(translator: Translator, translation: Translation) -> Attention:
     if n > MAX_WEIGHTS:
         raise Refused(problem, status=413, code="too_long")
     found = Attention([], [], [])
-    parts = list(translator.aligner.attention(translation))
+    parts = [translator.aligner.attention(part) for part in translation.parts]
     width = sum(len(source) for _, source, _ in parts)
     for weights_TS, source, target in parts:
         left = [0.0] * len(found.source)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nmt.config import SearchConfig
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Translation
 from nmt.server.access import Caller
 from nmt.server.codes import find_code
 from nmt.server.errors import Refused
@@ -13,7 +14,6 @@ from nmt.server.models import Direction
 from nmt.server.schema import shown
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary, add_terms
-from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Translation
 from nmt.translation.translator import Translator
 
 if TYPE_CHECKING:

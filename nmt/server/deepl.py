@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from nmt.reading.lines import BREAK
 from nmt.server import asking
 from nmt.server.access import Caller, admit, caller_of
 from nmt.server.asking import Asked
@@ -29,7 +30,6 @@ from nmt.server.models import Direction
 from nmt.server.own_documents import send_file
 from nmt.translation.formats import with_blanks
 from nmt.translation.glossary import Glossary
-from nmt.translation.text_lines import BREAK
 
 if TYPE_CHECKING:
     from nmt.server.app import Service

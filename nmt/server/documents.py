@@ -10,12 +10,12 @@ from starlette.datastructures import UploadFile
 
 from nmt.documents.archive import Limits
 from nmt.documents.base import FORMATS, Answer, Options, Unit, format_of, read_document
+from nmt.reading.request import Translation
 from nmt.server import asking
 from nmt.server.asking import Asked
 from nmt.server.bodies import Fields
 from nmt.server.errors import Busy, Refused
 from nmt.server.files import File
-from nmt.translation.request import Translation
 
 if TYPE_CHECKING:
     from nmt.server.app import Service

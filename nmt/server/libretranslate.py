@@ -14,6 +14,8 @@ from starlette.routing import BaseRoute, Route
 
 from nmt import __version__
 from nmt.config import SearchConfig
+from nmt.reading.request import Request as Line
+from nmt.reading.request import Translation
 from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.detect import detect
@@ -22,8 +24,6 @@ from nmt.server.endpoint import endpoint, record_of
 from nmt.server.errors import Refused
 from nmt.server.libretranslate_files import DOWNLOAD, Files, suffixes
 from nmt.text.markup import Mode
-from nmt.translation.request import Request as Line
-from nmt.translation.request import Translation
 
 if TYPE_CHECKING:
     from nmt.server.app import Service

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from nmt.reading.request import Constraints, Term, Translation
+from nmt.reading.request import Request as Line
 from nmt.server import asking
 from nmt.server.access import KEY_FIELDS, Caller, admit, caller_of
 from nmt.server.answers import answer_text
@@ -31,12 +33,10 @@ from nmt.server.own_bodies import (
     make_search,
 )
 from nmt.server.schema import Body, as_json, read
-from nmt.server.stream import cut, events, join
+from nmt.server.stream import cut, events
 from nmt.server.word_alternatives import begun, focus, likely_words
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary
-from nmt.translation.request import Constraints, Term, Translation
-from nmt.translation.request import Request as Line
 
 if TYPE_CHECKING:
     from nmt.server.app import Service
@@ -159,8 +159,9 @@ class Own:
         return [[best, *others] for (best,), (_, *others) in zip(rated, n_best, strict=True)]
 
     async def stream(self, job: Job) -> Response:
-        asked, whole = job.asked, job.asked.markup != "none"
-        pieces_of = [cut(n, request, whole=whole) for n, request in enumerate(job.requests)]
+        asked = job.asked
+        context = asked.translator.context(asked.search, asked.markup)
+        cut_texts = [cut(n, request, context) for n, request in enumerate(job.requests)]
 
         async def translate_one(request: Line) -> list[Translation]:
             [found] = await asking.translate_requests(self.service, asked, [request])
@@ -168,13 +169,11 @@ class Own:
 
         async def finish(lists: list[list[Translation]]) -> Translations:
             left = iter(lists)
-            found = [[next(left) for _ in pieces] for pieces in pieces_of]
-            pairs = zip(pieces_of, found, strict=True)
-            return await self.answer(
-                job, await self.engine.run(lambda: [join(asked.translator, *pair) for pair in pairs])
-            )
+            found = [[next(left) for _ in text.pieces] for text in cut_texts]
+            pairs = list(zip(cut_texts, found, strict=True))
+            return await self.answer(job, await self.engine.run(lambda: [text.join(some) for text, some in pairs]))
 
-        pieces = [piece for some in pieces_of for piece in some]
+        pieces = [piece for text in cut_texts for piece in text.pieces]
         return StreamingResponse(events(pieces, translate_one, finish), headers=AT_ONCE, media_type=EVENTS)
 
     async def word_alternatives(self, request: Request, fields: Fields) -> Response:

@@ -13,20 +13,21 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import islice, zip_longest
 from typing import Any, TypeVar
 
 import torch
 
 from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
+from nmt.reading.lines import cut_text
+from nmt.reading.loop import Step, grow
+from nmt.reading.reading import Reading
+from nmt.reading.request import Request, Translation
 from nmt.server.errors import Busy, Draining
 from nmt.server.metrics import Metrics
 from nmt.server.models import Direction, Models
 from nmt.text.markup import Mode
-from nmt.translation.markup import translate_markup
-from nmt.translation.request import Request, Translation
-from nmt.translation.text_lines import join_lines, split_lines
 from nmt.translation.translator import Translator
 
 LOOK_AHEAD = 4  # batches' worth of lines among which those of similar length are chosen
@@ -52,9 +53,7 @@ class Group:
     def answer(self, requests: Sequence[Request]) -> list[list[Translation] | Exception]:
         """The translations of each request, or why it has none: one that fails takes no others with it."""
         try:
-            if self.markup == "none":
-                return [*self.translator.translate_n_best(requests, self.search)]
-            return [*translate_markup(self.translator, requests, self.search, self.markup)]
+            return [*self.translator.translate_n_best(requests, self.search, markup=self.markup)]
         except Exception as error:
             if len(requests) == 1:
                 return [error]
@@ -180,15 +179,22 @@ class Engine:
             raise Draining()
         translator = model if isinstance(model, Translator) else await self.models.wait_for(model)
         group = Group(translator, search, markup)
-        readable = translator.tokenizer.readable
-        lines_of = [split_lines(request, readable) if markup == "none" else [request] for request in requests]
-        found = iter(await self.translate_lines(group, [*chain.from_iterable(lines_of)], key))
-        lists = [[next(found) for _ in lines] for lines in lines_of]
-        several = [n for n, some in enumerate(lists) if len(some) > 1]
-        joined = dict[int, list[Translation]]()
-        for n in several:
-            joined[n] = await self.run(join_lines, translator.aligner, requests[n], lists[n])
-        return [joined.get(n, some[0]) for n, some in enumerate(lists)]
+        context = translator.context(search, markup)
+        steps: tuple[Step, ...] = (cut_text,) if markup == "none" else ()
+        trees = [grow(Reading.of(request), steps, context) for request in requests]
+        lines = [line for tree in trees for line in tree.leaves()]
+        lists = await self.translate_lines(group, [line.request for line in lines], key)
+        if len(lines) == len(trees):
+            return lists
+
+        def join() -> list[list[Translation]]:
+            found = (
+                [line.of_line(translation) for translation in translations]
+                for line, translations in zip(lines, lists, strict=True)
+            )
+            return [tree.back(found) for tree in trees]
+
+        return await self.run(join)
 
     async def translate_lines(self, group: Group, lines: Sequence[Request], key: str) -> list[list[Translation]]:
         """The n-best list of each line: from the cache, or of the queue."""

@@ -11,15 +11,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nmt.reading.lines import Lines, cut_text, each_sentence
+from nmt.reading.loop import Context, Tree, grow
+from nmt.reading.reading import Reading
+from nmt.reading.request import Request, Translation
 from nmt.server.errors import Refused
 from nmt.server.own_bodies import Sentence
 from nmt.server.schema import as_json
-from nmt.text.normalise import tidy
-from nmt.text.sentences import joint, split_sentences
-from nmt.translation.request import Request, Translation, combined, ranks
-from nmt.translation.spans import share
-from nmt.translation.text_lines import BREAK
-from nmt.translation.translator import Translator
 
 LOG = logging.getLogger("nmt.server")
 
@@ -28,57 +26,42 @@ TranslateOne = Callable[[Request], Awaitable[list[Translation]]]
 
 @dataclass(frozen=True)
 class Piece:
-    """A sentence of a text, and the blanks or line break after it."""
+    """A sentence of a text."""
 
     index: int
     """Number of the text; `line`: of the line in it; `sentence`: of the sentence in the line."""
     line: int
     sentence: int
-    request: Request
-    gap: str
-    ends_line: bool
+    reading: Reading
+
+    @property
+    def request(self) -> Request:
+        return self.reading.request
 
 
-def cut(index: int, request: Request, *, whole: bool) -> list[Piece]:
-    """The sentences of a text, or (`whole`) the text."""
-    if whole:
-        return [Piece(index, 0, 0, request, "", ends_line=True)]
-    parts = BREAK.split(request.text.strip())
-    found: list[tuple[int, int, str, str, bool]] = []
-    for line, (text, end) in enumerate(zip(parts[::2], [*parts[1::2], ""], strict=True)):
-        sentences = list(split_sentences(text)) or [("", "")]
-        last = len(sentences) - 1
-        for n, (sentence, blank) in enumerate(sentences):
-            found.append((line, n, sentence, blank + end if n == last else blank, n == last))
-    shared = share(request.constraints, [tidy(sentence)[0] for _, _, sentence, _, _ in found])
-    return [
-        Piece(index, line, n, Request(text, constraints, request.own), gap, ends_line)
-        for (line, n, text, gap, ends_line), constraints in zip(found, shared, strict=True)
-    ]
+@dataclass(frozen=True)
+class Text:
+    """A text that is cut into sentences."""
+
+    tree: Tree
+    pieces: list[Piece]
+
+    def join(self, lists: Sequence[list[Translation]]) -> list[Translation]:
+        """The translations of the text, from those of its sentences."""
+        found = (
+            [piece.reading.of_line(translation) for translation in translations]
+            for piece, translations in zip(self.pieces, lists, strict=True)
+        )
+        return self.tree.back(found)
 
 
-def join(translator: Translator, pieces: Sequence[Piece], lists: Sequence[Sequence[Translation]]) -> list[Translation]:
-    """The translations of a text, from those of its sentences."""
-    if len(pieces) == 1:
-        return list(lists[0])
-    return [join_rank(translator, pieces, chosen) for chosen in ranks(lists)]
-
-
-def join_rank(translator: Translator, pieces: Sequence[Piece], chosen: Sequence[Translation]) -> Translation:
-    source, text, links = "", "", list[tuple[int, int]]()
-    for n, (piece, one) in enumerate(zip(pieces, chosen, strict=True)):
-        before = n_before(source), n_before(text)
-        links += [(before[0] + i, before[1] + j) for i, j in translator.align(piece.request.text, one)]
-        following = chosen[n + 1].text if n + 1 < len(chosen) else ""
-        keeps = piece.ends_line or not one.text or not following
-        source += piece.request.text + piece.gap
-        text += one.text + (piece.gap if keeps else joint(one.text, following, piece.gap, amid=False))
-    return combined(text, chosen, tuple(links))
-
-
-def n_before(text: str) -> int:
-    """The number of the word that begins at the end of a text; if no blank ends it, its last word goes on."""
-    return len(text.split()) - bool(text and not text[-1].isspace())
+def cut(index: int, request: Request, context: Context) -> Text:
+    """A text in its sentences; mark-up is whole."""
+    steps = (cut_text, each_sentence) if context.mode == "none" else ()
+    tree = grow(Reading.of(request), steps, context)
+    lines = tree.branches if isinstance(tree.taken, Lines) else (tree,)
+    pieces = [Piece(index, n, k, leaf) for n, line in enumerate(lines) for k, leaf in enumerate(line.leaves())]
+    return Text(tree, pieces)
 
 
 async def events(

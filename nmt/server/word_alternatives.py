@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import torch
 
+from nmt.reading.lines import BREAK
+from nmt.reading.request import Constraints, Request
 from nmt.server.errors import Refused
 from nmt.text.normalise import tidy
 from nmt.text.sentences import split_sentences
-from nmt.translation.request import Constraints, Request
-from nmt.translation.text_lines import BREAK
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS, FIRST_PIECE, SPACE
 

@@ -133,14 +133,13 @@ class Characters:
         return None if None in forms else "".join(filter(None, forms))
 
 
-def respelled(translation: str, line: str, readable: str) -> str:
-    """The translation, where words of the line that a model read without their accents, and copied, have them again."""
+def respellings(line: str, readable: str) -> dict[str, str]:
+    """The words of a line that a model read without their accents, by what it read."""
     words, read = WORD.findall(line), WORD.findall(readable)
     if len(words) != len(read):
-        return translation
+        return {}
     spellings = {plain: word for word, plain in zip(words, read, strict=True) if plain != word}
-    spellings = {plain: word for plain, word in spellings.items() if plain not in words and unaccented(word) == plain}
-    return WORD.sub(lambda match: spellings.get(match[0], match[0]), translation) if spellings else translation
+    return {plain: word for plain, word in spellings.items() if plain not in words and unaccented(word) == plain}
 
 
 def unaccented(word: str) -> str:

@@ -63,22 +63,12 @@ class Edges:
     trail: str
     stop: str | None = None
     """What the last mark of the translation is replaced by; None if it stays."""
+    start: int = 0
+    """Where the text begins in the line, and `end`: where it ends there, before `trail`."""
+    end: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.lead or self.trail or self.stop is not None)
-
-    @property
-    def words_around(self) -> tuple[int, int]:
-        """The number of words before the text and after it that aren't a part of its first and last word."""
-        before, after = (len(edge.split()) for edge in (self.lead, self.trail))
-        lead, trail = self.lead[-1:], self.trail[:1]
-        return before - bool(lead and not lead.isspace()), after - bool(trail and not trail.isspace())
-
-    def put_back(self, translation: str) -> str:
-        """The translation with the edges."""
-        if self.stop is not None:
-            translation = LAST_MARKS.sub("", translation) + (self.stop if translation else "")
-        return self.lead + translation + self.trail
 
 
 def quotes_of(language: str) -> tuple[str, str]:
@@ -95,18 +85,18 @@ def take_off(
     `final`: the mark that a text gets if it has none.
     """
     start, end = 0, len(line)
-    while start < LONGEST and (lead := LEAD.match(line, start)) and is_mark(lead, knows):
-        start = lead.end()
+    while start < LONGEST and (mark := LEAD.match(line, start)) and is_mark(mark, knows):
+        start = mark.end()
     window = max(start, end - LONGEST)
     trails = [*TRAIL.finditer(line, window)]
     while trails and trails[-1].end() == end:
         end = trails.pop().start()
     text, stop = line[start:end], None
-    around = ["", ""]
+    around, lead, after = ["", ""], line[:start], line[end:]
     while len(text) > 2 and AROUND.get(text[0]) == text[-1] and is_around(text, knows, own):
         left, right = quotes if quotes and text[0] in TYPOGRAPHIC else (text[0], text[-1])
         around = [around[0] + left, right + around[1]]
-        text = text[1:-1]
+        text, start, end = text[1:-1], start + 1, end - 1
     found = STOPS.search(text, max(0, len(text) - LONGEST))
     if found and not knows(found[0].strip()):
         stop = found[0]
@@ -115,7 +105,7 @@ def take_off(
         return Edges("", line, "")
     if final and text[-1].isalpha() and not ends_with_item(text, own):
         text, stop = text + final, ""
-    return Edges(line[:start] + around[0], text, around[1] + line[end:], stop)
+    return Edges(lead + around[0], text, around[1] + after, stop, start, end)
 
 
 def ends_with_item(text: str, own: OwnItems) -> bool:

@@ -12,14 +12,13 @@ Source: the HTML standard, section 13.2.5, in short.
 
 import html
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html.entities import html5
-from itertools import accumulate
 from typing import Literal
 
+from nmt.text.edits import Edit, apply
 from nmt.text.elements import BLOCKS, ELEMENTS, RAW, RAW_TEXT, UNTRANSLATED, VOID
 from nmt.text.items import NO_OWN
 from nmt.text.own_items import OwnItems
@@ -92,9 +91,15 @@ class Segment:
         """The characters of a translation as they are written in the mark-up; `finish` it when it is whole."""
         return "".join(self.spellings.get(character, character) for character in text)
 
+    def finishes(self, text: str) -> list[Edit]:
+        """What is replaced in a whole spelled translation."""
+        if not self.spellings:
+            return [(match.start(), match.end(), "]]&gt;") for match in re.finditer(re.escape(CDATA_END), text)]
+        bare = re.finditer(f"{BARE}(?=([a-zA-Z0-9#])?)", text)
+        return [(*match.span(), "&amp;" if match[1] else "&") for match in bare]
+
     def finish(self, text: str) -> str:
-        text = re.sub(f"{BARE}(?=[a-zA-Z0-9#])", "&amp;", text).replace(BARE, "&")
-        return text if self.spellings else text.replace(CDATA_END, "]]&gt;")
+        return apply(text, self.finishes(text))
 
 
 @dataclass(frozen=True)
@@ -106,17 +111,7 @@ class Document:
 
     def join(self, texts: Sequence[str]) -> str:
         """The text with these in place of its segments."""
-        return "".join(self.parts(texts))
-
-    def parts(self, texts: Sequence[str]) -> list[str]:
-        return [part for pair in zip(self.kept, [*texts, ""], strict=True) for part in pair]
-
-    def places(self, texts: Sequence[str], places: Iterable[int]) -> list[int]:
-        """Places in the text that `join` makes of these, as places in the document's own text."""
-        raw = [segment.raw for segment in self.segments]
-        old, new = ([0, *accumulate(map(len, self.parts(some)))] for some in (raw, texts))
-        found = ((place, bisect_right(new, place, hi=len(new) - 1) - 1) for place in places)
-        return [min(old[n] + place - new[n], old[n + 1]) for place, n in found]
+        return "".join(part for pair in zip(self.kept, [*texts, ""], strict=True) for part in pair)
 
 
 def parse(text: str, own: OwnItems = NO_OWN) -> Document:

@@ -7,7 +7,7 @@ left alone. The word alignment says where an item goes (see `nmt.text.placing`).
 
 import re
 import sys
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -70,7 +70,7 @@ class Lifted:
     tokens: Tokens
     """Of the text. At each item a token ends."""
     places: list[int]
-    """Where each token begins in the line."""
+    """Where each character of the text begins in the line."""
     nodes: list[Node]
     """The items."""
 
@@ -84,10 +84,18 @@ class Restored:
     """A translation with the items put back."""
 
     text: str
+    starts: list[int]
+    """Where each token of the translation begins in it, and `places`: where it begins in `text`."""
+    places: list[int]
     links: list[tuple[int, int]]
-    """Linked places of characters in the line and in `text`."""
+    """Places of the words of the items, in the line and in `text`."""
     is_whole: bool
     """Whether each pair of tags that enclosed words still does."""
+
+    def place(self, old: int) -> int:
+        """Where a place of the translation is in `text`."""
+        n = bisect_right(self.starts, old) - 1
+        return self.places[n] + old - self.starts[n] if n >= 0 else old
 
 
 def flatten(line: str, own: OwnItems = NO_OWN) -> Flat:
@@ -109,7 +117,7 @@ def lift(line: str | Flat, own: OwnItems = NO_OWN) -> Lifted:
     flat = flatten(line, own) if isinstance(line, str) else line
     if not MARK.search(flat.text):
         tokens = tokenize(flat.text, own=own)
-        return Lifted(flat.line, flat.text, tokens, [flat.places[start] for start, _ in tokens], [])
+        return Lifted(flat.line, flat.text, tokens, flat.places[:-1], [])
     flat.collapse(list(wordless_pairs(flat.text)))
     return Lifting(flat).lifted(own)
 
@@ -273,7 +281,7 @@ class Lifting:
             replace(node, start=bisect_left(starts, start), end=bisect_left(starts, end))
             for node, (start, end) in zip(self.nodes, self.ranges, strict=True)
         ]
-        places = [self.flat.places[self.origins[start]] for start in starts]
+        places = [self.flat.places[origin] for origin in self.origins[: len(text)]]
         return Lifted(self.flat.line, text, tokens, places, nodes)
 
 
@@ -287,12 +295,11 @@ def restore(translation: str, lifted: Lifted, links: Links, own: OwnItems = NO_O
     ranges = Placing(lifted.nodes, links, lifted.words, words).ranges()
     writer = Writer(translation, tokens, lifted.nodes, spell)
     writer.write(ranges)
-    linked = [(lifted.places[i], writer.places[j]) for i, j in links if i < len(lifted.places) and j < len(tokens)]
     whole = all(
         start < end or node.start == node.end or node.closing is None
         for node, (start, end) in zip(lifted.nodes, ranges, strict=True)
     )
-    return Restored("".join(writer.text), linked + writer.node_places, whole)
+    return Restored("".join(writer.text), [start for start, _ in tokens], writer.places, writer.node_places, whole)
 
 
 Event = tuple[int, bool, int]

@@ -16,11 +16,11 @@ from nmt.model.contract import GenerativeModel, Model
 from nmt.model.lora import add_adapters, merge_adapters
 from nmt.model.precision import InputRanges
 from nmt.model.weights import set_weights
+from nmt.reading.request import Translation
 from nmt.training.data import TrainingData
 from nmt.training.validation import plain
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, licence_sentence, read_info, require_model, save_model
-from nmt.translation.request import Translation
 from nmt.translation.translator import Translator
 
 # Thresholds of flags: at most so many validation sentences are translated; this fraction of them is below.

@@ -11,9 +11,9 @@ from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces, surface
 from nmt.decode.unfinished_word import UnfinishedWord
 from nmt.fields import require
+from nmt.reading.request import Constraints
 from nmt.text.normalise import tidy
 from nmt.text.scripts import is_letter
-from nmt.translation.request import Constraints
 from nmt.vocabulary import SPACE, UNK
 
 # Maximum number of pieces for the constraints of a sentence: its length limit rises by this number.

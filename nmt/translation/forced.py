@@ -1,7 +1,13 @@
-"""Forced decoding: given translations flow in; the log-probability of each of their pieces flows out."""
+"""Forced decoding: given translations flow in; the log-probability of each of their pieces flows out.
+
+A pair is read by the same steps as a line that is translated: the score is that of the text that the model must have
+written for the given translation. Of several such texts, and of the plans of `nmt.translation.repair`, the most
+probable one counts. A translation that no plan can have made is scored as it is.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from nmt.config import SearchConfig
@@ -10,48 +16,90 @@ from nmt.decode.engine import Engine, IdPair
 from nmt.decode.hypothesis import Hypothesis, length_divisor
 from nmt.decode.parallel import halve_if_too_large
 from nmt.decode.stop import Stop
+from nmt.reading.lines import cut_text
+from nmt.reading.loop import Context, force
+from nmt.reading.markup import mark_up
+from nmt.reading.reading import Reading
+from nmt.reading.request import Part, Request, Translation
 from nmt.text.normalise import tidy
-from nmt.text.sentences import split_sentences
-from nmt.translation.request import Part, Request, Translation
-from nmt.translation.spans import Limits, cut_lines, make_batches
+from nmt.translation.repair import AS_WRITTEN, CLAUSES, LIFTED, LOWERED, USUAL
+from nmt.translation.spans import make_batches
 
 # Longest sentence, in pieces, that is scored: the memory of attention grows with its square.
 MAX_SCORED = 4000
+PLANS = (USUAL, AS_WRITTEN, CLAUSES, LIFTED)
+
+Known = dict[tuple[tuple[int, ...], tuple[int, ...]], Hypothesis | None]
+"""Source and target ids whose scores are known."""
 
 
 class ForcedScorer:
-    """Scores pairs of a source and a given translation.
+    """Scores pairs of a source and a given translation. Of `context.search`, only length_penalty, length_norm and
+    batch_size are used."""
 
-    Of `search`, only length_penalty, length_norm and batch_size are used. A pair whose source would be translated
-    sentence by sentence (`limits`) is scored so, if both sides have the same number of sentences.
-    """
+    def __init__(self, engine: Engine, tokenizer: Tokenizer, search: SearchConfig, context: Context) -> None:
+        self.engine, self.tokenizer, self.search, self.context = engine, tokenizer, search, context
 
-    def __init__(self, engine: Engine, tokenizer: Tokenizer, search: SearchConfig, limits: Limits) -> None:
-        self.engine, self.tokenizer, self.search, self.cut_at = engine, tokenizer, search, limits
+    def score(
+        self, pairs: Sequence[tuple[str | Request, str]], stop: Stop | None = None, known: Known | None = None
+    ) -> list[Translation | None]:
+        """The translation of each pair, with its scores; None if a side is too long. Raises Stopped as `stop` says.
 
-    def score(self, pairs: Sequence[tuple[str, str]], stop: Stop | None = None) -> list[Translation | None]:
-        """The translation of each pair, with its scores; None if a side is too long. Raises Stopped as `stop` says."""
-        parts_of = self.parts(pairs)
-        hypotheses = iter(self.score_ids([part for parts in parts_of for part in parts], stop))
-        scored: list[Translation | None] = []
-        for (_, target), parts in zip(pairs, parts_of, strict=True):
-            found = [(source, next(hypotheses)) for source, _ in parts]
-            whole = tuple(Part(tuple(source), h) for source, h in found if h)
-            score = sum(part.hypothesis.score for part in whole) / len(found)
-            scored.append(Translation(tidy(target)[0], score, whole) if len(whole) == len(found) else None)
-        return scored
+        `known`: scores that need not be computed.
+        """
+        requests = [source if isinstance(source, Request) else Request(source) for source, _ in pairs]
+        given = [(Reading.of(request), target) for request, (_, target) in zip(requests, pairs, strict=True)]
+        known = {} if known is None else known
+        lines = partial(self.score_lines, known=known, stop=stop)
+        found = force(given, (mark_up, cut_text), self.context, lines)
+        lost = [n for n, translation in enumerate(found) if translation is None]
+        for n, translation in zip(lost, self.score_whole([given[n] for n in lost], known, stop), strict=True):
+            found[n] = translation
+        return [
+            translation and replace(translation, text=tidy(target)[0])
+            for translation, (_, target) in zip(found, pairs, strict=True)
+        ]
 
-    def parts(self, pairs: Sequence[tuple[str, str]]) -> list[list[IdPair]]:
-        """The ids of the sides of each pair, or of their sentences."""
-        cut = cut_lines([Request(source) for source, _ in pairs], self.tokenizer, self.cut_at)
-        targets = [[text for text, _ in split_sentences(tidy(target)[0])] for _, target in pairs]
-        for n, (spans, sentences) in enumerate(zip(cut, targets, strict=True)):
-            if len(spans) != len(sentences) or not all(span.ends_sentence for span in spans):
-                cut[n], targets[n] = [], [tidy(pairs[n][1])[0]]
-        sources = iter(self.tokenizer.encode_source([tidy(source)[0] for source, _ in pairs]))
-        ids = iter(self.tokenizer.encode_target([text for sentences in targets for text in sentences]))
-        lines = [[span.ids for span in spans] or [tuple(whole)] for spans, whole in zip(cut, sources, strict=True)]
-        return [[(source, next(ids)) for source in line] for line in lines]
+    def score_lines(
+        self, lines: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
+    ) -> list[Translation | None]:
+        """The best score of each line by any plan."""
+        best: list[Translation | None] = [None] * len(lines)
+        plans = (*PLANS, *([] if self.tokenizer.words else [LOWERED]))
+        for steps in plans:
+            found = force(lines, steps, self.context, partial(self.score_leaves, known=known, stop=stop))
+            for n, translation in enumerate(found):
+                before = best[n]
+                if translation and (before is None or translation.score > before.score):
+                    best[n] = translation
+        return best
+
+    def score_whole(
+        self, pairs: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
+    ) -> list[Translation | None]:
+        """The scores of texts as they are."""
+        texts = [(tidy(reading.text)[0], target) for reading, target in pairs]
+        ids = self.tokenizer.encode_source([text for text, _ in texts])
+        leaves = [
+            (replace(reading, ids=tuple(source)), target) for (reading, target), source in zip(pairs, ids, strict=True)
+        ]
+        return self.score_leaves(leaves, known, stop)
+
+    def score_leaves(
+        self, leaves: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
+    ) -> list[Translation | None]:
+        """The scores of what the model reads and writes."""
+        targets = self.tokenizer.encode_target([tidy(target)[0] for _, target in leaves])
+        pairs = [(reading.ids or (), tuple(ids)) for (reading, _), ids in zip(leaves, targets, strict=True)]
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        known |= zip(new, self.score_ids(new, stop), strict=True)
+        found = [(leaf, pair[0], known[pair]) for leaf, pair in zip(leaves, pairs, strict=True)]
+        return [
+            Translation(target, scored.score, (Part(ids, scored, reading.text, target, reading.places),))
+            if scored
+            else None
+            for (reading, target), ids, scored in found
+        ]
 
     def score_ids(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[Hypothesis | None]:
         """The target of each pair as a hypothesis; None if a side is too long."""
@@ -65,3 +113,15 @@ class ForcedScorer:
                 score = total / float(length_divisor(len(token_log_probs), self.search))
                 scored[i] = Hypothesis(list(pairs[i][1]), score, total, token_log_probs, finished=True)
         return scored
+
+
+def known_of(translations: Sequence[Translation]) -> Known:
+    """What translations tell of scores."""
+    parts = [part for translation in translations for part in translation.parts]
+    return {(tuple(part.source), tuple(part.hypothesis.ids)): part.hypothesis for part in parts}
+
+
+def is_plain(line: str, translation: Translation) -> bool:
+    """Whether no step has changed a line or its translation."""
+    parts: Mapping[int, Part] = dict(enumerate(translation.parts))
+    return len(parts) == 1 and parts[0].read == line and parts[0].written == translation.text

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nmt.fields import require
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation, ranks
 from nmt.text.normalise import one_line, tidy
-from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation, ranks
 from nmt.translation.translator import Translator
 
 
@@ -33,6 +33,8 @@ class Record:
 
 class Format(ABC):
     """A format: input lines to records with requests, translations to output lines."""
+
+    shows_scores = True
 
     @abstractmethod
     def read(self, line: str) -> Record: ...
@@ -56,6 +58,10 @@ class Text(Format):
     scores: bool = False
     alignments: bool = False
     quality: bool = False
+
+    @property
+    def shows_scores(self) -> bool:  # type: ignore[override]
+        return self.scores or self.n_best
 
     def read(self, line: str) -> Record:
         return Record([Request(line)])

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.files import read_lines
+from nmt.reading.request import Constraints, Request, Term
 from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
 from nmt.text.scripts import UNSPACED, Phrase, phrase_text
-from nmt.translation.request import Constraints, Request, Term
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator

@@ -15,16 +15,15 @@ from PIL import Image
 
 from nmt.config import SearchConfig
 from nmt.fields import require
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
 from nmt.text.items import NO_OWN
 from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
 from nmt.text.own_items import OwnItems
 from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, read_object
 from nmt.translation.glossary import Glossary, add_terms, read_text
-from nmt.translation.markup import translate_markup
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.pictures import attention_picture
-from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 
 MAX_REMARKS = 1000  # that are printed; further ones are only counted
@@ -102,7 +101,9 @@ class Translating:
         started = time.perf_counter()
         records = [self.constrain(self.form.read(line.decode("utf-8", "surrogateescape"))) for line in chunk]
         requests = [request for record in records for request in record.requests]
-        translated = translate_markup(self.translator, requests, self.search, self.markup)
+        translated = self.translator.translate_n_best(requests, self.search, markup=self.markup)
+        if self.form.shows_scores:
+            translated = self.translator.with_forced_scores(requests, translated, self.search, self.markup)
         results, output = iter(self.rate(requests, translated)), list[str]()
         for record in records:
             n_best = [next(results) for _ in record.requests]
@@ -149,7 +150,7 @@ class Translating:
                 )
 
     def draw(self, path: Path, translations: Sequence[Translation]) -> None:
-        maps = [part for translation in translations for part in self.translator.aligner.attention(translation)]
+        maps = [part for t in translations for part in map(self.translator.aligner.attention, t.parts)]
         drawable = [part for part in maps if part[1] and part[2]]
         for i, part in enumerate(drawable):
             Image.fromarray(attention_picture(*part)).save(f"{path}{f'-{i + 1}' if i else ''}.png")

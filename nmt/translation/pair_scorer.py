@@ -23,11 +23,11 @@ from nmt.model.contract import Model
 from nmt.model.device import choose_device
 from nmt.model.linear import some_outputs
 from nmt.model.precision import with_precision
+from nmt.reading.request import Translation
 from nmt.text.markup import Mode, is_markup, visible
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
 from nmt.translation.model_folder import load_model
-from nmt.translation.request import Translation
 from nmt.translation.spans import make_batches
 from nmt.translation.translator import find_model
 

@@ -20,7 +20,7 @@ from nmt.cli import keep_what_is_loaded
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.files import iterate_lines, naming, write_lines
 from nmt.messages import say
-from nmt.translation.request import Translation
+from nmt.reading.request import Translation
 from nmt.translation.translator import Translator
 
 

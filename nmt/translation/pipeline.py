@@ -17,8 +17,8 @@ import torch
 
 from nmt.config import SearchConfig
 from nmt.fields import annotations, has_type, require
+from nmt.reading.request import Translation
 from nmt.translation.model_folder import read_info, require_model
-from nmt.translation.request import Translation
 from nmt.translation.translator import Translator, find_model
 from nmt.vocabulary import BOS, EOS
 

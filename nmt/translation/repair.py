@@ -1,11 +1,12 @@
-"""The guard: n-best lists flow in; lists flow out, where retries replace translations that look wrong, and flags.
+"""The guard: lines flow in; their n-best lists with flags flow out, where retries replace what looks wrong.
 
-A retry replaces a translation if it looks less wrong. The retries, in order: sentence by sentence, and clause by
-clause, if some were lost;
-without items (addresses, tags …) if some were lost, and with the items put back afterwards; in lower case, if the line
-is in capitals; a copy, if the line has no letters; beam search without repeated n-grams; the same with shorter spans.
-What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two retries, because their
-translations are even less probable; nor does "numbers", since another search seldom brings a number back.
+A plan says how a line is read (its steps, `nmt.reading`) and searched. The first one is usual. Where a translation
+looks wrong, the other plans follow in their order, and the translation that looks least wrong stays: sentence by
+sentence and clause by clause, if some were lost; without items (addresses, tags …) if some were lost, put back by the
+alignment; in small letters, if the line is in capitals; a copy, if the line has no letters; with all marks and quotes
+in place, if constraints are broken; beam search without repeated n-grams; the same with shorter spans. What still looks
+wrong is flagged. The flag "unsure" alone doesn't cause the last two retries, because their translations are even less
+probable; nor does "numbers", since another search seldom brings a number back.
 
 A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
 was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
@@ -14,164 +15,171 @@ best one comes before it, and the others stay.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.stop import Stop
-from nmt.text.items import outside_items
+from nmt.reading.edges import inside
+from nmt.reading.hints import hints
+from nmt.reading.items import items, lifted_items, lifted_tags, quotes, tags
+from nmt.reading.lines import by_clauses, by_halves, cut_sentences
+from nmt.reading.loop import Step
+from nmt.reading.reading import Reading
+from nmt.reading.request import Translation
+from nmt.reading.spelling import known_words, lowered, readable, tidied
+from nmt.text.markup import visible
 from nmt.text.normalise import tidy
-from nmt.text.restore import Lifted, lift, restore
 from nmt.text.sentences import split_clauses, split_sentences
 from nmt.text.suspicions import Flag, prose, suspicions
-from nmt.text.tokens import tokenize, word_links
-from nmt.translation.alignment import Aligner
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.model_folder import Facts
-from nmt.translation.request import Request, Translation
-from nmt.translation.spans import Cut
 
 # Second attempts have at least this beam size, and don't repeat n-grams of this length.
 BEAM, NGRAM = 5, 3
-
-CUTS: dict[str, Cut] = {"sentences": "sentences", "shorter spans": "halves"}  # of retries that cut lines differently
 # Flags that cause no further search.
 ADVICE: frozenset[Flag] = frozenset({"unsure", "numbers", "unknown"})
 
-NOTHING = Lifted("", "", [], [], [])
+Steps = tuple[Step, ...]
+WORDS: Steps = (tidied, inside, quotes, known_words, readable)
+USUAL: Steps = (tags, *WORDS, items, hints, cut_sentences)
+AS_WRITTEN: Steps = (lifted_tags, *WORDS, hints, cut_sentences)  # no placeholders for items
+CLAUSES: Steps = (*USUAL[:-1], by_clauses)
+HALVES: Steps = (*USUAL[:-1], by_halves)
+LIFTED: Steps = (lifted_tags, *WORDS, lifted_items, hints, cut_sentences)
+LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items, hints, cut_sentences)
+PLAIN: Steps = (lifted_tags, tidied, readable, hints, cut_sentences)
 
-Recase = Callable[[str], str]
-
-
-class Translates(Protocol):
-    """The part of `nmt.translation.translator.Translator` that is needed here."""
-
-    tokenizer: Tokenizer
-    compiler: ConstraintCompiler
-    aligner: Aligner
-    facts: Facts
-
-    def attempt(
-        self, requests: Sequence[Request], search: SearchConfig, *, cut: Cut = "usual", stop: Stop | None = None
-    ) -> list[list[Translation]]: ...
-
-
-def repair(
-    translator: Translates,
-    search: SearchConfig,
-    requests: Sequence[Request],
-    n_best: list[list[Translation]],
-    stop: Stop | None = None,
-) -> list[list[Translation]]:
-    """Return an n-best list for each line, with flags. The list of a line depends only on that line."""
-    # Samples are less probable than what beam search finds: nearly all would be unsure.
-    confidence = 0.0 if search.samples else translator.facts.least_confidence
-    ranked = not search.samples or search.mbr != "none"
-    judge = Judge(translator, confidence, ranked)
-    lines = [Line(judge, *line) for line in zip(requests, n_best, strict=True)]
-    no_repeats = replace(
-        search,
-        beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
-        no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
-        min_length=max(1, search.min_length),
-        shortlist=0,
-    )
-
-    def retry(name: str, chosen: list[Line], options: SearchConfig, before: Recase = str, after: Recase = str) -> None:
-        if chosen:
-            requests = [replace(line.request, text=outside_items(line.bare, before, line.own)) for line in chosen]
-            retries = translator.attempt(requests, options, cut=CUTS.get(name, "usual"), stop=stop)
-            for line, translations in zip(chosen, retries, strict=True):
-                recased = [replace(one, text=outside_items(one.text, after, line.own)) for one in translations]
-                line.consider([line.put_back(translation) for translation in recased], name)
-
-    cuttable = [line for line in lines if not line.is_cut and ("sentences" in line.flags or line.is_unsure)]
-    retry("sentences", cuttable, search)
-    retry("items", [line for line in lines if line.lifted.nodes], search)
-    retry("lower case", [line for line in lines if line.flags and line.is_capitals], search, str.lower, str.upper)
-    for line in lines:
-        if "invented" in line.flags and not line.request.constraints:
-            line.consider([Translation(tidy(line.request.text)[0], 0.0, ())] * len(line.translations), "copy")
-    for name in ("shorter spans",) if search.samples else ("no repeats", "shorter spans"):
-        options = search if search.samples else no_repeats
-        retry(name, [line for line in lines if line.flags - ADVICE], options)
-    return [line.translations for line in lines]
+Attempt = Callable[[Sequence[Reading], Steps, SearchConfig], list[list[Translation]]]
+"""The n-best lists of lines, by these steps and settings; an empty one where an item is lost."""
 
 
 @dataclass(frozen=True)
 class Judge:
     """What is needed to judge translations."""
 
-    translator: Translates
+    tokenizer: Tokenizer
+    compiler: ConstraintCompiler
+    facts: Facts
     least_confidence: float
     ranked: bool
     """Whether the first translation of a list is the best; if not, all are samples of equal rank."""
 
-    def flagged(self, translation: Translation, text: str, request: Request, read: str) -> Translation:
-        """A translation of a text, with its flags; `read`: the text that the model read."""
+    def flagged(self, translation: Translation, line: Reading, text: str) -> Translation:
+        """A translation of a line with its flags; `text`: the line as a reader sees it, in characters that the
+        vocabulary has."""
+        own, tokenizer = line.own, self.tokenizer
+        seen = shown(line, translation.text)
         sure = translation.confidence >= self.least_confidence
-        flags = suspicions(text, translation.text, finished=translation.finished, sure=sure, own=request.own)
-        tokenizer, least = self.translator.tokenizer, self.translator.facts.least_spelling
-        if tokenizer.lacks(read, request.own) or tokenizer.spelling(read, translation.text, request.own) < least:
+        flags = suspicions(text, seen, finished=translation.finished, sure=sure, own=own)
+        read = " ".join(part.read for part in translation.parts)
+        if read and (tokenizer.lacks(read, own) or tokenizer.spelling(read, seen, own) < self.facts.least_spelling):
             flags.append("unknown")
-        constraints = request.constraints
-        if text and constraints and not self.translator.compiler.are_met(constraints, translation.text):
+        if text and line.constraints and not self.compiler.are_met(line.constraints, seen):
             flags.append("constraints")
-        return replace(translation, flags=tuple(flags))
+        return translation.flagged(*flags)
+
+
+def shown(line: Reading, text: str) -> str:
+    """A text of a line, source or translation, as a reader sees it: without tags."""
+    return visible(text, "html") if line.segment else text
+
+
+def translate_lines(
+    lines: Sequence[Reading], search: SearchConfig, attempt: Attempt, judge: Judge
+) -> list[list[Translation]]:
+    """The n-best list of each line. It depends only on that line."""
+    lists = attempt(lines, USUAL, search)
+    lost = [n for n, translations in enumerate(lists) if not translations]
+    for n, translations in zip(lost, attempt([lines[n] for n in lost], AS_WRITTEN, search), strict=True):
+        lists[n] = translations
+    return Guard(lines, lists, search, attempt, judge).repaired() if search.guard else lists
+
+
+class Guard:
+    """The retries of the lines of a call."""
+
+    def __init__(
+        self,
+        lines: Sequence[Reading],
+        lists: Sequence[list[Translation]],
+        search: SearchConfig,
+        attempt: Attempt,
+        judge: Judge,
+    ) -> None:
+        self.search, self.attempt = search, attempt
+        self.lines = [Line(judge, *line) for line in zip(lines, lists, strict=True)]
+
+    def repaired(self) -> list[list[Translation]]:
+        search, lines = self.search, self.lines
+        self.retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
+        self.retry("items", LIFTED, [line for line in lines if "items" in line.flags])
+        self.retry("lower case", LOWERED, [line for line in lines if line.flags and line.is_capitals])
+        for line in lines:
+            if "invented" in line.flags and not line.reading.constraints:
+                copy = Translation(tidy(line.reading.text)[0], 0.0, ())
+                line.consider([copy] * len(line.translations), "copy")
+        self.retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
+        no_repeats = replace(
+            search,
+            beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
+            no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
+            min_length=max(1, search.min_length),
+            shortlist=0,
+        )
+        if not search.samples:
+            self.retry("no repeats", USUAL, [line for line in lines if line.flags - ADVICE], no_repeats)
+        last = search if search.samples else no_repeats
+        self.retry("shorter spans", HALVES, [line for line in lines if line.flags - ADVICE], last)
+        return [line.translations for line in lines]
+
+    def retry(self, name: str, steps: Steps, chosen: list["Line"], search: SearchConfig | None = None) -> None:
+        lists = self.attempt([line.reading for line in chosen], steps, search or self.search) if chosen else []
+        for line, translations in zip(chosen, lists, strict=True):
+            if translations:
+                line.consider(translations, name)
 
 
 class Line:
     """A line and its translations so far, with their flags."""
 
-    def __init__(self, judge: Judge, request: Request, n_best: list[Translation]) -> None:
-        self.judge, self.request, self.own = judge, request, request.own
-        self.text = judge.translator.tokenizer.readable(tidy(request.text)[0])
-        self.translations = [judge.flagged(t, self.text, request, self.text) for t in n_best]
-        self.lifted = lift(self.text, self.own) if "items" in self.flags else NOTHING
-        self.bare = self.lifted.text if self.lifted.nodes else self.text
+    def __init__(self, judge: Judge, reading: Reading, n_best: list[Translation]) -> None:
+        self.judge, self.reading = judge, reading
+        self.text = judge.tokenizer.readable(tidy(shown(reading, reading.text))[0])
+        self.translations = [self.judge.flagged(translation, reading, self.text) for translation in n_best]
 
     @property
     def flags(self) -> set[Flag]:
         """The flags of the first translation, or of all samples: what retries are for."""
-        return {flag for t in self.translations[: 1 if self.judge.ranked else None] for flag in t.flags}
+        judged = self.translations[: 1 if self.judge.ranked else None]
+        return {flag for translation in judged for flag in translation.flags}
 
     @property
-    def is_cut(self) -> bool:
-        """Whether each sentence, and each clause, was translated alone."""
-        return len(self.translations[0].parts) >= len(split_clauses(self.text))
-
-    @property
-    def is_unsure(self) -> bool:
-        """Whether the model was unsure of a line with several clauses, which may be sentences."""
-        return "unsure" in self.flags and len(split_clauses(self.text)) > len(split_sentences(self.text))
+    def may_have_lost_clauses(self) -> bool:
+        """Whether a line, of which not each clause was translated alone, lost some; or has clauses that may be
+        sentences, and the model was unsure."""
+        if self.flags.isdisjoint(("sentences", "unsure")):
+            return False
+        n_clauses = len(split_clauses(self.text))
+        unsure = "unsure" in self.flags and n_clauses > len(split_sentences(self.text))
+        return len(self.translations[0].parts) < n_clauses and ("sentences" in self.flags or unsure)
 
     @property
     def is_capitals(self) -> bool:
         """Whether the line is in capitals, and its translation may be too."""
-        text = prose(self.text, self.own)
-        return text.upper() == text != text.lower() and len(text.split()) > 1 and not self.request.constraints
-
-    def put_back(self, translation: Translation) -> Translation:
-        """A translation of the line without its items, with the items put back."""
-        if not self.lifted.nodes:
-            return translation
-        target = translation.text, tokenize(translation.text, own=self.own)
-        links = self.judge.translator.aligner.align_tokens(translation, (self.bare, self.lifted.tokens), target)
-        restored = restore(translation.text, self.lifted, links, self.own)
-        return replace(
-            translation, text=restored.text, links=tuple(word_links(restored.links, self.text, restored.text))
-        )
+        text = prose(self.text, self.reading.own)
+        return text.upper() == text != text.lower() and len(text.split()) > 1 and not self.reading.constraints
 
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""
-        if not self.judge.ranked and len(translations) == 1:  # a line of items alone leaves nothing to sample
+        ranked = self.judge.ranked
+        if not ranked and len(translations) == 1:  # a line of items alone leaves nothing to sample
             translations = translations * len(self.translations)
-        retried = translations[:1] if self.judge.ranked else translations
-        flagged = [self.judge.flagged(t, self.text, self.request, self.bare) for t in retried]
-        new = [replace(translation, fallback=name) for translation in flagged]
-        if not self.judge.ranked:
+        retried = [
+            self.judge.flagged(t, self.reading, self.text) for t in (translations[:1] if ranked else translations)
+        ]
+        new = [replace(translation, fallback=name) for translation in retried]
+        if not ranked:
             pairs = zip(self.translations, new, strict=True)
-            self.translations = [min(pair, key=lambda t: gravity(t.flags)) for pair in pairs]
+            self.translations = [min(pair, key=lambda translation: gravity(translation.flags)) for pair in pairs]
         elif gravity(new[0].flags) < gravity(self.translations[0].flags):
             others = [translation for translation in self.translations if translation.text != new[0].text]
             self.translations = [new[0], *others][: len(self.translations)]

@@ -13,8 +13,8 @@ from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_outpu
 from nmt.decode.parallel import halve_if_too_large, map_batches
 from nmt.decode.sampling import MAX_SLOTS
 from nmt.decode.stop import Stop
+from nmt.reading.request import NO_CONSTRAINTS, Term
 from nmt.translation.constraints import ConstraintCompiler
-from nmt.translation.request import NO_CONSTRAINTS, Term
 from nmt.translation.spans import Span, make_batches
 
 # Constraints widen the beam, in these steps and up to this limit, to keep hypotheses with unfinished phrases.

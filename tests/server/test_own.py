@@ -20,7 +20,7 @@ from nmt.text.suspicions import Flag
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import load_model
 from nmt.translation.pair_scorer import PairScorer
-from nmt.translation.request import Constraints, Request, Term
+from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
 from tests.server.conftest import make_service
 from tests.tiny import PAIRS, SHORT

@@ -15,7 +15,7 @@ from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.models import Models
 from nmt.server.queue import Engine
-from nmt.translation.request import Constraints, Request, Term, Translation
+from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 from tests.server.conftest import load
 from tests.tiny import PAIRS, SHORT

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from nmt.server.stream import cut, events
-from nmt.translation.request import Constraints, Request, Term, Translation
+from nmt.reading.request import Constraints, Request, Term, Translation
 
 
 def test_texts_are_cut_into_lines_and_sentences() -> None:

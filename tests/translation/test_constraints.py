@@ -9,7 +9,7 @@ import pytest
 
 from nmt.config import SearchConfig
 from nmt.decode.pytorch import TorchEngine
-from nmt.translation.request import Constraints, Request, Term
+from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.spans import Limits, cut_lines
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT

@@ -12,7 +12,7 @@ from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.interop.convert import convert
 from nmt.interop.export import export
-from nmt.translation.request import Constraints, Request, Term
+from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
 from tests.interop.foreign import m2m, sides
 from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny

@@ -12,7 +12,7 @@ from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces
 from nmt.text.scripts import phrase_text
 from nmt.translation.glossary import Entry, Glossary
-from nmt.translation.request import Term
+from nmt.reading.request import Term
 from nmt.translation.spans import place_of
 
 BYTES = Surfaces(["<unk>", "<s>", "</s>", "<pad>", *(f"<0x{byte:02X}>" for byte in range(256))])

@@ -10,7 +10,7 @@ from nmt.config import TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.translation.glossary import Entry, Glossary, add_terms
 from nmt.translation.hints import give_hints, hinted, knows_hints
-from nmt.translation.request import Constraints, Moved, Request, Term, Translation
+from nmt.reading.request import Constraints, Moved, Request, Term, Translation
 from nmt.translation.span_search import SpanSearch
 from nmt.translation.spans import Span, cut_lines
 from nmt.translation.translator import Translator

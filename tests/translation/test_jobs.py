@@ -17,7 +17,7 @@ from nmt.translation.formats import Columns, Format, Json, Text
 from nmt.translation.glossary import Entry, Glossary
 from nmt.translation.jobs import Scoring, Translating
 from nmt.translation.pair_scorer import PairScorer
-from nmt.translation.request import Constraints, Request, Term
+from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT, save_scorer
 

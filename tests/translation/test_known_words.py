@@ -7,7 +7,7 @@ import pytest
 
 from nmt.text.words import Words
 from nmt.translation.known_words import translate_known
-from nmt.translation.request import Constraints, Request, Translation
+from nmt.reading.request import Constraints, Request, Translation
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT
 

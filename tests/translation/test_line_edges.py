@@ -8,7 +8,7 @@ import pytest
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.translation.line_edges import translate_inside
-from nmt.translation.request import Part, Request, Translation
+from nmt.reading.request import Part, Request, Translation
 
 
 def sure(text: str, confidence: float) -> Translation:

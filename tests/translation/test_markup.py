@@ -12,7 +12,7 @@ from nmt.config import SearchConfig
 from nmt.text.items import find_items, tag_pairs
 from nmt.translation.alignment import Aligner
 from nmt.translation.markup import translate_markup
-from nmt.translation.request import Constraints, Request, Term, Translation
+from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 from tests.text.test_markup import texts
 from tests.tiny import SHORT

@@ -12,7 +12,7 @@ from nmt.text.restore import SINGLE, flatten
 from nmt.text.words import Words
 from nmt.translation.markup import translate_markup
 from nmt.translation.placeholders import as_written, mark_request, name_request, put_back, translate_marked
-from nmt.translation.request import Constraints, Request, Term, Translation
+from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
 from tests.tiny import SHORT

@@ -6,7 +6,7 @@ import pytest
 
 from nmt.text.words import Words
 from nmt.translation.quotes import lift_quotes
-from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT
 

@@ -13,7 +13,7 @@ from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
 from nmt.translation.model_folder import Facts
 from nmt.translation.repair import gravity
-from nmt.translation.request import Part, Request, Translation
+from nmt.reading.request import Part, Request, Translation
 from nmt.translation.spans import Cut, Limits, cut_lines
 from nmt.translation.translator import Translator
 from tests.tiny import SHORT

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.text.words import Words
-from nmt.translation.request import Request
+from nmt.reading.request import Request
 from nmt.translation.spans import Cut, Limits, Span, cut_lines, cut_points, make_batches
 from nmt.translation.translator import Translator
 

@@ -22,7 +22,7 @@ from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.text.words import Words
 from nmt.translation.model_folder import Facts
-from nmt.translation.request import Constraints, Request, Translation
+from nmt.reading.request import Constraints, Request, Translation
 from nmt.translation.translator import Translator, best_joins, find_model
 from tests.tiny import PAIRS, SHORT, save_tiny
 

@@ -1,0 +1,197 @@
+"""Steps that take items out of a line (tags, placeholders of programs, addresses, quotes) and put them back.
+
+Either each item becomes a placeholder, for models that have learned to copy these (`nmt.text.marking`): the model
+decides where it stands. Or the item is lifted out (`nmt.text.restore`), and goes where the word alignment says.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from nmt.reading.loop import Context, Taken
+from nmt.reading.reading import Reading
+from nmt.reading.request import Translation
+from nmt.text.items import find_items
+from nmt.text.marking import PLACEHOLDER, Marked, mark
+from nmt.text.markup import Segment, parse
+from nmt.text.placing import in_proportion
+from nmt.text.restore import CLOSES, OPENS, Flat, Lifted, Restored, flatten, lift, restore
+from nmt.text.suspicions import prose
+from nmt.text.tokens import Links, is_word, tokenize, word_starts
+
+QUOTED = re.compile(
+    r"(?<![^\s(\[])(?:([„“”])([^„“”«»\"]{1,200}+)[“”]|«([^„“”«»\"]{1,200}+)»|\"([^„“”«»\"]{1,200}+)\")(?!\w)"
+)
+QUOTES = "\"'„“”‚‘’«»‹›"
+
+
+@dataclass(frozen=True)
+class Out(Taken):
+    """A line without its items, which the word alignment puts back."""
+
+    outer: Reading
+    lifted: Lifted
+    context: Context
+    flag: bool = False
+    """Whether a pair that lost its words is flagged."""
+
+    @property
+    def segment(self) -> Segment | None:
+        return self.outer.segment
+
+    def put_back(self, chosen: Sequence[Translation]) -> Translation:
+        translation, lifted, places = chosen[0], self.lifted, self.outer.places
+        if self.segment and translation.text == lifted.text:
+            raw_places = [*lifted.places, len(lifted.line)]
+            return translation.moved(lifted.line, lambda place: raw_places[place])
+        tokens = tokenize(translation.text, own=self.outer.own)
+        links = self.context.links(
+            translation,
+            [(places[lifted.places[token[0]]], is_word(lifted.text, token)) for token in lifted.tokens],
+            [(token[0], is_word(translation.text, token)) for token in tokens],
+        )
+        restored = self.restored(translation.text, links)
+        if not restored.is_whole and self.segment:
+            in_order = in_proportion(len(lifted.tokens), len(tokens))
+            restored = replace(self.restored(translation.text, in_order), is_whole=False)
+        linked = [(places[place], other) for place, other in restored.links]
+        whole = translation.moved(restored.text, restored.place, linked)
+        whole = whole.edited(self.segment.finishes(whole.text)) if self.segment else whole
+        return whole if restored.is_whole or not self.flag else whole.flagged("items")
+
+    def restored(self, text: str, links: Links) -> Restored:
+        return restore(text, self.lifted, links, self.outer.own, self.segment.spell if self.segment else str)
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        flat = flat_of(text, self.outer)
+        if flat:
+            yield (lift(flat, self.outer.own).text,)
+
+
+def flat_of(text: str, outer: Reading) -> Flat | None:
+    """A given translation of a reading, with its items as marks."""
+    if outer.segment is None:
+        return flatten(text, outer.own)
+    segments = parse(text, outer.own).segments
+    return segments[0].flat if len(segments) == 1 else None
+
+
+def out(reading: Reading, lifted: Lifted, context: Context, *, flag: bool) -> Out:
+    return Out((reading.remapped(lifted.text, lifted.places),), reading, lifted, context, flag)
+
+
+def lifted_items(reading: Reading, context: Context) -> Out | None:
+    """The line without its items, other than numbers."""
+    lifted = lift(reading.text, reading.own)
+    return out(reading, lifted, context, flag=False) if lifted.nodes else None
+
+
+def lifted_tags(reading: Reading, context: Context) -> Out | None:
+    """The segment of mark-up without its tags."""
+    return out(reading, reading.segment.lifted, context, flag=True) if reading.segment else None
+
+
+@dataclass(frozen=True)
+class Named(Taken):
+    """A line with placeholders in the place of its items."""
+
+    outer: Reading
+    marked: Marked
+    context: Context
+
+    def back(self, lists: Sequence[list[Translation]]) -> list[Translation]:
+        """The translations that have each placeholder once; samples are whole lists, or none."""
+        found = [restored for translation in lists[0] if (restored := self.restored(translation))]
+        return found if len(found) == len(lists[0]) or not self.context.search.samples else []
+
+    def restored(self, translation: Translation) -> Translation | None:
+        segment = self.outer.segment
+        unmarked = self.marked.restore(translation.text, segment.spell if segment else str)
+        if unmarked is None:
+            return None
+        places, links, end = unmarked.places, list[tuple[int, int]](), len(unmarked.text)
+        for key, item in self.marked.marks.items():
+            source = self.outer.places[self.marked.places[self.marked.text.index(key)]]
+            target = places[translation.text.index(key)]
+            links += [(source + start, target + start) for start in word_starts(item.text)]
+        whole = translation.moved(unmarked.text, lambda place: places[place] if place < len(places) else end, links)
+        return whole.edited(segment.finishes(whole.text)) if segment else whole
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        flat = flat_of(text, self.outer)
+        found = mark(flat, self.outer.own) if flat else None
+        free, names = [*self.marked.marks.items()], dict[str, str]()
+        for placeholder, item in found.marks.items() if found else ():
+            alike = [key for key, other in free if other.sign == item.sign]
+            same = [key for key, other in free if other.text == item.text and key in alike]
+            if alike:
+                names[placeholder] = (same or alike)[0]
+                free = [pair for pair in free if pair[0] != names[placeholder]]
+        if found and not free and len(names) == len(found.marks):
+            yield (PLACEHOLDER.sub(lambda match: names[match[0]], found.text),)
+
+
+def named(reading: Reading, marked: Marked | None, context: Context) -> Named | None:
+    return Named((reading.remapped(marked.text, marked.places),), reading, marked, context) if marked else None
+
+
+def items(reading: Reading, context: Context) -> Named | None:
+    """The line with placeholders, if the model knows them, and the constraints have no items."""
+    if not context.tokenizer.has_placeholders:
+        return None
+    wanted = reading.constraints
+    phrases = [wanted.prefix, *wanted.must_not, *(target for term in wanted.must for target in term.targets)]
+    if any(item.kind != "number" for text in phrases if text for item in find_items(text, reading.own)):
+        return None
+    marked = mark(flatten(reading.text, reading.own), reading.own)
+    if marked is None:
+        return None
+    marks = {key: replace(item, text=written(reading, marked, key)) for key, item in marked.marks.items()}
+    return named(reading, replace(marked, marks=marks), context)
+
+
+def written(reading: Reading, marked: Marked, placeholder: str) -> str:
+    """An item as it is in the line: the model may read other quotes around it."""
+    text = marked.marks[placeholder].text
+    place = marked.places[marked.text.index(placeholder)]
+    found = reading.written(place, min(place + len(text), len(reading.text)))
+    return found if found.strip(QUOTES) == text.strip(QUOTES) else text
+
+
+def tags(reading: Reading, context: Context) -> Taken | None:
+    """The segment of mark-up with placeholders for tags, if the model knows them, else without its tags."""
+    if reading.segment is None:
+        return None
+    marked = mark(reading.segment.flat, reading.own) if context.tokenizer.has_placeholders else None
+    return named(reading, marked, context) or lifted_tags(reading, context)
+
+
+@dataclass(frozen=True)
+class Unquoted(Out):
+    """A line without its quotes."""
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        signs = {sign for node in self.lifted.nodes for sign in (node.core, node.closing or "")}
+        yield (re.sub(f"[{re.escape(''.join(signs))}]", "", text),)
+
+
+def quotes(reading: Reading, context: Context) -> Out | None:
+    """The line without quotes inside it, if training had none."""
+    line, words = reading.text, context.tokenizer.words
+    if words is None or "\t" in line:
+        return None
+    # Quotes right around an item belong to it.
+    found = [match for match in QUOTED.finditer(line) if any(map(str.isalpha, prose(match[0], reading.own)))]
+    signs = {sign for match in found for sign in match[0][0] + context.tokenizer.readable(match[0][0])}
+    if not found or not words.signs.isdisjoint(signs):
+        return None
+    shown, marked = list(line), list(line)
+    for match in found:
+        start, end = match.start(), match.end() - 1
+        marked[start], marked[end] = OPENS, CLOSES
+        shown[start], shown[end] = context.quotes if context.quotes and line[start] != '"' else (line[start], line[end])
+    signs = {shown[place] for match in found for place in (match.start(), match.end() - 1)}
+    if any(sign in phrase for sign in signs for phrase in reading.constraints.must_not):
+        return None
+    lifted = lift(Flat("".join(shown), "".join(marked), [*range(len(line) + 1)]), reading.own)
+    return Unquoted((reading.remapped(lifted.text, lifted.places),), reading, lifted, context, flag=True)

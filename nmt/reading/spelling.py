@@ -1,0 +1,149 @@
+"""Steps that spell a line as training text was: tidied, in known words, in characters that the vocabulary has."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+
+from nmt.data.variants import initials
+from nmt.reading.loop import Context, Taken
+from nmt.reading.reading import Reading
+from nmt.reading.request import Constraints, Translation
+from nmt.text.characters import respellings
+from nmt.text.items import outside_items
+from nmt.text.normalise import tidy
+from nmt.text.scripts import WORD
+from nmt.text.words import casing_of
+
+CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: str.upper, str.title: initials}
+MOST_COPIED = 4  # words of a translation in capitals that may have been copied: each doubles the number of its texts
+
+
+def tidy_cells(text: str) -> str:
+    """The tidied text, where tabs stay: they may separate sentences."""
+    return "\t".join(tidy(cell)[0] for cell in text.split("\t")).strip() if "\t" in text else tidy(text)[0]
+
+
+@dataclass(frozen=True)
+class Tidied(Taken):
+    """A line that was tidied."""
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        yield (tidy(text)[0],)
+
+
+def tidied(reading: Reading, context: Context) -> Tidied | None:
+    """The line as training text was normalised."""
+    text = tidy_cells(reading.text)
+    return None if text == reading.text else Tidied((reading.respelled(text, lambda word: tidy(word)[0]),))
+
+
+@dataclass(frozen=True)
+class Readable(Taken):
+    """A line in characters that the vocabulary has; words that are copied get their accents back."""
+
+    line: str
+
+    def put_back(self, chosen: Sequence[Translation]) -> Translation:
+        spellings = respellings(self.line, self.readings[0].text)
+        return chosen[0].edited(
+            [(*word.span(), spellings[word[0]]) for word in WORD.finditer(chosen[0].text) if word[0] in spellings]
+        )
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        plain = {accented: word for word, accented in respellings(self.line, self.readings[0].text).items()}
+        yield (WORD.sub(lambda word: plain.get(word[0], word[0]), text),)
+
+
+def readable(reading: Reading, context: Context) -> Readable | None:
+    """The line in characters that the vocabulary has, as far as possible."""
+    text = context.tokenizer.readable(reading.text)
+    if text == reading.text:
+        return None
+    return Readable((reading.respelled(text, lambda word: context.tokenizer.readable(word)),), reading.text)
+
+
+@dataclass(frozen=True)
+class Recased(Taken):
+    """A line in words that the model knows; its translation gets the case of the line."""
+
+    casing: Callable[[str], str]
+
+    def put_back(self, chosen: Sequence[Translation]) -> Translation:
+        text = outside_items(chosen[0].text, self.casing, self.readings[0].own)
+        return chosen[0] if text == chosen[0].text else chosen[0].moved(text, recased_places(chosen[0].text, text))
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        """Case is lost: words of the line that were copied had that of the line as the model read it; others, but for
+        the first one, had small letters. All mixtures of the two are tried, for a few words."""
+        if self.casing is str:
+            yield (text,)
+            return
+        known = {word.upper(): word for word in WORD.findall(self.readings[0].text) if word != word.lower()}
+        copied = [word for word in dict.fromkeys(map(str.upper, WORD.findall(text))) if word in known][:MOST_COPIED]
+        for chosen in product((True, False), repeat=len(copied)):
+            kept = {word: known[word] for word, is_kept in zip(copied, chosen, strict=True) if is_kept}
+            lowered = WORD.sub(partial(lower, kept), text)
+            yield (lowered[:1].upper() + lowered[1:],)
+
+
+def lower(kept: Mapping[str, str], word: re.Match[str]) -> str:
+    """A word in small letters, or as `kept` has it."""
+    return kept.get(word[0].upper(), word[0] if word[0] == "I" else word[0].lower())
+
+
+def recased_places(old: str, new: str) -> Callable[[int], int]:
+    """Where places go if the case of a text changes; a few letters have two in the other case, such as ß."""
+    if len(old) == len(new):
+        return int
+    return lambda place: min(place * len(new) // max(1, len(old)), len(new))
+
+
+def known_words(reading: Reading, context: Context) -> Recased | None:
+    """The line in words that the model knows (see `nmt.text.words`), if it doesn't have them already."""
+    words = context.tokenizer.words
+    if words is None or "\t" in reading.text:
+        return None
+    recased = words.recased(reading.text)
+    text = words.respelled(recased)
+    if text == reading.text:
+        return None
+    casing = CASINGS.get(casing_of(reading.text), str) if recased != reading.text else str
+    inner = reading.respelled(text)
+    return Recased((replace(inner, constraints=with_case(inner.constraints, casing)),), casing)
+
+
+def with_case(constraints: Constraints, casing: Callable[[str], str]) -> Constraints:
+    """The constraints of a line whose translation gets another case: what a user wrote in that case is met by these
+    words in any usual case."""
+    if casing is str or not constraints:
+        return constraints
+
+    def forms(phrase: str) -> list[str]:
+        usual = dict.fromkeys((phrase.lower(), phrase.capitalize(), phrase))
+        return [form for form in usual if casing(form) == phrase] or [phrase]
+
+    must = [
+        replace(term, targets=tuple(form for target in term.targets for form in forms(target)))
+        for term in constraints.must
+    ]
+    must_not = tuple(form for phrase in constraints.must_not for form in forms(phrase))
+    prefix = forms(constraints.prefix)[0] if constraints.prefix else ""
+    return replace(constraints, must=tuple(must), must_not=must_not, prefix=prefix)
+
+
+@dataclass(frozen=True)
+class Lowered(Taken):
+    """A line in capitals, in small letters for models that have no list of words."""
+
+    def put_back(self, chosen: Sequence[Translation]) -> Translation:
+        text = outside_items(chosen[0].text, str.upper, self.readings[0].own)
+        return chosen[0].moved(text, recased_places(chosen[0].text, text))
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        yield (text.lower(),)
+
+
+def lowered(reading: Reading, context: Context) -> Lowered:
+    return Lowered((reading.respelled(outside_items(reading.text, str.lower, reading.own)),))

@@ -1,0 +1,156 @@
+"""One call of a translator: requests flow in, their n-best lists flow out.
+
+Texts are cut into lines (`nmt.reading`); lines go through the plans of the guard (`nmt.translation.repair`); what each
+plan leaves to search, of all lines, is searched in batches (`nmt.translation.span_search`). Then the constraints are
+checked in what the user reads.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.stop import Stop
+from nmt.reading.lines import cut_text
+from nmt.reading.loop import Context, Step, translate
+from nmt.reading.markup import mark_up
+from nmt.reading.reading import Reading
+from nmt.reading.request import BLANK, Part, Request, Translation
+from nmt.text.marking import PLACEHOLDER
+from nmt.text.markup import visible
+from nmt.text.normalise import tidy
+from nmt.translation.constraints import ConstraintCompiler
+from nmt.translation.language_model import LanguageModel
+from nmt.translation.mbr import expected_utilities
+from nmt.translation.repair import Judge, shown, translate_lines
+from nmt.translation.span_search import SpanSearch
+from nmt.translation.spans import Span
+
+Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
+"""Maps a source line and its candidate translations to values, one for each; higher is better."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a call needs of its translator, and what it wants."""
+
+    context: Context
+    judge: Judge
+    spans: SpanSearch
+    rerank: Reranker | None = None
+    lm: LanguageModel | None = None
+    """The language model that reranks, if one does."""
+    stop: Stop | None = None
+
+    @property
+    def search(self) -> SearchConfig:
+        return self.context.search
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.context.tokenizer
+
+    @property
+    def compiler(self) -> ConstraintCompiler:
+        return self.judge.compiler
+
+    def translate(self, requests: Sequence[Request]) -> list[list[Translation]]:
+        """The n-best list of each request."""
+        readings = [Reading.of(request) for request in requests]
+        lists = translate(readings, (mark_up, cut_text), self.context, self.lines)
+        return [self.checked(request, found) for request, found in zip(requests, lists, strict=True)]
+
+    def lines(self, lines: Sequence[Reading]) -> list[list[Translation]]:
+        return translate_lines(lines, self.search, self.attempt, self.judge)
+
+    def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> list[list[Translation]]:
+        """The n-best lists of lines that are read by these steps."""
+        # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
+        choose_later = search.mbr != "none" or self.rerank is not None or self.lm is not None
+        wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
+        context = replace(self.context, search=wide)
+        lists = translate(lines, steps, context, lambda leaves: self.leaves(leaves, wide)) if lines else []
+        if choose_later:
+            lists = self.chosen(lines, lists, wide)
+        return [translations[: search.n_best] for translations in lists]
+
+    def chosen(
+        self, lines: Sequence[Reading], lists: list[list[Translation]], search: SearchConfig
+    ) -> list[list[Translation]]:
+        """The lists in the order of minimum Bayes risk, and of a reranker or a language model."""
+        if search.mbr == "chrf":
+            lists = [by_risk(translations, samples=bool(search.samples)) for translations in lists]
+        if self.rerank:
+            pairs = zip(lines, lists, strict=True)
+            return [self.reranked(line, some) if some and some[0].parts else some for line, some in pairs]
+        return rerank_with(self.lm, search.lm_weight, lists, self.stop) if self.lm else lists
+
+    def reranked(self, line: Reading, translations: list[Translation]) -> list[Translation]:
+        """A list in the order of a reranker, which sees line and translations as the user does."""
+        assert self.rerank
+        seen = [replace(translation, text=shown(line, translation.text)) for translation in translations]
+        return best_first(translations, self.rerank(shown(line, line.text), seen))
+
+    def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> list[list[Translation]]:
+        """The n-best lists of what is left to search."""
+        spans = [Span(leaf.ids or (), leaf.constraints) for leaf in leaves]
+        starts = [n for n, leaf in enumerate(leaves) if leaf.number == 0]
+        groups = [spans[start:end] for start, end in zip(starts, [*starts[1:], len(spans)], strict=True)]
+        placed = [span for group in self.spans.place_terms(groups, search, self.stop) for span in group]
+        found = self.spans.find((span for span in placed if span.ids), search, self.stop)
+        return [
+            self.written(leaf, span, found[span]) if span.ids else [BLANK]
+            for leaf, span in zip(leaves, placed, strict=True)
+        ]
+
+    def written(self, leaf: Reading, span: Span, hypotheses: Sequence) -> list[Translation]:  # type: ignore[type-arg]
+        """The translations of a leaf from its hypotheses."""
+        translations = []
+        for hypothesis, text in zip(hypotheses, self.tokenizer.decode_target([h.ids for h in hypotheses]), strict=True):
+            written = without_others(tidy(text)[0], leaf.text) if self.tokenizer.has_placeholders else tidy(text)[0]
+            part = Part(span.ids, hypothesis, leaf.text, written, leaf.places, range(len(written)))
+            translations.append(Translation(written, hypothesis.score, (part,)))
+        return translations
+
+    def checked(self, request: Request, translations: list[Translation]) -> list[Translation]:
+        """The translations of a text, with a flag if the first one, as the user reads it, doesn't meet the
+        constraints."""
+        if not request.constraints or not translations[0].parts:
+            return translations
+        text = translations[0].text
+        seen = visible(text, self.context.mode) if self.context.mode != "none" else text
+        if self.compiler.are_met(request.constraints, seen):
+            return translations
+        return [translation.flagged("constraints") for translation in translations]
+
+
+def without_others(text: str, line: str) -> str:
+    """The text without placeholders that the line doesn't have: a model may invent some."""
+    others = set(PLACEHOLDER.findall(text)).difference(line)
+    return tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0] if others else text
+
+
+def by_risk(translations: list[Translation], *, samples: bool) -> list[Translation]:
+    """A list in the order of minimum Bayes risk."""
+    log_probs = None if samples else [translation.log_prob for translation in translations]
+    return best_first(translations, expected_utilities([t.text for t in translations], log_probs))
+
+
+def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:
+    """The translations in falling order of their values; equal ones stay as they were."""
+    return [translations[i] for i in sorted(range(len(values)), key=lambda i: -values[i])]
+
+
+def rerank_with(
+    lm: LanguageModel, weight: float, n_best: list[list[Translation]], stop: Stop | None
+) -> list[list[Translation]]:
+    """Each list in falling order of the score plus `weight` times the language model's mean log-probability of a piece.
+    Translations that are too long for the language model come last."""
+    scores = iter(lm.score([translation.text for translations in n_best for translation in translations], stop=stop))
+    means = [[score.mean if (score := next(scores)) else -math.inf for _ in translations] for translations in n_best]
+    return [
+        best_first(translations, [t.score + weight * mean for t, mean in zip(translations, row, strict=True)])
+        for translations, row in zip(n_best, means, strict=True)
+    ]
