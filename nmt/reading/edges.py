@@ -54,7 +54,8 @@ def breaks(edges: Edges, constraints: Constraints) -> bool:
     around = edges.lead + "\n" + (edges.stop or "") + edges.trail
     if any(phrase in around for phrase in constraints.must_not):
         return True
-    return bool(constraints.prefix) and not constraints.prefix.startswith(edges.lead)
+    shorter, longer = sorted((constraints.prefix, edges.lead), key=len)
+    return bool(constraints.prefix) and not longer.startswith(shorter)
 
 
 def without_edges(constraints: Constraints, edges: Edges) -> Constraints:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from nmt.reading.loop import Context, Taken
 from nmt.reading.reading import Reading
 from nmt.reading.request import Translation
+from nmt.text.edits import Edit
 from nmt.text.items import find_items
-from nmt.text.marking import PLACEHOLDER, Marked, mark
+from nmt.text.marking import PLACEHOLDER, Mark, Marked, mark
 from nmt.text.markup import Segment, parse
 from nmt.text.placing import in_proportion
-from nmt.text.restore import CLOSES, OPENS, Flat, Lifted, Restored, flatten, lift, restore
+from nmt.text.restore import CLOSES, OPENS, SINGLE, Flat, Lifted, Restored, flatten, lift, restore
 from nmt.text.suspicions import prose
 from nmt.text.tokens import Links, is_word, tokenize, word_starts
 
@@ -92,7 +93,7 @@ def lifted_tags(reading: Reading, context: Context) -> Out | None:
 
 
 @dataclass(frozen=True)
-class Named(Taken):
+class Placeheld(Taken):
     """A line with placeholders in the place of its items."""
 
     outer: Reading
@@ -131,15 +132,16 @@ class Named(Taken):
             yield (PLACEHOLDER.sub(lambda match: names[match[0]], found.text),)
 
 
-def named(reading: Reading, marked: Marked | None, context: Context) -> Named | None:
-    return Named((reading.remapped(marked.text, marked.places),), reading, marked, context) if marked else None
+def placeheld(reading: Reading, marked: Marked | None, context: Context) -> Placeheld | None:
+    return Placeheld((reading.remapped(marked.text, marked.places),), reading, marked, context) if marked else None
 
 
-def items(reading: Reading, context: Context) -> Named | None:
-    """The line with placeholders, if the model knows them, and the constraints have no items."""
-    if not context.tokenizer.has_placeholders:
+def items(reading: Reading, context: Context) -> Placeheld | None:
+    """The line with placeholders, or names, for its items; None if the constraints have items."""
+    tokenizer, wanted = context.tokenizer, reading.constraints
+    names = tokenizer.words.names if tokenizer.words else ()
+    if not (tokenizer.has_placeholders or names):
         return None
-    wanted = reading.constraints
     phrases = [wanted.prefix, *wanted.must_not, *(target for term in wanted.must for target in term.targets)]
     if any(item.kind != "number" for text in phrases if text for item in find_items(text, reading.own)):
         return None
@@ -147,7 +149,8 @@ def items(reading: Reading, context: Context) -> Named | None:
     if marked is None:
         return None
     marks = {key: replace(item, text=written(reading, marked, key)) for key, item in marked.marks.items()}
-    return named(reading, replace(marked, marks=marks), context)
+    found = placeheld(reading, replace(marked, marks=marks), context)
+    return found if tokenizer.has_placeholders or found is None else named(found)
 
 
 def written(reading: Reading, marked: Marked, placeholder: str) -> str:
@@ -158,12 +161,59 @@ def written(reading: Reading, marked: Marked, placeholder: str) -> str:
     return found if found.strip(QUOTES) == text.strip(QUOTES) else text
 
 
+@dataclass(frozen=True)
+class Named(Placeheld):
+    """A line with names in the place of placeholders of programs, for models that have learned no placeholders. The
+    names are the same in both languages: `{name} schläft` is read as `Anna schläft`."""
+
+    names: dict[str, str]
+    """By their placeholders."""
+
+    def restored(self, translation: Translation) -> Translation | None:
+        edits = list[Edit]()
+        for placeholder, name in self.names.items():
+            found = list(re.finditer(rf"(?<!\w){name}(?!\w)", translation.text))
+            if len(found) != 1:
+                return None
+            edits.append((*found[0].span(), placeholder))
+        return super().restored(translation.edited(sorted(edits)))
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        for (target,) in super().targets(text):
+            yield (PLACEHOLDER.sub(lambda match: self.names.get(match[0], match[0]), target),)
+
+
+def named(line: Placeheld) -> Named | None:
+    """The line with names; None if it has other items than placeholders of programs, or too many. After a word that
+    mostly had one name after it in training, that one is taken: "Frau Weber"."""
+    text, words = line.readings[0].text, line.context.tokenizer.words
+    if not words or not all(stands_alone(item) for item in line.marked.marks.values()):
+        return None
+    after, names = dict(words.names_after), dict[str, str]()
+    for placeholder in line.marked.marks:
+        before = re.search(rf"([^\W\d_]+) {placeholder}", text)
+        fitting = [after[before[1]]] if before and before[1] in after else []
+        free = (name for name in (*fitting, *words.names) if name not in text and name not in names.values())
+        if not (name := next(free, "")):
+            return None
+        names[placeholder] = name
+    edits = [(*match.span(), names[match[0]]) for match in PLACEHOLDER.finditer(text)]
+    return Named((line.readings[0].edited(edits),), line.outer, line.marked, line.context, names)
+
+
+def stands_alone(item: Mark) -> bool:
+    """Whether this is a placeholder of a program, perhaps in quotes, that touches no word."""
+    text = item.text.strip(QUOTES)
+    kinds = [(found.kind, found.text) for found in find_items(text)]
+    return item.sign == SINGLE and kinds == [("placeholder", text)] and not any(item.touches)
+
+
 def tags(reading: Reading, context: Context) -> Taken | None:
     """The segment of mark-up with placeholders for tags, if the model knows them, else without its tags."""
     if reading.segment is None:
         return None
     marked = mark(reading.segment.flat, reading.own) if context.tokenizer.has_placeholders else None
-    return named(reading, marked, context) or lifted_tags(reading, context)
+    return placeheld(reading, marked, context) or lifted_tags(reading, context)
 
 
 @dataclass(frozen=True)

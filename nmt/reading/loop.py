@@ -16,7 +16,7 @@ from typing import Protocol
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.reading import Reading
-from nmt.reading.request import Translation, ranks
+from nmt.reading.request import Translation, join, ranks
 from nmt.text.markup import Mode
 
 
@@ -136,25 +136,22 @@ def force(
 class Way:
     """What a given translation asks of a tree: the number of a leaf's text, or rows of ways, one of which will do."""
 
-    taken: Taken | None
-    number: int = -1
+    number: int
     rows: "tuple[tuple[Way, ...], ...]" = ()
 
 
 def ask(tree: Tree, text: str, asked: list[tuple[Reading, str]]) -> Way:
     if tree.taken is None:
         asked.append((tree.reading, text))
-        return Way(None, len(asked) - 1)
+        return Way(len(asked) - 1)
     targets = tree.taken.targets(text)
     rows = [[ask(*pair, asked) for pair in zip(tree.branches, row, strict=True)] for row in targets]
-    return Way(tree.taken, rows=tuple(map(tuple, rows)))
+    return Way(-1, tuple(map(tuple, rows)))
 
 
 def best(way: Way, scored: Sequence[Translation | None]) -> Translation | None:
-    if way.taken is None:
+    if way.number >= 0:
         return scored[way.number]
-    found = list[Translation]()
-    for row in way.rows:
-        chosen = [best(branch, scored) for branch in row]
-        found += way.taken.back([[translation] for translation in chosen if translation]) if all(chosen) else []
-    return max(found, key=lambda translation: translation.score, default=None)
+    found = ([best(branch, scored) for branch in row] for row in way.rows)
+    joined = [join(row) for chosen in found if len(row := [one for one in chosen if one]) == len(chosen)]
+    return max(joined, key=lambda translation: translation.score, default=None)

@@ -6,7 +6,7 @@ probable one counts. A translation that no plan can have made is scored as it is
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -55,9 +55,12 @@ class ForcedScorer:
         lost = [n for n, translation in enumerate(found) if translation is None]
         for n, translation in zip(lost, self.score_whole([given[n] for n in lost], known, stop), strict=True):
             found[n] = translation
+        for n, (reading, target) in enumerate(given):
+            if is_copied(reading.text, target):
+                found[n] = Translation(target, 0.0, ())
         return [
             translation and replace(translation, text=tidy(target)[0])
-            for translation, (_, target) in zip(found, pairs, strict=True)
+            for translation, (_, target) in zip(found, given, strict=True)
         ]
 
     def score_lines(
@@ -95,7 +98,9 @@ class ForcedScorer:
         known |= zip(new, self.score_ids(new, stop), strict=True)
         found = [(leaf, pair[0], known[pair]) for leaf, pair in zip(leaves, pairs, strict=True)]
         return [
-            Translation(target, scored.score, (Part(ids, scored, reading.text, target, reading.places),))
+            Translation(
+                target, scored.score, (Part(ids, scored, reading.text, target, reading.places, range(len(target))),)
+            )
             if scored
             else None
             for (reading, target), ids, scored in found
@@ -121,7 +126,7 @@ def known_of(translations: Sequence[Translation]) -> Known:
     return {(tuple(part.source), tuple(part.hypothesis.ids)): part.hypothesis for part in parts}
 
 
-def is_plain(line: str, translation: Translation) -> bool:
-    """Whether no step has changed a line or its translation."""
-    parts: Mapping[int, Part] = dict(enumerate(translation.parts))
-    return len(parts) == 1 and parts[0].read == line and parts[0].written == translation.text
+def is_copied(source: str, target: str) -> bool:
+    """Whether a text without letters is its own translation, which needs no model: its score is 0."""
+    text = tidy(source)[0]
+    return text == tidy(target)[0] and not any(map(str.isalpha, text))

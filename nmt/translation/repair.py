@@ -44,7 +44,7 @@ USUAL: Steps = (tags, *WORDS, items, hints, cut_sentences)
 AS_WRITTEN: Steps = (lifted_tags, *WORDS, hints, cut_sentences)  # no placeholders for items
 CLAUSES: Steps = (*USUAL[:-1], by_clauses)
 HALVES: Steps = (*USUAL[:-1], by_halves)
-LIFTED: Steps = (lifted_tags, *WORDS, lifted_items, hints, cut_sentences)
+LIFTED: Steps = (lifted_tags, *WORDS[:-1], lifted_items, readable, hints, cut_sentences)
 LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items, hints, cut_sentences)
 PLAIN: Steps = (lifted_tags, tidied, readable, hints, cut_sentences)
 
@@ -91,7 +91,11 @@ def translate_lines(
     lost = [n for n, translations in enumerate(lists) if not translations]
     for n, translations in zip(lost, attempt([lines[n] for n in lost], AS_WRITTEN, search), strict=True):
         lists[n] = translations
-    return Guard(lines, lists, search, attempt, judge).repaired() if search.guard else lists
+    lists = Guard(lines, lists, search, attempt, judge).repaired() if search.guard else lists
+    if not judge.tokenizer.has_placeholders:  # a name was lost: where the item stands now is a guess
+        for n in lost:
+            lists[n] = [translation.flagged("items") for translation in lists[n]]
+    return lists
 
 
 class Guard:

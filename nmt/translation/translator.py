@@ -33,7 +33,7 @@ from nmt.translation.alignment import Aligner
 from nmt.translation.call import Call, Reranker
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.exported import load_exported
-from nmt.translation.forced import ForcedScorer, is_plain, known_of
+from nmt.translation.forced import ForcedScorer, known_of
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.model_folder import (
     Facts,
@@ -303,16 +303,15 @@ class Translator:
         stop: Stop | None = None,
     ) -> list[list[Translation]]:
         """The translations with the scores that `scorer` gives them. Scores that the search knows are not computed."""
-        scorer = self.scorer(search, markup)
-        lists = [list(translations) for translations in n_best]
-        odd = [
+        scorer, lists = self.scorer(search, markup), [list(translations) for translations in n_best]
+        asked = [
             (n, k)
-            for n, (request, translations) in enumerate(zip(requests, lists, strict=True))
+            for n, translations in enumerate(lists)
             for k, translation in enumerate(translations)
-            if translation.parts and not is_plain(request.text, translation)
+            if translation.parts and translation.text
         ]
-        pairs = [(Request(requests[n].text, own=requests[n].own), lists[n][k].text) for n, k in odd]
-        scored = scorer.score(pairs, stop, known_of([lists[n][k] for n, k in odd]))
-        for (n, k), forced in zip(odd, scored, strict=True):
+        pairs = [(Request(requests[n].text, own=requests[n].own), lists[n][k].text) for n, k in asked]
+        scored = scorer.score(pairs, stop, known_of([lists[n][k] for n, k in asked]))
+        for (n, k), forced in zip(asked, scored, strict=True):
             lists[n][k] = replace(lists[n][k], score=forced.score) if forced else lists[n][k]
         return lists
