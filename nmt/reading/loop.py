@@ -10,7 +10,7 @@ text. All leaves, the readings that no step takes anything from, are searched in
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from nmt.config import SearchConfig
@@ -18,6 +18,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.reading.reading import Reading
 from nmt.reading.request import Translation, join, ranks
 from nmt.text.markup import Mode
+from nmt.text.words import Spellings
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Context:
     links: Links
     quotes: tuple[str, str] | None = None
     """Of the target language."""
+    spellings: Spellings = field(default_factory=dict)
+    """Of the source language."""
     final_mark: str = ""
     """The mark that lines without one get."""
     mode: Mode = "none"

@@ -105,8 +105,8 @@ def known_words(reading: Reading, context: Context) -> Recased | None:
     words = context.tokenizer.words
     if words is None or "\t" in reading.text:
         return None
-    recased = words.recased(reading.text)
-    text = words.respelled(recased)
+    recased = words.recased(reading.text, context.spellings)
+    text = words.respelled(recased, context.spellings)
     if text == reading.text:
         return None
     casing = CASINGS.get(casing_of(reading.text), str) if recased != reading.text else str

@@ -1,12 +1,8 @@
 """Words that a model has learned: the sources of its training flow in; lines spelled with known words flow out.
 
 A word that the training text never had is a row of small pieces for a model, and mostly ruins the translation of its
-line. Often it is a known word in another form. `Words.respelled` reads these, where a word is unknown and its other
-form is known:
-
-- ae, oe, ue and ss for ä, ö, ü and ß;
-- errors of scanned pages: 1, 0 and 5 for l, i, o and s; a word that was divided at the end of a line: "gegan- gen";
-- UTF-8 that was read as Windows-1252: "fÃ¼r".
+line. Often it is a known word in another form. `Words.respelled` reads these where a language has such forms: in
+German ae, oe, ue and ss for ä, ö, ü and ß, if a word is unknown and its other form is known.
 
 `Words.recased` reads lines in CAPITALS, in Title Case and without capitals in the usual case of their words.
 
@@ -15,28 +11,28 @@ A word in the middle of a sentence shows its usual case, at the beginning it doe
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product, zip_longest
 
 from nmt.text.items import outside_items
+from nmt.text.languages import short_code
 from nmt.text.scripts import WORD
 from nmt.text.suspicions import prose
 
 MOST = 100_000  # words, the most frequent ones
 BEFORE_WORD = " \"'„“‚‘«»([–—-"  # between a word and the word or mark before it
 FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
-SPELLINGS = {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "Ö", "Ue": "Ü"}
-DIGITS = {"1": "li", "0": "oO", "5": "sS"}
-MISREAD = re.compile("[aouAOU]e|ss|[015]")
+# By language: what is written for letters that a keyboard lacks.
+SPELLINGS = {"de": {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "Ö", "Ue": "Ü"}}
 MOST_PLACES = 6  # of a word that are changed: each doubles the number of forms
 # Names: at most so many of the most frequent words; how many pairs must have one; the share of its sentences that do.
 NAMES, NAMES_TRIED, LEAST_NAMES, SAME = 8, 1000, 20, 0.95
 NAMES_AFTER, LEAST_AFTER = 100, 10  # at most so many words before names; how often a name must follow one
-SIMILAR = 20  # two cases of a word are both usual if the rank of one is at most so many times that of the other
-DIVIDED = re.compile(r"(?<![\w-])([^\W\d_]++)[-\u00ac\u2010] ([^\W\d_]++)(?![\w-])")
-TWICE_ENCODED = re.compile("[ÂÃÄÅ][^\x00-\x7f]")
+
+Spellings = Mapping[str, str]
+"""Letters by what is written for them."""
 
 
 @dataclass(frozen=True)
@@ -116,66 +112,52 @@ class Words:
         """The words of a text without items that training didn't have."""
         return [word for word in WORD.findall(text) if any(map(str.isalnum, word)) and not self.knows(word)]
 
-    def respelled(self, line: str) -> str:
+    def respelled(self, line: str, spellings: Spellings) -> str:
         """The line, where unknown words that are known in another spelling have that."""
-        line = DIVIDED.sub(self.joined, self.decoded(line))
-        spelled = {word: self.best(spellings(word)) for word in set(self.unknown(line)) if any(map(str.isalpha, word))}
-        known = {word: other for word, other in spelled.items() if other}
-        if not known:
+        if not any(written in line for written in spellings):
             return line
-        return outside_items(
-            line, lambda text: WORD.sub(lambda match: known.get(match[0], match[0]), text), numbers=True
-        )
-
-    def decoded(self, line: str) -> str:
-        """The line decoded as UTF-8, if it was read as Windows-1252 and has more known words so."""
-        if not TWICE_ENCODED.search(line):
-            return line
-        try:
-            decoded = line.encode("cp1252").decode("utf-8")
-        except UnicodeError:
-            return line
-        return decoded if len(self.unknown(decoded)) < len(self.unknown(line)) else line
-
-    def joined(self, match: re.Match[str]) -> str:
-        """A divided word; "Ein- und Ausgang" stays."""
-        word = match[1] + match[2]
-        return word if word in self.ranks else match[0]
+        spelled = {word: self.best(forms_of(word, spellings)) for word in set(self.unknown(line))}
+        known = {word: form for word, form in spelled.items() if form}
+        return with_words(line, known) if known else line
 
     def best(self, forms: Iterable[str]) -> str | None:
         """The most frequent of these words; None if none is known."""
         known = [form for form in dict.fromkeys(forms) if form in self.ranks]
         return min(known, key=self.ranks.__getitem__, default=None)
 
-    def recased(self, line: str, *, second: bool = False) -> str:
+    def recased(self, line: str, spellings: Spellings) -> str:
         """The line in the usual case of its words, if it is in capitals, in Title Case or without capitals, and there
-        are words in it whose usual case is another. `second`: words with two usual cases ("Sie", "sie") get the less
-        usual one."""
-        casing, found = casing_of(line), cased_words(line)
+        are words in it whose usual case is another."""
+        casing = casing_of(line)
         if casing is None:
             return line
-        cased = {word: self.usual_case(word, casing, second=second) for word in set(found)}
+        found = cased_words(line)
+        cased = {word: self.usual_case(word, casing, spellings) for word in set(found)}
         judged = found[casing is str.title :]  # any first word may have a capital
         if all(word in self.usual_set or cased[word] == word for word in judged):
             return line
-        recased = outside_items(
-            line, lambda text: WORD.sub(lambda match: cased.get(match[0], match[0]), text), numbers=True
-        )
+        recased = with_words(line, cased)
         start = WORD.search(recased)
         assert start
         return recased[: start.start()] + start[0][:1].upper() + recased[start.start() + 1 :]
 
-    def usual_case(self, word: str, casing: Callable[[str], str], *, second: bool = False) -> str:
+    def usual_case(self, word: str, casing: Callable[[str], str], spellings: Spellings) -> str:
         """The most frequent case of a word; an unknown one in capitals is likely a name, or a noun in German."""
         forms = dict.fromkeys((word, word.lower(), word.capitalize()))
         usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
         if usual:
-            first = word if casing is str.lower and word in usual else usual[0]
-            near = SIMILAR * (self.ranks[first] + 1)
-            others = [form for form in usual if form != first and self.ranks[form] <= near]
-            return others[0] if second and others else first
-        other = self.best(spelled for form in forms for spelled in spellings(form))
+            return word if casing is str.lower and word in usual else usual[0]
+        other = self.best(spelled for form in forms for spelled in forms_of(form, spellings))
         return other or (word.capitalize() if casing is str.upper else word)
+
+
+def spellings_of(language: str) -> Spellings:
+    return SPELLINGS.get(short_code(language), {})
+
+
+def with_words(line: str, words: Mapping[str, str]) -> str:
+    """The line with other words, outside of its items."""
+    return outside_items(line, lambda text: WORD.sub(lambda match: words.get(match[0], match[0]), text), numbers=True)
 
 
 def names_after(counts: Counter[tuple[str, str]], names: frozenset[str]) -> tuple[tuple[str, str], ...]:
@@ -205,11 +187,8 @@ def casing_of(line: str) -> Callable[[str], str] | None:
     return str.title if is_title else None
 
 
-def spellings(word: str) -> Iterator[str]:
+def forms_of(word: str, spellings: Spellings) -> Iterator[str]:
     """A word, where letters are read as what they may stand for, in all combinations."""
-    matches = list(MISREAD.finditer(word))[:MOST_PLACES]
-    ends = [0, *(match.end() for match in matches)]
-    kept = [word[end : match.start()] for end, match in zip(ends, matches, strict=False)]
-    options = [(match[0], *SPELLINGS.get(match[0], DIGITS.get(match[0], ""))) for match in matches]
-    for chosen in product(*options) if matches else ():
-        yield "".join(part for pair in zip(kept, chosen, strict=True) for part in pair) + word[ends[-1] :]
+    parts = re.split(f"({'|'.join(spellings)})", word, maxsplit=MOST_PLACES) if spellings else [word]
+    options = [(part, spellings[part]) if n % 2 else (part,) for n, part in enumerate(parts)]
+    return map("".join, product(*options) if len(parts) > 1 else ())

@@ -22,6 +22,7 @@ from nmt.reading.markup import mark_up
 from nmt.reading.reading import Reading
 from nmt.reading.request import Part, Request, Translation
 from nmt.text.normalise import tidy
+from nmt.text.suspicions import prose
 from nmt.translation.repair import AS_WRITTEN, CLAUSES, LIFTED, LOWERED, USUAL
 from nmt.translation.spans import make_batches
 
@@ -56,7 +57,7 @@ class ForcedScorer:
         for n, translation in zip(lost, self.score_whole([given[n] for n in lost], known, stop), strict=True):
             found[n] = translation
         for n, (reading, target) in enumerate(given):
-            if is_copied(reading.text, target):
+            if is_copied(reading, target):
                 found[n] = Translation(target, 0.0, ())
         return [
             translation and replace(translation, text=tidy(target)[0])
@@ -126,7 +127,8 @@ def known_of(translations: Sequence[Translation]) -> Known:
     return {(tuple(part.source), tuple(part.hypothesis.ids)): part.hypothesis for part in parts}
 
 
-def is_copied(source: str, target: str) -> bool:
-    """Whether a text without letters is its own translation, which needs no model: its score is 0."""
-    text = tidy(source)[0]
-    return text == tidy(target)[0] and not any(map(str.isalpha, text))
+def is_copied(reading: Reading, target: str) -> bool:
+    """Whether a text without letters outside of its items is its own translation, which needs no model: its score is
+    0."""
+    text = tidy(reading.text)[0]
+    return text == tidy(target)[0] and not any(map(str.isalpha, prose(text, reading.own)))

@@ -28,6 +28,7 @@ from nmt.reading.loop import Context, Limits
 from nmt.reading.request import Request, Translation
 from nmt.text.edges import quotes_of
 from nmt.text.markup import Mode
+from nmt.text.words import spellings_of
 from nmt.translation.adapter import add_adapter
 from nmt.translation.alignment import Aligner
 from nmt.translation.call import Call, Reranker
@@ -98,7 +99,7 @@ class Translator:
         ValueError if the device can't compute in this precision, or if the models have different vocabularies.
         """
         self.search, self.facts = search or SearchConfig(), facts or Facts()
-        self.language = ""  # that of the translations, if it is known
+        self.source = self.language = ""  # languages of the lines and of their translations, if they are known
         self.quotes: tuple[str, str] | None = None  # of this language
         self.lm: LanguageModel | None = None
         if isinstance(model, GenerativeModel | Sequence):
@@ -118,6 +119,7 @@ class Translator:
         memory. Empty keeps the present choice. ValueError for an unknown code, with near ones."""
         other = copy.copy(self)
         other.use(self.engine, self.tokenizer.between(source, target))
+        other.source = source or self.source
         if target:
             other.quotes, other.language = quotes_of(target), target
         return other
@@ -146,7 +148,7 @@ class Translator:
             translator = cls(engine, tokenizer, search or info.search, facts=info.facts)
         else:
             translator, info = cls.load_own(folders, device, search, precision, adapter)
-        translator.quotes, translator.language = quotes_of(info.target), info.target
+        translator.source, translator.language, translator.quotes = info.source, info.target, quotes_of(info.target)
         return translator
 
     @classmethod
@@ -273,8 +275,16 @@ class Translator:
 
     def context(self, search: SearchConfig, markup: Mode) -> Context:
         """What the steps of reading know of this translator."""
-        limits, links = self.limits(search), self.aligner.links
-        return Context(self.tokenizer, search, limits, links, self.quotes, self.facts.final_mark, markup)
+        return Context(
+            self.tokenizer,
+            search,
+            self.limits(search),
+            self.aligner.links,
+            quotes=self.quotes,
+            spellings=spellings_of(self.source),
+            final_mark=self.facts.final_mark,
+            mode=markup,
+        )
 
     def limits(self, search: SearchConfig) -> Limits:
         """When lines are cut: `search.split_above` replaces what was usual in training."""
