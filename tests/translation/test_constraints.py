@@ -9,6 +9,7 @@ import pytest
 
 from nmt.config import SearchConfig
 from nmt.decode.pytorch import TorchEngine
+from nmt.translation import constraints
 from nmt.translation.request import Constraints, Request, Term
 from nmt.translation.spans import Limits, cut_lines
 from nmt.translation.translator import Translator
@@ -124,3 +125,25 @@ def test_only_the_last_word_of_a_prefix_that_ends_with_a_letter_may_have_other_p
     assert [fixed(prefix) for prefix in ("The little do", "The", "The 12")] == ["The little", "", "The"]
     for prefix in ("The little do ", "The little,", "The 語"):
         assert fixed(prefix) == prefix.strip()
+
+
+def test_an_automaton_is_made_once_for_equal_constraints_and_surfaces_once_for_a_vocabulary(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {"Automaton": 0, "Surfaces": 0}
+
+    def count(kind: type) -> None:
+        def noted(*arguments: Any) -> Any:
+            made[kind.__name__] += 1
+            return kind(*arguments)
+
+        monkeypatch.setattr(constraints, kind.__name__, noted)
+
+    count(constraints.Automaton)
+    count(constraints.Surfaces)
+    fresh = Translator(translator.model, translator.tokenizer, SHORT)
+    wanted = Constraints(must=(Term(("dog",)),), must_not=("men",))
+    lines = [Request(line, replace(wanted, prefix=prefix)) for line in ("Hund", "Wiese") for prefix in ("", "The")]
+    assert all("dog" in line for line in fresh.translate(lines))
+    assert all("dog" in line for line in fresh.between().translate(lines))
+    assert made == {"Automaton": 1, "Surfaces": 1}
