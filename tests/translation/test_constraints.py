@@ -1,6 +1,7 @@
 """Constraints are met where they can be, concern their own line only, and never cost a line its translation."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 from unicodedata import normalize
@@ -8,7 +9,9 @@ from unicodedata import normalize
 import pytest
 
 from nmt.config import SearchConfig
+from nmt.decode.phrases import Automaton
 from nmt.decode.pytorch import TorchEngine
+from nmt.decode.surfaces import Surfaces
 from nmt.translation import constraints
 from nmt.translation.request import Constraints, Request, Term
 from nmt.translation.spans import Limits, cut_lines
@@ -130,17 +133,17 @@ def test_only_the_last_word_of_a_prefix_that_ends_with_a_letter_may_have_other_p
 def test_an_automaton_is_made_once_for_equal_constraints_and_surfaces_once_for_a_vocabulary(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = {"Automaton": 0, "Surfaces": 0}
+    made = Counter[str]()
 
-    def count(kind: type) -> None:
+    def count(name: str, kind: Any) -> None:
         def noted(*arguments: Any) -> Any:
-            made[kind.__name__] += 1
+            made[name] += 1
             return kind(*arguments)
 
-        monkeypatch.setattr(constraints, kind.__name__, noted)
+        monkeypatch.setattr(constraints, name, noted)
 
-    count(constraints.Automaton)
-    count(constraints.Surfaces)
+    count("Automaton", Automaton)
+    count("Surfaces", Surfaces)
     fresh = Translator(translator.model, translator.tokenizer, SHORT)
     wanted = Constraints(must=(Term(("dog",)),), must_not=("men",))
     lines = [Request(line, replace(wanted, prefix=prefix)) for line in ("Hund", "Wiese") for prefix in ("", "The")]
