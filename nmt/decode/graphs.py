@@ -23,10 +23,9 @@ import torch
 from torch import Tensor
 
 from nmt.decode.sampling import MAX_SLOTS
-from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, SourceWeights, view
-from nmt.model.contract import GenerativeModel, Restricted
+from nmt.model.cache import MASKED, Cache, CrossCache, KeysValues, SourceWeights, view
+from nmt.model.contract import Around, GenerativeModel
 from nmt.model.encoder_decoder import EncoderDecoder
-from nmt.model.linear import apply
 
 # Sizes of N, of S, and of L in positions: few, so that few graphs are recorded, and near, so that little is in vain.
 SIZES = sorted({n << i for n in (2, 3) for i in range(14)} | {1})
@@ -122,8 +121,8 @@ class Buffers(CrossCache):
             tensor[:n] = tensor.index_select(0, sentences)
 
 
-class RecordedCache(DecoderCache):
-    """The batch that uses the buffers now: as a `DecoderCache`, with its own number of sentences."""
+class RecordedCache:
+    """The batch that uses the buffers now: a `Cache` with its own number of sentences."""
 
     def __init__(self, recordings: "Recordings", n_sentences: int, n_source: int) -> None:
         self.recordings, self.buffers = recordings, recordings.buffers
@@ -161,22 +160,19 @@ class Recordings:
     """The memory of what steps compute in between. The steps share it, since they run one after another."""
 
 
-class RecordedModel:
+class RecordedModel(Around):
     """A `Decoder` that computes what `model` does, with steps that are recorded where that is possible."""
 
+    model: EncoderDecoder
+
     def __init__(self, model: EncoderDecoder) -> None:
-        self.model, self.output = model, model.output
-        self.vocab_size, self.longest_source = model.vocab_size, model.longest_source
-        self.longest_target = model.longest_target
+        super().__init__(model)
         self.recordings: dict[int, Recordings] = {}
         self.lock = Lock()
 
-    def restricted(self, pieces_L: Tensor) -> Restricted:
-        return Restricted(cast(GenerativeModel, self), pieces_L)
-
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
-    ) -> DecoderCache:
+    ) -> Cache:
         cache = self.model.start(src_BS, src_mask_BS, max_length, width, separate=separate)
         if separate:
             return cache
@@ -198,12 +194,7 @@ class RecordedModel:
         found.buffers.fill(cache)
         return recorded
 
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
-        states_RM = self.newest_states(tokens_NW, cache, source_weights)
-        return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
-
-    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
-        """As `GenerativeModel.newest_states`."""
+    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
         if not isinstance(cache, RecordedCache):
             return self.model.newest_states(tokens_NW, cache, source_weights)
         cache.length += 1

@@ -117,7 +117,7 @@ def full_precision(layer: nn.Module) -> nn.Linear:
     return whole
 
 
-def some_outputs(layer: nn.Module, outputs: Tensor) -> nn.Module:
+def restrict(layer: nn.Module, outputs: Tensor) -> nn.Module:
     """A layer that computes only these outputs (int64) of the given layer."""
     whole = full_precision(layer)
     smaller = Linear(whole.in_features, outputs.size(0), bias=whole.bias is not None, device="meta")

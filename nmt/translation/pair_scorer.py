@@ -21,7 +21,7 @@ from nmt.decode.parallel import halve_if_too_large
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import choose_device
-from nmt.model.linear import some_outputs
+from nmt.model.linear import restrict
 from nmt.model.precision import with_precision
 from nmt.text.markup import Mode, is_markup, visible
 from nmt.text.normalise import tidy
@@ -41,7 +41,7 @@ class PairScorer:
         self.model, self.precision = with_precision(model.eval(), precision)
         self.tokenizer = tokenizer
         self.longest = min(MAX_SCORED, self.model.max_positions or MAX_SCORED)
-        self.labels = some_outputs(self.model.output, torch.tensor([TRUE, FALSE]))
+        self.labels = restrict(self.model.output, torch.tensor([TRUE, FALSE]))
 
     @classmethod
     def load(
