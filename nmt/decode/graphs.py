@@ -16,6 +16,7 @@ import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Any, TypeGuard, cast
 
@@ -168,6 +169,7 @@ class RecordedModel(Around):
     def __init__(self, model: EncoderDecoder) -> None:
         super().__init__(model)
         self.recordings: dict[int, Recordings] = {}
+        self.record = record if model.device.type == "cuda" else None  # without a GPU, each step is computed again
         self.lock = Lock()
 
     def start(
@@ -218,8 +220,8 @@ class RecordedModel(Around):
         buffers = recordings.buffers
         buffers.look(shape)
         self.compute(buffers, shape)  # the first time, libraries prepare what can't be recorded
-        if buffers.tokens_NW.is_cuda:
-            recordings.steps[shape] = record(lambda: self.compute(buffers, shape), recordings.pool)
+        if self.record is not None:
+            recordings.steps[shape] = self.record(partial(self.compute, buffers, shape), recordings.pool)
             recordings.tables += [table for name, table in self.model.named_buffers() if name.endswith("table")]
 
     def compute(self, buffers: Buffers, shape: Shape, weights: SourceWeights = None) -> None:
