@@ -24,7 +24,7 @@ from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hy
 from nmt.decode.rules import Rule, make_rules
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
-from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.cache import Cache, SourceWeights
 from nmt.model.contract import Decoder, GenerativeModel
 from nmt.vocabulary import BOS, EOS
 
@@ -105,7 +105,7 @@ class Live:
     scores_NK: Tensor  # log-probabilities of the live hypotheses, after the rules; -inf in empty slots
     free_N: Tensor  # the number of slots that no finished hypothesis has taken
     worst_N: Tensor  # the score of the worst of the F best finished hypotheses; -inf if there are fewer
-    cache: DecoderCache
+    cache: Cache
     rules: list[Rule]
 
     def keep(self, index: Tensor) -> None:

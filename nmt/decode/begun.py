@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.cache import Cache, SourceWeights
 from nmt.model.contract import Decoder, GenerativeModel
 from nmt.vocabulary import BOS
 
@@ -37,7 +37,7 @@ class Begun:
 
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
-    ) -> DecoderCache:
+    ) -> Cache:
         n_steps = max_length + len(self.target)
         cache = self.model.start(*self.begin_source(src_BS, src_mask_BS), n_steps, width, separate=separate)
         rows = width if separate else 1
@@ -45,7 +45,7 @@ class Begun:
             self.model.step(torch.full((src_BS.size(0), rows), piece, device=src_BS.device), cache)
         return cache
 
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
+    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
         if self.target:  # BOS is only the first token: the last of the fixed pieces takes its place
             tokens_NW = tokens_NW.masked_fill(tokens_NW == BOS, self.target[-1])
         seen: SourceWeights = None if source_weights is None else []

@@ -5,21 +5,22 @@ Shapes: N sentences, W rows of each, V target vocabulary; see `nmt.model.cache`.
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import torch
 from torch import Tensor
 
 from nmt.fields import require
-from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.cache import Cache, SourceWeights
 from nmt.model.contract import Decoder
 
 
-class EnsembleCache(DecoderCache):
+@dataclass(frozen=True)
+class EnsembleCache:
     """The caches of all models."""
 
-    def __init__(self, caches: Sequence[DecoderCache]) -> None:
-        self.caches = caches
+    caches: Sequence[Cache]
 
     def reorder(self, parents_NW: Tensor) -> None:
         for cache in self.caches:
@@ -57,9 +58,9 @@ class Ensemble:
         caches = (model.start(src_BS, src_mask_BS, max_length, width, separate=separate) for model in self.models)
         return EnsembleCache([*caches])
 
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
+    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
         """The logarithm (N, W, V) of the mean probability."""
         assert isinstance(cache, EnsembleCache), "the cache must come from `Ensemble.start`"
         pairs = zip(self.models, cache.caches, strict=True)
-        log_probs = (model.step(tokens_NW, own, source_weights).log_softmax(-1) for model, own in pairs)
+        log_probs = (model.step(tokens_NW, part, source_weights).log_softmax(-1) for model, part in pairs)
         return reduce(torch.logaddexp, log_probs) - math.log(len(self.models))

@@ -16,6 +16,7 @@ import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Any, TypeGuard, cast
 
@@ -23,10 +24,9 @@ import torch
 from torch import Tensor
 
 from nmt.decode.sampling import MAX_SLOTS
-from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, SourceWeights, view
-from nmt.model.contract import GenerativeModel, Restricted
+from nmt.model.cache import MASKED, Cache, CrossCache, KeysValues, SourceWeights, view
+from nmt.model.contract import Around, GenerativeModel
 from nmt.model.encoder_decoder import EncoderDecoder
-from nmt.model.linear import apply
 
 # Sizes of N, of S, and of L in positions: few, so that few graphs are recorded, and near, so that little is in vain.
 SIZES = sorted({n << i for n in (2, 3) for i in range(14)} | {1})
@@ -122,8 +122,8 @@ class Buffers(CrossCache):
             tensor[:n] = tensor.index_select(0, sentences)
 
 
-class RecordedCache(DecoderCache):
-    """The batch that uses the buffers now: as a `DecoderCache`, with its own number of sentences."""
+class RecordedCache:
+    """The batch that uses the buffers now: a `Cache` with its own number of sentences."""
 
     def __init__(self, recordings: "Recordings", n_sentences: int, n_source: int) -> None:
         self.recordings, self.buffers = recordings, recordings.buffers
@@ -161,22 +161,20 @@ class Recordings:
     """The memory of what steps compute in between. The steps share it, since they run one after another."""
 
 
-class RecordedModel:
+class RecordedModel(Around):
     """A `Decoder` that computes what `model` does, with steps that are recorded where that is possible."""
 
-    def __init__(self, model: EncoderDecoder) -> None:
-        self.model, self.output = model, model.output
-        self.vocab_size, self.longest_source = model.vocab_size, model.longest_source
-        self.longest_target = model.longest_target
-        self.recordings: dict[int, Recordings] = {}
-        self.lock = Lock()
+    model: EncoderDecoder
 
-    def restricted(self, pieces_L: Tensor) -> Restricted:
-        return Restricted(cast(GenerativeModel, self), pieces_L)
+    def __init__(self, model: EncoderDecoder) -> None:
+        super().__init__(model)
+        self.recordings: dict[int, Recordings] = {}
+        self.record = record if model.device.type == "cuda" else None  # without a GPU, each step is computed again
+        self.lock = Lock()
 
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
-    ) -> DecoderCache:
+    ) -> Cache:
         cache = self.model.start(src_BS, src_mask_BS, max_length, width, separate=separate)
         if separate:
             return cache
@@ -198,12 +196,7 @@ class RecordedModel:
         found.buffers.fill(cache)
         return recorded
 
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
-        states_RM = self.newest_states(tokens_NW, cache, source_weights)
-        return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
-
-    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
-        """As `GenerativeModel.newest_states`."""
+    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
         if not isinstance(cache, RecordedCache):
             return self.model.newest_states(tokens_NW, cache, source_weights)
         cache.length += 1
@@ -227,8 +220,8 @@ class RecordedModel:
         buffers = recordings.buffers
         buffers.look(shape)
         self.compute(buffers, shape)  # the first time, libraries prepare what can't be recorded
-        if buffers.tokens_NW.is_cuda:
-            recordings.steps[shape] = record(lambda: self.compute(buffers, shape), recordings.pool)
+        if self.record is not None:
+            recordings.steps[shape] = self.record(partial(self.compute, buffers, shape), recordings.pool)
             recordings.tables += [table for name, table in self.model.named_buffers() if name.endswith("table")]
 
     def compute(self, buffers: Buffers, shape: Shape, weights: SourceWeights = None) -> None:

@@ -11,6 +11,7 @@ Source: constraints as a finite-state machine in beam search, Anderson et al. 20
 
 from collections.abc import Iterator, Sequence
 from math import inf
+from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ NOT_ALLOWED = -1  # in a row of `Automaton`, instead of the next state
 
 
 class Automaton:
-    """The constraints of an output. States are numbers, made when they are first reached. Not thread-safe.
+    """The constraints of an output. States are numbers, made when they are first reached. Threads may share them.
 
     `start` is the state before the first piece, as after a space.
     """
@@ -46,6 +47,7 @@ class Automaton:
         self.start, self.all_met = self.reader.start, self.reader.all_met
         self.needed = [surfaces.pieces_needed(b" " + phrase.utf8) for phrase in self.required]
         self.costs = [min(self.cost(p) for p, bit in enumerate(bits) if bit == 1 << k) for k in range(len(must))]
+        self.lock = RLock()  # of the reader, whose tables grow
         self.rows: dict[int, NDArray[np.int32]] = {}
         self.advances: dict[int, Ints] = {}
         self.distances: dict[int, float] = {}
@@ -54,13 +56,18 @@ class Automaton:
         """The next state (V,) for each piece, or NOT_ALLOWED if the piece adds nothing (such as EOS, see `may_end`),
         completes a forbidden phrase, breaks a character, or leads to a state from which no output can end."""
         if state not in self.rows:
-            row_V = self.reader.row(state)
-            reached = distinct(row_V)
-            allowed = np.arange(max(reached) + 1, dtype=np.int32)
-            allowed[[after for after in reached if after == DEAD or self.is_hopeless(after)]] = NOT_ALLOWED
-            self.rows[state] = allowed[row_V]
-            self.rows[state][self.reader.surfaces.controls] = NOT_ALLOWED
+            with self.lock:
+                self.rows[state] = self.new_row(state)
         return self.rows[state]
+
+    def new_row(self, state: int) -> NDArray[np.int32]:
+        row_V = self.reader.row(state)
+        reached = distinct(row_V)
+        allowed = np.arange(max(reached) + 1, dtype=np.int32)
+        allowed[[after for after in reached if after == DEAD or self.is_hopeless(after)]] = NOT_ALLOWED
+        allowed_V = allowed[row_V]
+        allowed_V[self.reader.surfaces.controls] = NOT_ALLOWED
+        return allowed_V
 
     def may_end(self, state: int) -> bool:
         """Whether EOS is allowed: every constraint is met, no forbidden phrase is at the end, and the last character is
@@ -70,7 +77,8 @@ class Automaton:
 
     def accepts(self, text: bytes) -> bool:
         """Whether a whole text, in UTF-8, meets every constraint and has no forbidden phrase."""
-        state = self.reader.read(self.start, text)
+        with self.lock:
+            state = self.reader.read(self.start, text)
         return state != DEAD and self.may_end(state)
 
     def distance(self, state: int) -> int:
@@ -116,7 +124,8 @@ class Automaton:
 
     def find_distance(self, state: int) -> float:
         if state not in self.distances:
-            self.distances[state] = 0 if self.may_end(state) else min(self.path_lengths(state))
+            with self.lock:
+                self.distances[state] = 0 if self.may_end(state) else min(self.path_lengths(state))
         return self.distances[state]
 
     def path_lengths(self, state: int) -> Iterator[float]:

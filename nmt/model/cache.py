@@ -17,7 +17,7 @@ row: time and memory grow with the rows, not with their square. The source, or t
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -42,8 +42,18 @@ def view(kv_2NKLD: Tensor) -> KeysValues:
     return kv_2NKLD[0].flatten(0, 1).mT, kv_2NKLD[-1].flatten(0, 1)
 
 
-class DecoderCache:
+class Cache(Protocol):
     """The state of a batch between two decoding steps. Made by `Decoder.start`, held by the caller."""
+
+    def reorder(self, parents_NW: Tensor) -> None:
+        """Let each row continue row `parents_NW` (int64, from 0 to W − 1) of its sentence."""
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep the sentences with these numbers (int64, ascending) and drop the others."""
+
+
+class DecoderCache:
+    """The cache of a model: keys and values of all its blocks."""
 
     def __init__(
         self,
@@ -113,13 +123,11 @@ class DecoderCache:
         return keys_XDL.narrow(2, 0, filled), values_XLD.narrow(1, 0, filled)
 
     def reorder(self, parents_NW: Tensor) -> None:
-        """Let each row continue row `parents_NW` (int64, from 0 to W − 1) of its sentence."""
         if self.width > 1:
             past_NWL = self.past_NWL[:, :, self.n_prefix : self.filled]
             past_NWL.copy_(past_NWL.gather(1, parents_NW[:, :, None].expand(-1, -1, past_NWL.size(2))))
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep the sentences with these numbers (int64, ascending) and drop the others."""
         n, filled = sentences.size(0), self.filled
         for i, target_2NKLD in enumerate(self.target_2NKLD):
             kept = target_2NKLD[:, :, :, :filled].index_select(1, sentences)

@@ -9,19 +9,19 @@ import contextlib
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention
-from nmt.model.cache import DecoderCache, SourceWeights
+from nmt.model.cache import Cache, DecoderCache, SourceWeights
 from nmt.model.device import on_meta
 from nmt.model.dropout import Dropout
 from nmt.model.experts import Experts, Usage
 from nmt.model.feed_forward import GATED, FeedForward
-from nmt.model.linear import apply, some_outputs
+from nmt.model.linear import apply, restrict
 from nmt.model.positions import AddedPositions, RotaryPositions
 from nmt.model.stack import Stack
 
@@ -52,12 +52,13 @@ class Decoder(Limited, Protocol):
     @abstractmethod
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
-    ) -> DecoderCache:
+    ) -> Cache:
         """Read the sources; return an empty cache for `max_length` target positions of `width` rows of each sentence.
         Source ids are int64, each sentence with its EOS; the mask is True at real positions, which come first.
         `separate`: no row will continue another (`reorder` is not called), so none needs to see the others' slots."""
 
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
+    @abstractmethod
+    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
         """Logits (N, W, V), float32, of the pieces after `tokens_NW` (int64), which are added to the cache.
 
         If all rows of a sentence are equal, as at first, `tokens_NW` may have one row (W = 1) for all of them, unless
@@ -232,17 +233,66 @@ class CacheBytes(NamedTuple):
     """For each token of the source, once for all of its hypotheses."""
 
 
-class GenerativeModel(Model, Decoder):
+class OutputDecoder(Decoder):
+    """A `Decoder` whose logits an output layer computes from states."""
+
+    output: Any
+    """From states (M) to logits (V)."""
+
+    @abstractmethod
+    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+        """`step` up to the output layer: the last hidden states (R, M)."""
+
+    def restricted(self, pieces_L: Tensor) -> "Restricted":
+        return Restricted(self, pieces_L)
+
+    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
+        states_RM = self.newest_states(tokens_NW, cache, source_weights)
+        return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
+
+
+class Around(OutputDecoder):
+    """A decoder made of another one."""
+
+    def __init__(self, model: OutputDecoder) -> None:
+        self.model, self.output = model, model.output
+
+    @property
+    def vocab_size(self) -> int:
+        size: int = self.output.out_features
+        return size
+
+    @property
+    def longest_source(self) -> int | None:
+        return self.model.longest_source
+
+    def longest_target(self, n_source: int) -> int | None:
+        return self.model.longest_target(n_source)
+
+    def start(
+        self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
+    ) -> Cache:
+        return self.model.start(src_BS, src_mask_BS, max_length, width, separate=separate)
+
+
+class Restricted(Around):
+    """A decoder that can write only some pieces of another one's vocabulary."""
+
+    def __init__(self, model: OutputDecoder, pieces_L: Tensor) -> None:
+        super().__init__(model)
+        self.pieces_L, self.output = pieces_L, restrict(model.output, pieces_L)
+
+    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+        return self.model.newest_states(self.pieces_L[tokens_NW], cache, source_weights)
+
+
+class GenerativeModel(Model, OutputDecoder):
     """A model that writes: a `Decoder` that can be trained, and can read whole translations."""
 
     @abstractmethod
     def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: SourceWeights = None) -> Tensor:
         """Logits (B, T, V), float32, of the pieces after each target position t, which sees target ids 0 to t. Sources
         as in `start`; target ids int64, each sentence with its BOS."""
-
-    @abstractmethod
-    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
-        """`step` up to the output layer: the last hidden states (R, M)."""
 
     @abstractmethod
     def cached(self) -> tuple[list[Attention], list[Attention]]:
@@ -254,13 +304,6 @@ class GenerativeModel(Model, Decoder):
         target, source = (sum(math.prod(layer.cache_shape) for layer in layers) for layers in self.cached())
         return CacheBytes(target * itemsize, source * itemsize)
 
-    def restricted(self, pieces_L: Tensor) -> "Restricted":
-        return Restricted(self, pieces_L)
-
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
-        states_RM = self.newest_states(tokens_NW, cache, source_weights)
-        return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
-
 
 class PromptedModel(GenerativeModel):
     """A model that writes, and can also continue a prompt, without a source."""
@@ -269,20 +312,3 @@ class PromptedModel(GenerativeModel):
     def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
         """As `start`, after any ids, which are read as they are, for separate rows. P may be 0. Each id sees the ids
         before it. `real_BP`: True at real positions, which come first."""
-
-
-class Restricted:
-    """A `Decoder` that can write only some pieces of a model's vocabulary."""
-
-    def __init__(self, model: GenerativeModel, pieces_L: Tensor) -> None:
-        self.model, self.pieces_L, self.start = model, pieces_L, model.start
-        self.vocab_size, self.longest_source = pieces_L.size(0), model.longest_source
-        self.longest_target = model.longest_target
-        self.output = some_outputs(model.output, pieces_L)
-
-    def restricted(self, pieces_L: Tensor) -> "Restricted":
-        return Restricted(self.model, self.pieces_L[pieces_L])
-
-    def step(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights = None) -> Tensor:
-        states_RM = self.model.newest_states(self.pieces_L[tokens_NW], cache, source_weights)
-        return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)

@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block
-from nmt.model.cache import DecoderCache, Mask, PrefixCache, SourceWeights
+from nmt.model.cache import Cache, DecoderCache, Mask, PrefixCache, SourceWeights
 from nmt.model.contract import OUTPUT, PromptedModel, make_embedding
 from nmt.model.device import move
 from nmt.model.linear import Linear, apply
@@ -147,7 +147,8 @@ class DecoderOnly(PromptedModel):
         layers = [block.self_attention for block in self.decoder.layers()]
         return layers, layers
 
-    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
+    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+        assert isinstance(cache, DecoderCache)
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
         x_RM = self.tgt_positions.at(x_RM, cache.place)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, padding_mask
 from nmt.model.blocks import Block, DecoderBlock
-from nmt.model.cache import CrossCache, DecoderCache, Mask, SourceWeights
+from nmt.model.cache import Cache, CrossCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel, make_embedding
 from nmt.model.device import move
 from nmt.model.linear import Linear, apply
@@ -105,7 +105,8 @@ class EncoderDecoder(GenerativeModel):
         blocks: list[Any] = list(self.decoder)
         return [block.self_attention for block in layers], [block.cross_attention for block in blocks]
 
-    def newest_states(self, tokens_NW: Tensor, cache: DecoderCache, source_weights: SourceWeights) -> Tensor:
+    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+        assert isinstance(cache, CrossCache)
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
         x_RM = self.tgt_positions.at(x_RM, cache.place)

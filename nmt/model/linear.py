@@ -5,6 +5,7 @@ Shapes: X any leading sizes, I inputs and O outputs of a linear layer; N positio
 """
 
 import warnings
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -56,8 +57,8 @@ def with_bias(states_NM: Tensor, output: nn.Linear) -> tuple[Tensor, Tensor]:
 
 class Int8Linear(nn.Module):
     """A linear layer that multiplies 8-bit integers (Jacob et al. 2018, section 2.2). The weights have a scale for each
-    output. The input has a fixed one, if its range is known; then a row doesn't depend on the others. Else it has one
-    for each call, and small products are computed in float32.
+    output. The input has a fixed one, if its range is known; then a row doesn't depend on the others, and the weights
+    in float32 are not kept. Else it has one for each call, and small products are computed in float32.
 
     With a model of Multi30k (1.8 million parameters), 18 of 200 lines differed between batches of 1 and 64 with a scale
     for each call, and none with fixed ones, as fast; BLEU on the validation text was 40.41 and 40.34, in float32 40.67.
@@ -66,25 +67,41 @@ class Int8Linear(nn.Module):
     7 bits would err twice as much: a divergence from float32 of 0.0011 nats against 0.0005, on a Multi30k model.)
     """
 
-    def __init__(self, linear: nn.Linear, input_range: float = 0.0) -> None:
-        """`input_range`: the largest absolute value of usual inputs, larger ones are clipped; 0: unknown."""
+    def __init__(
+        self, quantised_OI: Tensor, bias_O: Tensor | None, input_range: float, linear: nn.Linear | None
+    ) -> None:
+        """`linear`: the layer in float32, if it is kept. See `of`."""
         super().__init__()
-        self.input_range = input_range
-        self.linear, self.in_features, self.out_features = linear, linear.in_features, linear.out_features
+        self.input_range, self.linear = input_range, linear
+        self.out_features, self.in_features = quantised_OI.shape
+        self.packed = torch.ops.quantized.linear_prepack(quantised_OI, bias_O)
+
+    @classmethod
+    def of(cls, linear: nn.Linear, input_range: float = 0.0, *, keep: bool = False) -> "Int8Linear":
+        """Args:
+        input_range: the largest absolute value of usual inputs, larger ones are clipped; 0: unknown.
+        keep: whether the layer is kept in float32, although the range is known.
+        """
         weight_OI = linear.weight.detach().float()
         largest = 127 if torch.cpu.get_capabilities().get("avx512_vnni", False) else 63
         scales_O = weight_OI.abs().amax(1).clamp(min=1e-8) / largest
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch moves this call elsewhere in its next release
             zeros_O = torch.zeros_like(scales_O, dtype=torch.int64)
-            quantised = torch.quantize_per_channel(weight_OI, scales_O, zeros_O, 0, torch.qint8)
-        self.packed = torch.ops.quantized.linear_prepack(quantised, linear.bias)
+            quantised_OI = torch.quantize_per_channel(weight_OI, scales_O, zeros_O, 0, torch.qint8)
+        return cls(quantised_OI, linear.bias, input_range, linear if keep or not input_range else None)
+
+    @cached_property
+    def unpacked(self) -> tuple[Tensor, Tensor | None]:
+        """The weights (O, I) in 8 bits, and the bias."""
+        weight_OI, bias_O = torch.ops.quantized.linear_unpack(self.packed)
+        return weight_OI, bias_O
 
     def forward(self, x_XI: Tensor) -> Tensor:
         if self.input_range:
             multiply = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32
             return multiply(x_XI, self.input_range / 127, 128, self.packed)  # of 0 to 255, 128 stands for 0
-        if x_XI.numel() * self.out_features < SMALL:
+        if self.linear is not None and x_XI.numel() * self.out_features < SMALL:
             return self.linear(x_XI)
         return torch.ops.quantized.linear_dynamic(x_XI, self.packed)
 
@@ -94,9 +111,9 @@ class AdaptedLinear(nn.Module):
 
     def __init__(self, layer: nn.Module, a_RI: Tensor, b_OR: Tensor) -> None:
         super().__init__()
-        weight_OI = full_precision(layer).weight
-        self.layer, (self.out_features, self.in_features) = layer, weight_OI.shape
-        self.A, self.B = (nn.Parameter(factor.to(weight_OI), requires_grad=False) for factor in (a_RI, b_OR))
+        self.layer, self.in_features, self.out_features = layer, a_RI.size(1), b_OR.size(0)
+        like = layer.weight if isinstance(layer, nn.Linear) else torch.empty(0)
+        self.A, self.B = (nn.Parameter(factor.to(like), requires_grad=False) for factor in (a_RI, b_OR))
 
     def forward(self, x_XI: Tensor) -> Tensor:
         return torch.add(apply(self.layer, x_XI), linear(linear(x_XI, self.A), self.B))
@@ -104,23 +121,40 @@ class AdaptedLinear(nn.Module):
     def merged(self) -> Linear:
         """The same as a single layer, whose weight is computed anew."""
         whole = full_precision(self.layer)
-        merged = Linear(whole.in_features, whole.out_features, bias=whole.bias is not None, device="meta")
-        merged.weight, merged.bias = nn.Parameter(whole.weight + self.B @ self.A, requires_grad=False), whole.bias
-        return merged
+        return of_weights(whole.weight.detach() + self.B @ self.A, None if whole.bias is None else whole.bias.detach())
 
 
 def full_precision(layer: nn.Module) -> nn.Linear:
-    """A linear layer, the one that an `Int8Linear` was made from, or an `AdaptedLinear` as a single layer."""
+    """A linear layer, the one that an `Int8Linear` was made from, or an `AdaptedLinear` as a single layer. If an
+    `Int8Linear` keeps none, its weights are rounded."""
     whole = layer.merged() if isinstance(layer, AdaptedLinear) else layer
-    whole = whole.linear if isinstance(whole, Int8Linear) else whole
+    if isinstance(whole, Int8Linear):
+        weight_OI, bias_O = whole.unpacked
+        whole = whole.linear or of_weights(weight_OI.dequantize(), bias_O)
     assert isinstance(whole, nn.Linear)
     return whole
 
 
-def some_outputs(layer: nn.Module, outputs: Tensor) -> nn.Module:
+def of_weights(weight_OI: Tensor, bias_O: Tensor | None) -> Linear:
+    """A layer with these weights, which are not trained."""
+    layer = Linear(weight_OI.size(1), weight_OI.size(0), bias=bias_O is not None, device="meta")
+    layer.weight = nn.Parameter(weight_OI, requires_grad=False)
+    layer.bias = None if bias_O is None else nn.Parameter(bias_O, requires_grad=False)  # type: ignore[assignment]
+    return layer
+
+
+def restrict(layer: nn.Module, outputs: Tensor) -> nn.Module:
     """A layer that computes only these outputs (int64) of the given layer."""
+    if isinstance(layer, Int8Linear) and layer.linear is None:
+        weight_OI, bias_O = layer.unpacked
+        rows_OI = torch._make_per_channel_quantized_tensor(
+            weight_OI.int_repr()[outputs],
+            weight_OI.q_per_channel_scales()[outputs],
+            weight_OI.q_per_channel_zero_points()[outputs],
+            0,
+        )
+        return Int8Linear(rows_OI, None if bias_O is None else bias_O[outputs], layer.input_range, None)
     whole = full_precision(layer)
-    smaller = Linear(whole.in_features, outputs.size(0), bias=whole.bias is not None, device="meta")
-    for name, parameter in whole.named_parameters():
-        setattr(smaller, name, nn.Parameter(parameter.detach()[outputs]))
-    return Int8Linear(smaller, layer.input_range) if isinstance(layer, Int8Linear) else smaller
+    bias_O = None if whole.bias is None else whole.bias.detach()[outputs]
+    smaller = of_weights(whole.weight.detach()[outputs], bias_O)
+    return Int8Linear.of(smaller, layer.input_range) if isinstance(layer, Int8Linear) else smaller

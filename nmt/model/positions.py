@@ -5,6 +5,7 @@ Shapes: B batch, T length, D head width, M model width, H heads, R rows of a cac
 """
 
 import math
+from threading import Lock
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ from nmt.model.norm import make_norm
 
 LENGTH = 512  # of a new table; a longer sequence makes it longer, and compiled layers are compiled again
 SINUSOIDAL = ("sinusoidal", "fairseq")
+GROWING = Lock()  # of the threads that share a model, one makes a table longer, so that none makes it shorter again
 Place = slice | Tensor
 """Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was
 made long enough by `reserve`."""
@@ -63,8 +65,9 @@ class AddedPositions(nn.Module):
     def reserve(self, end: int) -> None:
         """Make a sinusoidal table long enough for positions below `end`."""
         if self.kind in SINUSOIDAL and end > self.table.size(0):
-            with torch.inference_mode(False):  # training may use the longer table too
-                self.table = sinusoids(2 * end, self.table.size(1), self.kind).to(self.table)
+            with GROWING, torch.inference_mode(False):  # training may use the longer table too
+                if end > self.table.size(0):
+                    self.table = sinusoids(2 * end, self.table.size(1), self.kind).to(self.table)
 
     def forward(self, x_XTM: Tensor) -> Tensor:
         """Add the rows of positions 0 to T. Raises ValueError past a learned table."""
@@ -126,8 +129,9 @@ class RotaryPositions(nn.Module):
     def reserve(self, end: int) -> None:
         """Make the table long enough for positions below `end`."""
         if end > self.table.size(1):
-            with torch.inference_mode(False):  # training may use the longer table too
-                self.table = self.angles(2 * end).to(self.table)
+            with GROWING, torch.inference_mode(False):  # training may use the longer table too
+                if end > self.table.size(1):
+                    self.table = self.angles(2 * end).to(self.table)
 
     def forward(self, x_BTHD: Tensor) -> Tensor:
         """Rotate by the angles of positions 0 to T."""

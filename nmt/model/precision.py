@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from itertools import chain
 from typing import Generic, TypeVar
 
 import torch
@@ -11,6 +12,7 @@ from nmt.config import DecodingPrecision
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import choose_precision
+from nmt.model.latent import LatentAttention
 from nmt.model.linear import Int8Linear, Linear, Watched
 
 AnyModel = TypeVar("AnyModel", bound=Model)
@@ -20,23 +22,22 @@ def with_precision(
     model: AnyModel, name: DecodingPrecision, input_ranges: Mapping[str, float] | None = None
 ) -> tuple[AnyModel, DecodingPrecision]:
     """The model to use, and its precision: fp32, bf16 or int8 (ValueError if the device can't compute in
-    it); auto: the fastest on the model's device. In int8, only linear layers change; `input_ranges`: as those of
-    `InputRanges`."""
+    it); auto: the fastest on the model's device. In int8, only linear layers change; all else is shared with the given
+    model. `input_ranges`: as those of `InputRanges`."""
     int8 = model.device.type == "cpu" and has_int8()
     if name == "auto":
         name = "bf16" if choose_precision("auto", model.device) == "bf16" else "int8" if int8 else "fp32"
     require(int8 or name != "int8", f"precision int8 is not available on {model.device}: take auto, fp32 or bf16")
     if name == "fp32":
         return model, name
-    smaller = copy.deepcopy(model)
     if name == "bf16":
-        return smaller.bfloat16(), name
-    for path, module in list(smaller.named_modules()):
-        for child_name, child in list(module.named_children()):
-            if isinstance(child, nn.Linear):
-                known = (input_ranges or {}).get(f"{path}.{child_name}".lstrip("."), 0.0)
-                setattr(module, child_name, Int8Linear(child, known))
-    return smaller, name
+        return copy.deepcopy(model).bfloat16(), name
+    shared: dict[int, object] = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
+    keep = {id(module.kv) for module in model.modules() if isinstance(module, LatentAttention)}
+    for path, layer in model.named_modules():
+        if isinstance(layer, nn.Linear):
+            shared[id(layer)] = Int8Linear.of(layer, (input_ranges or {}).get(path, 0.0), keep=id(layer) in keep)
+    return copy.deepcopy(model, shared), name
 
 
 class InputRanges(Generic[AnyModel]):

@@ -1,7 +1,10 @@
 """Compilation of constraints: texts flow in; prefix ids and an automaton over pieces flow out, for beam search."""
 
+from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
+from threading import Lock
+from weakref import WeakValueDictionary
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
@@ -18,17 +21,41 @@ from nmt.vocabulary import SPACE, UNK
 
 # Maximum number of pieces for the constraints of a sentence: its length limit rises by this number.
 MAX_PIECES = 500
+NEWEST = 8  # automata that stay in memory although nothing uses them
+
+
+class Automata:
+    """The automata of a target vocabulary, each made once as long as it is in use. Threads may share them."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer, self.lock = tokenizer, Lock()
+        self.used: WeakValueDictionary[tuple[tuple[tuple[str, ...], ...], tuple[str, ...]], Automaton]
+        self.used = WeakValueDictionary()
+        self.newest: deque[Automaton] = deque(maxlen=NEWEST)
+
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        return Surfaces(self.tokenizer.target_pieces(range(self.tokenizer.tgt_vocab_size)))
+
+    def find(self, constraints: Constraints) -> Automaton | None:
+        """The automaton of the phrases of constraints; None: there are none. ValueError as for `Automaton`."""
+        if not constraints.must and not constraints.must_not:
+            return None
+        phrases = tuple(term.targets for term in constraints.must), constraints.must_not
+        with self.lock:
+            if (found := self.used.get(phrases)) is None:
+                found = self.used[phrases] = Automaton(self.surfaces, *phrases)
+            if not self.newest or self.newest[-1] is not found:
+                self.newest.append(found)
+        return found
 
 
 class ConstraintCompiler:
     """Compiles constraints for the target vocabulary of a tokenizer."""
 
-    def __init__(self, tokenizer: Tokenizer, engine: Engine) -> None:
-        self.tokenizer, self.engine = tokenizer, engine
-
-    @cached_property
-    def surfaces(self) -> Surfaces:
-        return Surfaces(self.tokenizer.target_pieces(range(self.tokenizer.tgt_vocab_size)))
+    def __init__(self, tokenizer: Tokenizer, engine: Engine, automata: Automata | None = None) -> None:
+        """`automata`: those of the same target vocabulary."""
+        self.tokenizer, self.engine, self.automata = tokenizer, engine, automata or Automata(tokenizer)
 
     def compile(self, constraints: Constraints, n_source: int, search: SearchConfig) -> CompiledConstraints:
         """Compile the constraints of a source of `n_source` pieces; ValueError, for the user, if they can't be met."""
@@ -40,7 +67,7 @@ class ConstraintCompiler:
         )
         prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
         require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
-        phrases = self.automaton(constraints)
+        phrases = self.automata.find(constraints)
         unfinished = self.engine.takes_phrases and not constraints.prefix[-1:].isspace()
         compiled = CompiledConstraints(prefix, phrases, self.unfinished_word(prefix) if unfinished else None)
         n = compiled.n_pieces
@@ -59,12 +86,7 @@ class ConstraintCompiler:
         n_before = max((i for i, piece in enumerate(pieces) if SPACE in piece), default=0)
         text = b"".join(map(surface, pieces[n_before:]))
         letter = text[-1:] and is_letter(text.decode(errors="replace")[-1])
-        return UnfinishedWord(self.surfaces, n_before, text) if letter else None
-
-    def automaton(self, constraints: Constraints) -> Automaton | None:
-        if not constraints.must and not constraints.must_not:
-            return None
-        return Automaton(self.surfaces, [term.targets for term in constraints.must], constraints.must_not)
+        return UnfinishedWord(self.automata.surfaces, n_before, text) if letter else None
 
     def problem(self, constraints: Constraints, search: SearchConfig) -> str:
         """The reason, for the user, if constraints can't be met; empty if they can."""
@@ -77,7 +99,7 @@ class ConstraintCompiler:
 
     def are_met(self, constraints: Constraints, text: str) -> bool:
         """Whether a whole translation (joined from spans, with its items put back) meets the constraints."""
-        automaton = self.automaton(constraints)
+        automaton = self.automata.find(constraints)
         if automaton and not automaton.accepts(text.encode("utf-8", "replace")):
             return False
         return " ".join(text.split()).startswith(" ".join(tidy(constraints.prefix)[0].split()))

@@ -155,7 +155,12 @@ class LanguageModel:
         )
 
     def generate(
-        self, prompts: Sequence[str], search: SearchConfig | None = None, stop: Sequence[str] = ()
+        self,
+        prompts: Sequence[str],
+        search: SearchConfig | None = None,
+        stop: Sequence[str] = (),
+        *,
+        until: Stop | None = None,
     ) -> list[list[Continuation]]:
         """`search.samples` continuations of each prompt, in the order sampled; an empty prompt: texts from their start.
 
@@ -164,6 +169,7 @@ class LanguageModel:
             search: the settings of this call (temperature, top_k, top_p, min_p, seed, samples, min_length, max_length,
                 batch_size); by default the model's own. With samples 0, the most probable piece is taken at each step.
             stop: a continuation ends before the first of these strings.
+            until: ends the call before it is done, by the exception Stopped.
         """
         search = search or self.search
         ids = self.encode(prompts, prompts=True)
@@ -182,7 +188,8 @@ class LanguageModel:
             growing = [Growing(GrowingText(self.tokenizer, stop, at_start=start)) for start in starts for _ in samples]
             for part in sample_parts(len(samples), len(batch) * max(limits[i] for i in batch)):
                 chosen = [growing[n * len(samples) + w] for n in range(len(batch)) for w in part]
-                for _ in self.grow([ids[i] for i in batch], [limits[i] for i in batch], search, chosen, part):
+                job = Continuations(self.model, [ids[i] for i in batch], [limits[i] for i in batch], search, part)
+                for _ in grow(job, chosen, until):
                     pass
             return growing
 
@@ -190,10 +197,12 @@ class LanguageModel:
             batches, map_batches(partial(halve_if_too_large, run), batches, self.device), strict=True
         ):
             for n, i in enumerate(batch):
-                results[i] = [one.continuation() for one in growing[n * len(samples) : (n + 1) * len(samples)]]
+                results[i] = [grown.continuation() for grown in growing[n * len(samples) : (n + 1) * len(samples)]]
         return results
 
-    def stream(self, prompt: str, search: SearchConfig | None = None, stop: Sequence[str] = ()) -> Iterator[str]:
+    def stream(
+        self, prompt: str, search: SearchConfig | None = None, stop: Sequence[str] = (), *, until: Stop | None = None
+    ) -> Iterator[str]:
         """The text of one continuation in parts, each as soon as it is sampled; arguments as for `generate`.
 
         ValueError if the prompt is too long for the model, or if `search` asks for several samples.
@@ -204,7 +213,7 @@ class LanguageModel:
         limit = self.limit(len(ids), search)
         require(limit > 0, f"the prompt has {len(ids)} pieces: the model has only {self.model.max_positions} positions")
         growing = Growing(GrowingText(self.tokenizer, stop, at_start=not ids or ends_in_blank(prompt)))
-        return filter(None, self.grow([ids], [limit], search, [growing]))
+        return filter(None, grow(Continuations(self.model, [ids], [limit], search), [growing], until))
 
     def fits(self, prompt: str) -> bool:
         """Whether the model has positions for a prompt and a piece after it."""
@@ -216,26 +225,6 @@ class LanguageModel:
         room = self.model.longest_target(n_prompt)
         room = MAX_SCORED - n_prompt if room is None else min(room, MAX_SCORED - n_prompt)
         return min(search.max_length or LENGTH, room)
-
-    def grow(
-        self,
-        prompts: list[list[int]],
-        limits: list[int],
-        search: SearchConfig,
-        growing: list["Growing"],
-        samples: range | None = None,
-    ) -> Iterator[str]:
-        """Grow the continuations (of these samples) of a batch of prompts; yield each addition to one of the texts."""
-        batch = Continuations(self.model, prompts, limits, search, samples)
-        width = len(growing) // len(prompts)
-        while batch.live:
-            for prompt, sample, piece, log_prob in batch.step():
-                one = growing[prompt * width + sample]
-                yield one.add(piece, log_prob)
-                if one.text.stopped:
-                    batch.live.discard((prompt, sample))
-        for one in growing:
-            yield one.show(one.text.finish())
 
     def score(
         self, texts: Sequence[str], search: SearchConfig | None = None, *, stop: Stop | None = None
@@ -289,6 +278,20 @@ class Growing:
         ended = len(self.token_log_probs) > len(self.ids)
         ending: Ending = "stop" if self.text.stopped else "end" if ended else "length"
         return Continuation(self.shown, self.ids, self.token_log_probs, ending)
+
+
+def grow(batch: Continuations, growing: list[Growing], stop: Stop | None) -> Iterator[str]:
+    """Take all steps of a batch; yield each addition to one of the texts. Raises Stopped as `stop` says."""
+    width = len(growing) // len(batch.limits)
+    while batch.live:
+        check(stop)
+        for prompt, sample, piece, log_prob in batch.step():
+            continuation = growing[prompt * width + sample]
+            yield continuation.add(piece, log_prob)
+            if continuation.text.stopped:
+                batch.live.discard((prompt, sample))
+    for continuation in growing:
+        yield continuation.show(continuation.text.finish())
 
 
 def require_language_model(model: Model, info: ModelInfo, folder: Path | str) -> PromptedModel:

@@ -18,10 +18,11 @@ from nmt.data.cleaning import Pair
 from nmt.data.false_pairs import FALSE, TRUE, as_read
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.parallel import halve_if_too_large
+from nmt.decode.stop import Stop, check
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import choose_device
-from nmt.model.linear import some_outputs
+from nmt.model.linear import restrict
 from nmt.model.precision import with_precision
 from nmt.reading.request import Translation
 from nmt.text.markup import Mode, is_markup, visible
@@ -41,7 +42,7 @@ class PairScorer:
         self.model, self.precision = with_precision(model.eval(), precision)
         self.tokenizer = tokenizer
         self.longest = min(MAX_SCORED, self.model.max_positions or MAX_SCORED)
-        self.labels = some_outputs(self.model.output, torch.tensor([TRUE, FALSE]))
+        self.labels = restrict(self.model.output, torch.tensor([TRUE, FALSE]))
 
     @classmethod
     def load(
@@ -62,14 +63,16 @@ class PairScorer:
         return cls(model, tokenizer, precision)
 
     @torch.inference_mode()
-    def score(self, pairs: Sequence[Pair]) -> list[float | None]:
-        """The probability that each pair (source, target) is true; None if the pair is too long."""
+    def score(self, pairs: Sequence[Pair], stop: Stop | None = None) -> list[float | None]:
+        """The probability that each pair (source, target) is true; None if the pair is too long. Raises Stopped as
+        `stop` says."""
         whole = as_read(encode_pairs(self.tokenizer, [(tidy(source)[0], tidy(target)[0]) for source, target in pairs]))
         lengths = (whole.lengths_N + 1).tolist()
         fitting = [i for i, length in enumerate(lengths) if length <= self.longest]
         scores: list[float | None] = [None] * len(pairs)
 
         def run(rows: list[int]) -> list[float]:
+            check(stop)
             ids_BS, mask_BS = whole.padded(torch.tensor(rows), eos=True)
             first_BS = torch.zeros_like(mask_BS)
             first_BS[:, 0] = True

@@ -32,7 +32,7 @@ from nmt.text.words import spellings_of
 from nmt.translation.adapter import add_adapter
 from nmt.translation.alignment import Aligner
 from nmt.translation.call import Call, Reranker
-from nmt.translation.constraints import ConstraintCompiler
+from nmt.translation.constraints import Automata, ConstraintCompiler
 from nmt.translation.exported import load_exported
 from nmt.translation.forced import ForcedScorer, known_of
 from nmt.translation.language_model import LanguageModel
@@ -102,15 +102,16 @@ class Translator:
         self.source = self.language = ""  # languages of the lines and of their translations, if they are known
         self.quotes: tuple[str, str] | None = None  # of this language
         self.lm: LanguageModel | None = None
+        self.automata = Automata(tokenizer)
         if isinstance(model, GenerativeModel | Sequence):
             models = [model] if isinstance(model, GenerativeModel) else model
             model = TorchEngine.make(models, precision, self.facts.input_ranges, shortlist, joint=tokenizer.joint)
         self.use(model, tokenizer)
 
     def use(self, engine: Engine, tokenizer: Tokenizer) -> None:
-        """Take an engine and a tokenizer, with the pieces that it begins texts with."""
+        """Take an engine and a tokenizer (of the same pieces), with the pieces that it begins texts with."""
         self.engine, self.tokenizer = engine.begun(*tokenizer.starts()), tokenizer
-        self.compiler = ConstraintCompiler(tokenizer, self.engine)
+        self.compiler = ConstraintCompiler(tokenizer, self.engine, self.automata)
         self.spans = SpanSearch(self.engine, self.compiler)
         self.aligner = Aligner(self.engine, tokenizer)
 

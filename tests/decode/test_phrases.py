@@ -2,7 +2,10 @@
 
 import random
 import re
+import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -338,3 +341,35 @@ def test_every_segmentation_of_a_trained_tokenizer_ends_in_the_same_state(tokeni
     states.add(follow(automaton, tokenizer.encode_target([text])[0]))
     assert len(states) == 1
     assert automaton.may_end(states.pop())
+
+
+@pytest.mark.parametrize("again", range(5))
+def test_threads_share_an_automaton(again: int) -> None:
+    """A barrier lets all threads ask for new states at the same time; the table of states grows meanwhile."""
+    words = [f"{a}{b}" for a in "abcdefgh" for b in "abcdefgh"]
+    vocabulary = Surfaces([*SPECIAL, *BYTES, "▁", *words, *(f"▁{word}" for word in words)])
+    must, must_not = [[f"{a} {b}"] for a, b in zip(words[:32:9], words[1:32:7], strict=False)], words[33::11]
+    n_threads, barrier = 4, Barrier(4)
+    shared = Automaton(vocabulary, must, must_not)
+
+    def walk(automaton: Automaton, seed: int) -> list[tuple[int, int]]:
+        """The distance and the number of allowed pieces after each of some pieces."""
+        generator, state, found = random.Random(seed), automaton.start, list[tuple[int, int]]()
+        for _ in range(40):
+            allowed = np.flatnonzero(automaton.row(state) >= 0)
+            state = int(automaton.row(state)[generator.choice(allowed.tolist())])
+            found.append((automaton.distance(state), len(automaton.advance(state))))
+        return found
+
+    def run(seed: int) -> list[tuple[int, int]]:
+        barrier.wait()
+        return walk(shared, seed)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(n_threads) as pool:
+            together = [*pool.map(run, range(again, again + n_threads))]
+    finally:
+        sys.setswitchinterval(interval)
+    assert together == [walk(Automaton(vocabulary, must, must_not), seed) for seed in range(again, again + n_threads)]

@@ -14,7 +14,7 @@ from nmt.decode.ensemble import Ensemble, EnsembleCache
 from nmt.decode.pytorch import pad
 from nmt.decode.shortlist import CANDIDATES, FAINT, UNLISTED, Shortlist, learn_shortlist
 from nmt.model.build import build_generative_model
-from nmt.model.cache import DecoderCache
+from nmt.model.cache import Cache
 from nmt.model.contract import Decoder, GenerativeModel
 from nmt.model.precision import with_precision
 from nmt.model.weights import write_tensors
@@ -110,7 +110,7 @@ def models(config: ModelConfig) -> list[GenerativeModel]:
     return [build_generative_model(of_family(config), 50, 50).eval() for _ in range(2)]
 
 
-def steps_of_both(whole: Decoder) -> Iterator[tuple[Tensor, list[DecoderCache], Decoder]]:
+def steps_of_both(whole: Decoder) -> Iterator[tuple[Tensor, list[Cache], Decoder]]:
     """Newest tokens (N, 1) on the list, the caches of the whole and the restricted decoder, and the latter."""
     some = whole.restricted(PIECES)
     assert some.vocab_size == len(PIECES)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from nmt.config import ModelConfig
+from nmt.model.cache import DecoderCache
 from nmt.model.contract import GenerativeModel
 from tests.model.settings import VOCAB, combinations, config, make, sentences, some_combinations
 
@@ -103,6 +104,7 @@ def test_separate_rows_cost_time_and_memory_in_proportion_to_their_number(config
     for width in (2, 4, 6):
         with torch.inference_mode():
             cache = model.start(*sentences(1, [5, 3]), 3, width, separate=True)
+            assert isinstance(cache, DecoderCache)
             with FlopCounterMode(display=False) as counter:
                 for _ in range(3):
                     model.step(torch.full((2, width), 7), cache)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from nmt.model.attention import Seen, causal_mask
+from nmt.model.cache import DecoderCache
 from nmt.model.contract import CacheBytes
 from nmt.model.latent import LatentAttention
 from tests.model.settings import combinations, config, make, sentences
@@ -94,6 +95,7 @@ def test_the_cache_is_as_large_as_the_formula_says(
 def test_the_bytes_of_a_token_are_those_that_the_cache_takes(settings: Any, width: int) -> None:
     model, length = make(settings, 1), 3
     cache = model.start(*sentences(1, [5, 5]), length, width)
+    assert isinstance(cache, DecoderCache)
     source = getattr(cache, "source_2NKSD", [target[:, :, :, : cache.n_prefix] for target in cache.target_2NKLD])
     target = [target[:, :, :, cache.n_prefix :] for target in cache.target_2NKLD]
     n_source = 2 * source[0].size(3)

@@ -11,7 +11,7 @@ from nmt.config import DecodingPrecision, ModelConfig
 from nmt.model import precision as module
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
-from nmt.model.linear import Int8Linear
+from nmt.model.linear import Int8Linear, restrict
 from nmt.model.precision import InputRanges, with_precision
 from tests.tiny import needs_int8
 
@@ -48,7 +48,7 @@ def test_logits_in_fewer_bits_are_near_those_in_32(
 @needs_int8()
 def test_int8_multiplies_integers_unless_that_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     layer = nn.Linear(64, 32)
-    int8, x = Int8Linear(layer), torch.randn(5, 64)
+    int8, x = Int8Linear.of(layer), torch.randn(5, 64)
     with torch.inference_mode():
         assert torch.equal(int8(x), layer(x)), "320 × 32 products are few"
         monkeypatch.setattr("nmt.model.linear.SMALL", 0)
@@ -68,9 +68,24 @@ def test_with_the_ranges_of_its_inputs_int8_gives_a_row_the_same_logits_in_any_b
         logits_BTV, alone_BTV = (chosen(some, some > 0, some) for some in (ids, ids[2:3]))
     layers = [layer for layer in chosen.modules() if isinstance(layer, Int8Linear)]
     assert len(layers) == len(ranges)
+    chosen_too = restrict(chosen.output, torch.tensor([3, 2, 599]))
+    with torch.inference_mode():
+        x = torch.randn(5, 64)
+        assert torch.equal(chosen_too(x), chosen.output(x)[:, [3, 2, 599]])
     assert {layer.input_range for layer in layers} == set(ranges.values())
     assert torch.equal(alone_BTV[0], logits_BTV[2])
     assert 0 < float((logits_BTV - expected_BTV).abs().mean() / expected_BTV.abs().mean()) < 0.1
+
+
+@needs_int8()
+@pytest.mark.parametrize("changes", [{}, {"tied_embeddings": "none", "output_bias": True}])
+def test_int8_keeps_no_weights_in_float32_if_ranges_are_known_and_copies_none(changes: dict[str, Any]) -> None:
+    plain = model(replace(WIDE, **changes))
+    layers = [name for name, layer in plain.named_modules() if isinstance(layer, nn.Linear)]
+    of_layers = {f"{name}.{part}" for name in layers for part in ("weight", "bias")}
+    others = {id(weight) for name, weight in plain.named_parameters() if name not in of_layers}
+    for ranges, kept in ((dict.fromkeys(layers, 1.0), others), ({}, {id(weight) for weight in plain.parameters()})):
+        assert {id(weight) for weight in with_precision(plain, "int8", ranges)[0].parameters()} == kept
 
 
 @needs_int8()

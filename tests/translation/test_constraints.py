@@ -1,6 +1,7 @@
 """Constraints are met where they can be, concern their own line only, and never cost a line its translation."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 from unicodedata import normalize
@@ -8,7 +9,10 @@ from unicodedata import normalize
 import pytest
 
 from nmt.config import SearchConfig
+from nmt.decode.phrases import Automaton
 from nmt.decode.pytorch import TorchEngine
+from nmt.decode.surfaces import Surfaces
+from nmt.translation import constraints
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.spans import Limits, cut_lines
 from nmt.translation.translator import Translator
@@ -124,3 +128,25 @@ def test_only_the_last_word_of_a_prefix_that_ends_with_a_letter_may_have_other_p
     assert [fixed(prefix) for prefix in ("The little do", "The", "The 12")] == ["The little", "", "The"]
     for prefix in ("The little do ", "The little,", "The 語"):
         assert fixed(prefix) == prefix.strip()
+
+
+def test_an_automaton_is_made_once_for_equal_constraints_and_surfaces_once_for_a_vocabulary(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Counter[str]()
+
+    def count(name: str, kind: Any) -> None:
+        def noted(*arguments: Any) -> Any:
+            made[name] += 1
+            return kind(*arguments)
+
+        monkeypatch.setattr(constraints, name, noted)
+
+    count("Automaton", Automaton)
+    count("Surfaces", Surfaces)
+    fresh = Translator(translator.model, translator.tokenizer, SHORT)
+    wanted = Constraints(must=(Term(("dog",)),), must_not=("men",))
+    lines = [Request(line, replace(wanted, prefix=prefix)) for line in ("Hund", "Wiese") for prefix in ("", "The")]
+    assert all("dog" in line for line in fresh.translate(lines))
+    assert all("dog" in line for line in fresh.between().translate(lines))
+    assert made == {"Automaton": 1, "Surfaces": 1}

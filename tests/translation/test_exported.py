@@ -10,6 +10,7 @@ import pytest
 from nmt import evaluate, translate
 from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.stop import Stop, Stopped
 from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.reading.request import Constraints, Request, Term
@@ -81,7 +82,9 @@ def test_no_repeated_ngrams_batches_and_given_translations(foreign: Translator, 
             bigrams = [*zip(part.hypothesis.ids, part.hypothesis.ids[1:], strict=False)]
             assert len(set(bigrams)) == len(bigrams)
     alone = [foreign.translate([line], greedy)[0] for line in LINES]
-    assert foreign.translate(LINES, greedy) == alone
+    assert foreign.translate(LINES, greedy) == alone == foreign.translate(LINES, greedy, stop=Stop(1000))
+    with pytest.raises(Stopped):
+        foreign.translate(LINES, greedy, stop=Stop(0.0))
     for ours, theirs in zip(own.scorer().score(PAIRS), foreign.scorer().score(PAIRS), strict=True):
         assert ours
         assert theirs

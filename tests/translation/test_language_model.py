@@ -20,6 +20,7 @@ from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import FORBIDDEN_IDS
 from nmt.decode.pytorch import pad
 from nmt.decode.shortlist import Shortlist
+from nmt.decode.stop import Stop, Stopped
 from nmt.model.contract import GenerativeModel
 from nmt.model.decoder_only import DecoderOnly
 from nmt.translation.growing_text import GrowingText
@@ -355,3 +356,16 @@ def test_prompts_take_the_nearest_characters_with_a_piece_and_texts_to_score_do_
     assert len(odd.ids) > len(plain.ids)
     with pytest.raises(TypeError, match="but a text must be a string"):
         lm.generate([None])  # type: ignore[list-item]
+
+
+def test_generation_and_scores_end_when_they_are_stopped(lm: LanguageModel) -> None:
+    search, stop = SearchConfig(samples=1, min_length=50, max_length=50), Stop(1000)
+    text = lm.stream("Two", search, until=stop)
+    next(text)
+    stop.set()
+    with pytest.raises(Stopped):
+        list(text)
+    with pytest.raises(Stopped):
+        lm.generate(["Two"], search, until=stop)
+    with pytest.raises(Stopped):
+        lm.score(["Two men."], stop=stop)

@@ -9,6 +9,7 @@ import torch
 
 from nmt.config import DecodingPrecision
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.stop import Stop, Stopped
 from nmt.model.build import build_model
 from nmt.translation.forced import MAX_SCORED
 from nmt.translation.pair_scorer import PairScorer
@@ -42,6 +43,8 @@ def test_a_pair_has_the_same_quality_among_others_and_in_their_order(scorer: Pai
     assert together == pytest.approx([quality for pair in pairs for quality in scorer.score([pair])], abs=1e-6)
     assert len(set(together)) > len(PAIRS)
     assert scorer.score([]) == []
+    with pytest.raises(Stopped):
+        scorer.score(PAIRS, Stop(0.0))
 
 
 def test_text_is_tidied_as_training_text_is(scorer: PairScorer) -> None:

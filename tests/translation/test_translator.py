@@ -18,11 +18,12 @@ from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import TorchEngine
+from nmt.decode.stop import Stop, Stopped
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.text.words import Words
 from nmt.translation.model_folder import Facts
-from nmt.reading.request import Constraints, Request, Translation
+from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator, best_joins, find_model
 from tests.tiny import PAIRS, SHORT, save_tiny
 
@@ -382,3 +383,28 @@ def test_a_name_that_was_copied_has_its_accents_again(translator: Translator, mo
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["Hello Nguyen and Rene"] * len(ids))
     assert translator.translate(["Nguyễn René"], SHORT) == ["Hello Nguyễn and René"]
     assert translator.translate(["Nguyễn Nguyen"], SHORT) == ["Hello Nguyen and Rene"]
+
+
+@pytest.mark.parametrize("search", [replace(SHORT, guard=True), replace(SHORT, samples=2, n_best=2)])
+def test_every_search_of_a_call_can_be_stopped(
+    translator: Translator, search: SearchConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard's retries, and what places terms, are further searches."""
+    stop, passed, find = Stop(1000), list[Stop | None](), TorchEngine.search
+
+    def noted(engine: TorchEngine, sources: Any, options: Any, constraints: Any, stop: Any) -> Any:
+        passed.append(stop)
+        return find(engine, sources, options, constraints, stop)
+
+    monkeypatch.setattr(TorchEngine, "search", noted)
+    must = () if search.samples else (Term(("dog",)),)
+    request = Request("Der Hund läuft. Zwei Männer sitzen.", Constraints(must=must))
+    assert translator.translate([request, "EIN {x} HUND!"], search, stop=stop) == translator.translate(
+        [request, "EIN {x} HUND!"], search
+    )
+    assert passed.count(stop) == passed.count(None) > 0
+    stop.set()
+    with pytest.raises(Stopped):
+        translator.translate(["Hund"], search, stop=stop)
+    with pytest.raises(Stopped):
+        translator.scorer().score([("Hund", "dog")], stop)

@@ -1,0 +1,144 @@
+"""A search ends when its time is up or another thread stops it, at most a step later, and leaves all as it was."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from nmt.config import SearchConfig
+from nmt.decode.ctranslate2 import CTranslate2Engine
+from nmt.decode.engine import Engine
+from nmt.decode.graphs import RecordedCache, RecordedModel
+from nmt.decode.pytorch import TorchEngine, pad
+from nmt.decode.stop import Stop, Stopped
+from nmt.model.encoder_decoder import EncoderDecoder
+from tests.decode.families import TINY, random_model
+
+SOURCES = [[5, 6, 7], [8, 9]]
+LONG = SearchConfig(beam_size=2, max_length=1000, min_length=1000, guard=False)
+SETTINGS = {"beam": LONG, "greedy": replace(LONG, beam_size=1), "samples": replace(LONG, samples=3, n_best=3)}
+
+
+def slow(monkeypatch: pytest.MonkeyPatch, before_step: Callable[[int], None]) -> TorchEngine:
+    """An engine that calls a function with the number of each step before it takes it."""
+    engine, steps, step = TorchEngine.make([random_model(1, config=TINY)]), [0], EncoderDecoder.newest_states
+
+    def noted(*arguments: Any) -> torch.Tensor:
+        steps[0] += 1
+        before_step(steps[0])
+        return step(*arguments)
+
+    monkeypatch.setattr(EncoderDecoder, "newest_states", noted)
+    return engine
+
+
+@pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS)
+def test_a_search_ends_in_the_step_after_it_was_stopped(options: SearchConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, taken = Stop(), list[int]()
+
+    def before_step(number: int) -> None:
+        taken.append(number)
+        if number == 7:
+            stop.set()
+
+    engine = slow(monkeypatch, before_step)
+    with pytest.raises(Stopped, match="was stopped"):
+        engine.search(SOURCES, options, stop=stop)
+    assert taken[-1] == 7
+
+
+@pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS)
+def test_a_search_ends_when_its_time_is_up(options: SearchConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, started = slow(monkeypatch, lambda _: time.sleep(0.01)), time.monotonic()
+    with pytest.raises(Stopped, match="took longer"):
+        engine.search(SOURCES, options, stop=Stop(0.1))
+    assert 0.1 <= time.monotonic() - started < 5, "all steps would take 10 seconds"
+
+
+def test_nothing_begins_after_the_end() -> None:
+    engine, stop = TorchEngine.make([random_model(1, config=TINY)]), Stop(0.0)
+    with pytest.raises(Stopped):
+        engine.search(SOURCES, SearchConfig(), stop=stop)
+    with pytest.raises(Stopped):
+        engine.score([(SOURCES[0], SOURCES[1])], stop)
+
+
+@torch.inference_mode()
+def test_a_search_that_was_stopped_changes_none_that_follows() -> None:
+    """With recorded steps, whose buffers all searches share."""
+    model = random_model(1, config=TINY)
+    assert isinstance(model, EncoderDecoder)
+    engine = replace(TorchEngine.make([model]), recorded=(RecordedModel(model),))
+    options = SearchConfig(beam_size=3, n_best=3, max_length=9, cuda_graphs=True, guard=False)
+    expected = engine.search(SOURCES, options)
+    for steps in range(1, 5):
+        with pytest.raises(Stopped):
+            engine.search(SOURCES[:1], options, stop=Countdown(steps))
+        assert isinstance(engine.recorded[0].start(*pad(SOURCES, engine.device), 9, 3), RecordedCache), "free buffers"
+        assert engine.search(SOURCES, options, stop=Stop(1000)) == expected
+
+
+class Countdown(Stop):
+    """Ends a search that has looked at it so many times."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.looks = looks
+
+    def check(self) -> None:
+        self.looks -= 1
+        if self.looks < 0:
+            self.set()
+        super().check()
+
+
+class Library:
+    """A stand-in of CTranslate2 that is slow."""
+
+    device, compute_type = "cpu", "float32"
+
+    def __init__(self) -> None:
+        self.released, self.calls = threading.Event(), 0
+
+    def translate_batch(self, *sides: Sequence[Any], asynchronous: bool = False, **_: Any) -> list[Any]:
+        assert asynchronous, "a call that can't be left"
+        self.calls += 1
+        return [self] * len(sides[0])
+
+    score_batch = translate_batch
+
+    def done(self) -> bool:
+        return self.released.is_set()
+
+
+@pytest.mark.parametrize("name", ["search", "score"])
+def test_a_call_of_ctranslate2_is_left_when_it_is_stopped(name: str) -> None:
+    library = Library()
+    pieces = [str(n) for n in range(20)]
+    engine: Engine = CTranslate2Engine(library, pieces, pieces, None)
+
+    def call(stop: Stop) -> None:
+        if name == "search":
+            engine.search(SOURCES, SearchConfig(), stop=stop)
+        else:
+            engine.score([(SOURCES[0], SOURCES[1])], stop)
+
+    for stop in (Stop(0.05), stopped_soon()):
+        started = time.monotonic()
+        with pytest.raises(Stopped):
+            call(stop)
+        assert time.monotonic() - started < 1
+    assert library.calls == 2
+    with pytest.raises(Stopped):
+        call(Stop(0.0))
+    assert library.calls == 2, "nothing begins after the end"
+
+
+def stopped_soon() -> Stop:
+    stop = Stop()
+    threading.Timer(0.2, stop.set).start()
+    return stop
