@@ -27,9 +27,9 @@ from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
 from nmt.interop.huggingface_check import Foreign
 from nmt.interop.huggingface_layouts import choose_layout
+from nmt.reading.request import Request
 from nmt.train import main as train_command
 from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model
-from nmt.reading.request import Request
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
 from tests.interop import foreign

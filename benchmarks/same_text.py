@@ -1,10 +1,10 @@
-"""Does a change of the code change translations? Lines of all kinds flow in; what differs between two outputs flows out.
+"""Does a change of the code change translations? Lines of all kinds flow in, differences of two outputs flow out.
 
     python -m benchmarks.same_text make --lines real.de > lines.jsonl
-    python -m nmt.translate --model runs/de-en-phrasebook --format jsonl --alignments --precision fp32 lines.jsonl > before
-    … the same with the changed code …                                                                       > after
+    python -m nmt.translate --model RUN --format jsonl --alignments --precision fp32 lines.jsonl > before
+    … the same with the changed code … > after
     python -m benchmarks.same_text compare before after
-    python -m nmt.translate … --force-decode --format jsonl after > forced         # the scores must be the same
+    python -m nmt.translate … --force-decode --format jsonl after > forced # the scores must be the same
     python -m benchmarks.same_text compare after forced --member score
 
 The lines are test sentences, changed as `benchmarks.text_kinds` says, some with constraints on their translations, and

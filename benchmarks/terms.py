@@ -23,11 +23,11 @@ from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
 from nmt.data.hints import Forms, common_words
 from nmt.data.word_links import TOKEN, Aligner
+from nmt.reading.hints import knows_hints
+from nmt.reading.request import Constraints, Request, Term
 from nmt.scoring.metrics import score
 from nmt.text.scripts import Phrase
-from nmt.translation.hints import knows_hints
 from nmt.translation.model_folder import read_info
-from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator, find_model
 
 WAYS = ("none", "must", "hint")
