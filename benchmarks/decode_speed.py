@@ -42,7 +42,8 @@ class Figures:
     tokens_per_second: float
     bleu: float
     version: str = ""
-    """Of a peer."""
+    """Of a peer; `mode`: its workers and threads."""
+    mode: str = ""
 
 
 class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -193,6 +194,7 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
     if args.profile:
         show_profile(translator, sources)
     best, output = float("inf"), [""]
+    translator.translate(sources)
     for _ in range(args.repeats):
         started = time.perf_counter()
         output = translator.translate(sources)
@@ -233,7 +235,7 @@ def make_rows(rounds: list[list[Figures]]) -> list[Row]:
         }
         kind = {"benchmark": "decode_speed", "system": row.system, "dtype": row.dtype, "beam": row.beam}
         figures = {name: spread(series[number]) for name, series in speeds.items()}
-        rest = {"batch": row.batch, "bleu": rounded(row.bleu), "rounds": len(rounds), "ratios": ours}
+        rest = {"batch": row.batch, "bleu": rounded(row.bleu), "rounds": len(rounds), "ratios": ours, "mode": row.mode}
         rows.append(kind | rest | figures | run)
     return rows
 

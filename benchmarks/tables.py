@@ -80,7 +80,7 @@ def decode_speed(rows: Sequence[Row]) -> str:
         [
             str(row["beam"]),
             str(row["batch"]),
-            system(row),
+            system(row) + (f" ({row['mode']})" if row.get("mode") else ""),
             median(row, "sentences_per_second"),
             median(row, "tokens_per_second"),
             f"{row['bleu']:.2f}" if "bleu" in row else "",
