@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
@@ -10,9 +9,7 @@ from nmt.server.bodies import Fields
 from nmt.server.endpoint import record_of
 from nmt.server.errors import Refused
 from nmt.server.keys import Key
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
+from nmt.server.service import Service
 
 SCHEMES = ("bearer", "deepl-auth-key")  # of the header Authorization
 KEY_FIELDS = ("api_key", "apiKey", "auth_key")  # in which clients of other APIs send it
@@ -32,7 +29,7 @@ class Caller:
         return self.key.hash
 
 
-def caller_of(service: "Service", request: Request, fields: Fields) -> Caller:
+def caller_of(service: Service, request: Request, fields: Fields) -> Caller:
     """Who asks. Refused without a valid key, if the service needs one."""
     address = request.client.host if request.client else ""
     text = key_text(request, fields)
@@ -55,7 +52,7 @@ def key_text(request: Request, fields: Fields) -> str:
     return next((text for text in texts if isinstance(text, str)), "")
 
 
-def admit(service: "Service", request: Request, caller: Caller, texts: Sequence[str]) -> None:
+def admit(service: Service, request: Request, caller: Caller, texts: Sequence[str]) -> None:
     """Count the texts of a request. Refused if they are too many or too long, or if the key has had its share."""
     config, record = service.config, record_of(request)
     record.texts, record.characters = len(texts), sum(map(len, texts))
@@ -69,7 +66,7 @@ def admit(service: "Service", request: Request, caller: Caller, texts: Sequence[
     service.keys.charge(caller.key, record.characters)
 
 
-def require_key(service: "Service", request: Request, fields: Fields) -> str:
+def require_key(service: Service, request: Request, fields: Fields) -> str:
     """For whom the engine takes turns, for LibreTranslate's API. Refused without a valid key, or if
     the key has had its share."""
     caller = caller_of(service, request, fields)

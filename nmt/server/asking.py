@@ -3,7 +3,6 @@ engine flow out, then their translations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from nmt.config import SearchConfig
 from nmt.server.access import Caller
@@ -11,13 +10,11 @@ from nmt.server.codes import find_code
 from nmt.server.errors import Refused
 from nmt.server.models import Direction
 from nmt.server.schema import shown
+from nmt.server.service import Service
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary, add_terms
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Translation
 from nmt.translation.translator import Translator
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
 
 
 @dataclass(frozen=True)
@@ -45,19 +42,19 @@ class Asked:
         return [request for request, _ in made], [note for _, note in made]
 
 
-async def translate(service: "Service", asked: Asked, texts: Sequence[str]) -> list[list[Translation]]:
+async def translate(service: Service, asked: Asked, texts: Sequence[str]) -> list[list[Translation]]:
     """The n-best list of each text."""
     requests, _ = await service.engine.run(asked.make, texts)
     return await translate_requests(service, asked, requests)
 
 
-async def translate_requests(service: "Service", asked: Asked, requests: Sequence[Request]) -> list[list[Translation]]:
+async def translate_requests(service: Service, asked: Asked, requests: Sequence[Request]) -> list[list[Translation]]:
     return await service.engine.translate(
         asked.translator, requests, asked.search, markup=asked.markup, key=asked.caller.client
     )
 
 
-def find_direction(service: "Service", source: str, target: str) -> Direction:
+def find_direction(service: Service, source: str, target: str) -> Direction:
     """The codes of a direction as the models write them. Without a source, the only one with this target. Refused if
     there is none."""
     languages = service.engine.models.languages()

@@ -7,7 +7,7 @@ context, model_type, splitting_tags …) are accepted; those that would change t
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -27,12 +27,10 @@ from nmt.server.files import File
 from nmt.server.glossaries import Dictionary
 from nmt.server.models import Direction
 from nmt.server.own_documents import send_file
+from nmt.server.service import Service
 from nmt.translation.formats import with_blanks
 from nmt.translation.glossary import Glossary
 from nmt.translation.text_lines import BREAK
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
 
 ANY = ["GET", "POST"]
 NO_LIMIT = 10**12  # characters: what DeepL says where there is none
@@ -45,7 +43,7 @@ TAG = re.compile(r"[\w:.-]{1,100}")
 KEEP = ' translate="no"'
 
 
-def routes(service: "Service") -> list[BaseRoute]:
+def routes(service: Service) -> list[BaseRoute]:
     api, glossaries = DeepL(service), DeepLGlossaries(service)
     document = "/v2/document/{id}"
     paths: dict[str, tuple[Handler, list[str]]] = {
@@ -73,7 +71,7 @@ def show(refused: Refused) -> Response:
 class DeepL:
     """The handlers of all but glossaries."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.engine = service, service.engine
 
     async def translate(self, request: Request, fields: Fields) -> Response:

@@ -1,7 +1,7 @@
 """Glossaries of DeepL's API: of version 2, with one direction each, and of version 3, with any number of them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -12,9 +12,7 @@ from nmt.server.bodies import Fields, brief
 from nmt.server.endpoint import Handler
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored, read_entries, write_entries
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
+from nmt.server.service import Service
 
 Operation = tuple[Literal["GET", "POST", "PUT", "PATCH", "DELETE"], str, Handler]
 TSV = "text/tab-separated-values"
@@ -23,7 +21,7 @@ TSV = "text/tab-separated-values"
 class DeepLGlossaries:
     """The handlers."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.store, self.run = service, service.glossaries, service.engine.run
 
     def operations(self) -> Sequence[Operation]:

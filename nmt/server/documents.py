@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import UploadFile
 
@@ -15,10 +14,8 @@ from nmt.server.asking import Asked
 from nmt.server.bodies import Fields
 from nmt.server.errors import Busy, Refused
 from nmt.server.files import File
+from nmt.server.service import Service
 from nmt.translation.request import Translation
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
 
 AT_ONCE = 64  # texts of a document that are in the queue at once
 FORM_BYTES = 2**16  # of an upload, beside the file
@@ -37,7 +34,7 @@ async def upload_of(fields: Fields, most_bytes: int) -> tuple[UploadFile, bytes]
     return upload, data
 
 
-def begin(service: "Service", asked: Asked, name: str, data: bytes, columns: str = "") -> tuple[File, str]:
+def begin(service: Service, asked: Asked, name: str, data: bytes, columns: str = "") -> tuple[File, str]:
     """Begin to translate a file with this name; also the token of the result. ValueError for an unknown format.
 
     `columns`: those of a table that are translated, separated by commas."""
@@ -57,7 +54,7 @@ def begin(service: "Service", asked: Asked, name: str, data: bytes, columns: str
     return service.files.start(translated, FORMATS[form].media_type, work)
 
 
-async def translate_file(service: "Service", asked: Asked, file: File, form: tuple[str, Options], data: bytes) -> bytes:
+async def translate_file(service: Service, asked: Asked, file: File, form: tuple[str, Options], data: bytes) -> bytes:
     """The translated file; `file` tells how far it is. `form`: its format, and what may be chosen."""
     document = await service.engine.run(read_document, data, *form)
     units = document.units
@@ -70,7 +67,7 @@ async def translate_file(service: "Service", asked: Asked, file: File, form: tup
     return await service.engine.run(document.join, answers)
 
 
-async def translate_units(service: "Service", asked: Asked, units: Sequence[Unit]) -> list[Answer]:
+async def translate_units(service: Service, asked: Asked, units: Sequence[Unit]) -> list[Answer]:
     """The answers of some units; waits while the engine is busy."""
     found: dict[int, Answer] = {}
     for is_markup in (False, True):
@@ -82,7 +79,7 @@ async def translate_units(service: "Service", asked: Asked, units: Sequence[Unit
     return [found[n] for n in range(len(units))]
 
 
-async def patiently(service: "Service", asked: Asked, texts: list[str]) -> list[list[Translation]]:
+async def patiently(service: Service, asked: Asked, texts: list[str]) -> list[list[Translation]]:
     for _ in range(PATIENCE):
         try:
             return await asking.translate(service, asked, texts)

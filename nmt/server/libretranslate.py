@@ -6,7 +6,7 @@ Codes, paths, fields and errors are those of its interface; what several clients
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from nmt import __version__
 from nmt.config import SearchConfig
+from nmt.server.access import require_key
 from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.detect import detect
@@ -21,12 +22,10 @@ from nmt.server.documents import FORM_BYTES
 from nmt.server.endpoint import endpoint, record_of
 from nmt.server.errors import Refused
 from nmt.server.libretranslate_files import DOWNLOAD, Files, suffixes
+from nmt.server.service import Service
 from nmt.text.markup import Mode
 from nmt.translation.request import Request as Line
 from nmt.translation.request import Translation
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
 
 ANY = ["GET", "POST"]
 TRANSLATE = {"q": "Text, or list of texts, to translate.", "source": "Code of their language, or auto."}
@@ -55,7 +54,7 @@ SPEC = {
 }
 
 
-def routes(service: "Service") -> list[BaseRoute]:
+def routes(service: Service) -> list[BaseRoute]:
     api, files = LibreTranslate(service), Files(service, missing)
     paths = {
         "/languages": (api.languages, ANY),
@@ -93,7 +92,7 @@ def missing(name: str) -> Refused:
 class LibreTranslate:
     """The handlers."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.config, self.engine = service, service.config, service.engine
         known = self.engine.models.languages()
         self.targets = known | {t: [] for targets in known.values() for t in targets if t not in known}
@@ -124,7 +123,7 @@ class LibreTranslate:
         return JSONResponse(SPEC)
 
     async def detect(self, request: Request, fields: Fields) -> Response:
-        self.service.require_key(request, fields)
+        require_key(self.service, request, fields)
         texts = fields.texts("q")
         if not texts:
             raise missing("q")
@@ -133,7 +132,7 @@ class LibreTranslate:
         return JSONResponse([shown(guess) for guess in found] or [{"confidence": 0.0, "language": "en"}])
 
     async def suggest(self, request: Request, fields: Fields) -> Response:
-        self.service.require_key(request, fields)
+        require_key(self.service, request, fields)
         raise Refused("Suggestions are disabled on this server.", status=403, code="disabled")
 
     def check_texts(self, request: Request, texts: Sequence[str]) -> None:
@@ -145,7 +144,7 @@ class LibreTranslate:
                 raise Refused(f"Invalid request: request ({size}) exceeds text limit ({most})", code="too_long")
 
     async def translate(self, request: Request, fields: Fields) -> Response:
-        key = self.service.require_key(request, fields)
+        key = require_key(self.service, request, fields)
         texts = fields.texts("q")
         if texts is None:
             raise missing("q")

@@ -1,7 +1,6 @@
 """Files in LibreTranslate's API: an upload flows in; when it is translated, the address of the result flows out."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -14,9 +13,7 @@ from nmt.server.bodies import Fields
 from nmt.server.documents import begin, upload_of
 from nmt.server.errors import Refused
 from nmt.server.own_documents import send_file
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
+from nmt.server.service import Service
 
 DOWNLOAD = "/download_file/{id}/{token}/{name}"
 Missing = Callable[[str], Refused]
@@ -30,7 +27,7 @@ def suffixes() -> list[str]:
 class Files:
     """The handlers. `missing`: makes the error for a field that isn't given."""
 
-    def __init__(self, service: "Service", missing: Missing) -> None:
+    def __init__(self, service: Service, missing: Missing) -> None:
         self.service, self.config, self.missing = service, service.config, missing
 
     async def translate_file(self, request: Request, fields: Fields) -> Response:

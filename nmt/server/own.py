@@ -4,7 +4,7 @@ flow out the same way; `nmt.server.openapi` describes both."""
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -31,15 +31,13 @@ from nmt.server.own_bodies import (
     make_search,
 )
 from nmt.server.schema import Body, as_json, read
+from nmt.server.service import Service
 from nmt.server.stream import cut, events, join
 from nmt.server.word_alternatives import begun, focus, likely_words
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary
 from nmt.translation.request import Constraints, Term, Translation
 from nmt.translation.request import Request as Line
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
 
 EVENTS = "text/event-stream"
 AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
@@ -69,7 +67,7 @@ def send(value: Any, status: int = 200) -> Response:
 class Own:
     """The handlers of models and translations."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.engine = service, service.engine
 
     async def models(self, request: Request, fields: Fields) -> Response:

@@ -1,6 +1,5 @@
 """Documents of our own API: uploaded, asked for, and fetched with the token that came with the upload."""
 
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -13,15 +12,13 @@ from nmt.server.errors import Refused
 from nmt.server.files import File
 from nmt.server.own import Own, send
 from nmt.server.own_bodies import DocumentState, Translate, Uploaded
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
+from nmt.server.service import Service
 
 
 class OwnDocuments:
     """The handlers."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.own = service, Own(service)
 
     async def upload(self, request: Request, fields: Fields) -> Response:
@@ -51,7 +48,7 @@ class OwnDocuments:
         return self.service.files.get(request.path_params["id"], fields.text("token"))
 
 
-def send_file(service: "Service", file: File) -> Response:
+def send_file(service: Service, file: File) -> Response:
     """A translated file, as a download."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
     return FileResponse(service.files.path(file), media_type=file.media_type, headers=headers)

@@ -1,7 +1,5 @@
 """Glossaries of our own API: each has a name, and entries for a direction or several."""
 
-from typing import TYPE_CHECKING
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,15 +10,13 @@ from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored
 from nmt.server.own import read_body, send
 from nmt.server.own_bodies import GlossaryEntries, GlossaryInfo, GlossaryList, PutGlossary
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
+from nmt.server.service import Service
 
 
 class OwnGlossaries:
     """The handlers."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.store, self.run = service, service.glossaries, service.engine.run
 
     async def list(self, request: Request, fields: Fields) -> Response:

@@ -1,7 +1,5 @@
 """The routes of our own API, /v1."""
 
-from typing import TYPE_CHECKING
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -28,9 +26,7 @@ from nmt.server.own_bodies import (
 )
 from nmt.server.own_documents import OwnDocuments
 from nmt.server.own_glossaries import OwnGlossaries
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
+from nmt.server.service import Service
 
 TEXT = {"type": "string"}
 CHOICE = TEXT | {"optional": True}
@@ -38,7 +34,7 @@ UPLOAD = {"file": FILE, "source": CHOICE, "target": TEXT, "glossary": CHOICE, "c
 ALL = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
-def operations(service: "Service") -> list[Operation]:
+def operations(service: Service) -> list[Operation]:
     """All that the API does."""
     own, glossaries, documents = Own(service), OwnGlossaries(service), OwnDocuments(service)
     name, one = "/v1/glossaries/{name:path}", "/v1/documents/{id}"
@@ -80,7 +76,7 @@ def operations(service: "Service") -> list[Operation]:
     ]
 
 
-def routes(service: "Service") -> list[BaseRoute]:
+def routes(service: Service) -> list[BaseRoute]:
     known = operations(service)
 
     async def openapi(_: Request, __: Fields) -> Response:

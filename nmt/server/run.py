@@ -8,8 +8,9 @@ from types import FrameType
 
 import uvicorn
 
-from nmt.server.app import Service, make_app
+from nmt.server.app import make_app
 from nmt.server.log import set_up
+from nmt.server.service import Service
 
 # Seconds after which a thread that waits for Python's lock gets it. A worker needs the lock for each operation of the
 # model, and would stand still for most of Python's 5 ms whenever the event loop has answers to send.
