@@ -20,10 +20,10 @@ from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.deepl_glossaries import DeepLGlossaries
 from nmt.server.detect import detect
+from nmt.server.document_files import File
 from nmt.server.documents import FORM_BYTES, begin, upload_of
 from nmt.server.endpoint import Handler, endpoint
 from nmt.server.errors import Refused
-from nmt.server.files import File
 from nmt.server.glossaries import Dictionary
 from nmt.server.models import Direction
 from nmt.server.own_documents import send_file

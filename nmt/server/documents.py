@@ -12,8 +12,8 @@ from nmt.documents.base import FORMATS, Answer, Options, Unit, format_of, read_d
 from nmt.server import asking
 from nmt.server.asking import Asked
 from nmt.server.bodies import Fields
+from nmt.server.document_files import File
 from nmt.server.errors import Busy, Refused
-from nmt.server.files import File
 from nmt.server.service import Service
 from nmt.translation.request import Translation
 

@@ -7,9 +7,9 @@ from starlette.responses import FileResponse, Response
 
 from nmt.server.access import admit, caller_of
 from nmt.server.bodies import Fields
+from nmt.server.document_files import File
 from nmt.server.documents import begin, upload_of
 from nmt.server.errors import Refused
-from nmt.server.files import File
 from nmt.server.own import Own, send
 from nmt.server.own_bodies import DocumentState, Translate, Uploaded
 from nmt.server.service import Service

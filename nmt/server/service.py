@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nmt.config.serve import ServeConfig
-from nmt.server.files import Files
+from nmt.server.document_files import Files
 from nmt.server.glossaries import Glossaries
 from nmt.server.keys import Keys
 from nmt.server.metrics import Metrics
