@@ -15,7 +15,7 @@ A word in the middle of a sentence shows its usual case, at the beginning it doe
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product, zip_longest
@@ -30,7 +30,7 @@ FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
 SPELLINGS = {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "Ö", "Ue": "Ü"}
 DIGITS = {"1": "li", "0": "oO", "5": "sS"}
 MISREAD = re.compile("[aouAOU]e|ss|[015]")
-MOST_PLACES = 6  # of a word that are changed: each doubles the number of forms
+MOST_FORMS = 64  # of a word: each place that may be read in two ways doubles their number
 # Names: at most so many of the most frequent words; how many pairs must have one; the share of its sentences that do.
 NAMES, NAMES_TRIED, LEAST_NAMES, SAME = 8, 1000, 20, 0.95
 NAMES_AFTER, LEAST_AFTER = 100, 10  # at most so many words before names; how often a name must follow one
@@ -207,9 +207,13 @@ def casing_of(line: str) -> Callable[[str], str] | None:
 
 def spellings(word: str) -> Iterator[str]:
     """A word, where letters are read as what they may stand for, in all combinations."""
-    matches = list(MISREAD.finditer(word))[:MOST_PLACES]
-    ends = [0, *(match.end() for match in matches)]
-    kept = [word[end : match.start()] for end, match in zip(ends, matches, strict=False)]
-    options = [(match[0], *SPELLINGS.get(match[0], DIGITS.get(match[0], ""))) for match in matches]
-    for chosen in product(*options) if matches else ():
-        yield "".join(part for pair in zip(kept, chosen, strict=True) for part in pair) + word[ends[-1] :]
+    parts, end, n = list[Sequence[str]](), 0, 1
+    for match in MISREAD.finditer(word):
+        readings = (match[0], *SPELLINGS.get(match[0], DIGITS.get(match[0], "")))
+        n *= len(readings)
+        if n > MOST_FORMS:
+            break
+        parts += [(word[end : match.start()],), readings]
+        end = match.end()
+    for chosen in product(*parts) if parts else ():
+        yield "".join(chosen) + word[end:]
