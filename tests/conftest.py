@@ -24,6 +24,7 @@ if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and hasattr(os, "sched_seta
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 settings.register_profile("nmt", deadline=None, max_examples=25)
+settings.register_profile("quick", deadline=None, max_examples=3)
 settings.load_profile("nmt")
 
 
@@ -31,16 +32,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--auto", choices=["fp32", "bf16", "int8"], help="what precision auto means, whatever the machine has"
     )
+    parser.addoption("--quick", action="store_true", help="one case of each test, and a few examples of each property")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if wanted := config.getoption("--auto"):
         for patch in pretend.patches(wanted):
             setattr(*patch)
+    if config.getoption("--quick"):
+        settings.load_profile("quick")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files with slow tests come first, so that no process waits for another at the end."""
+    if config.getoption("--quick"):
+        fast = (item for item in items if not any(map(item.get_closest_marker, ("slow", "services"))))
+        chosen = {item.nodeid.partition("[")[0]: item for item in reversed([*fast])}
+        items[:] = reversed(chosen.values())
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 
