@@ -23,8 +23,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt.server import deepl, libretranslate, own_routes
-from nmt.server.endpoint import Record
-from nmt.server.service import Service
+from nmt.server.service import Record, Service
 
 LOG = logging.getLogger("nmt.server")
 PAGE = Path(__file__).parent / "page"
