@@ -54,7 +54,7 @@ class Asked:
 def find_direction(models: Models, source: str, target: str) -> Direction:
     """The codes of a direction as the models write them. Without a source, the only one with this target. Refused if
     there is none."""
-    languages = models.languages()
+    languages = models.languages
     sources = [find_code(source, languages)] if source else [*languages]
     found = [(code, other) for code in sources if code and (other := find_code(target, languages[code]))]
     if not found:

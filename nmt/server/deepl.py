@@ -95,7 +95,7 @@ class DeepL:
     async def sources(self, fields: Fields, texts: Sequence[str]) -> list[str]:
         """The source language of each text: the one that is given, else the one that it seems to have."""
         target = self.target_of(fields)
-        known = [source for source, targets in self.engine.models.languages().items() if find_code(target, targets)]
+        known = [source for source, targets in self.engine.models.languages.items() if find_code(target, targets)]
         if given := fields.text("source_lang"):
             source = find_code(given, known)
             if source is None:
@@ -109,7 +109,7 @@ class DeepL:
         given = fields.text("target_lang")
         if not given:
             raise Refused("Parameter 'target_lang' not specified.", code="missing")
-        known = [target for targets in self.engine.models.languages().values() for target in targets]
+        known = [target for targets in self.engine.models.languages.values() for target in targets]
         target = find_code(given, known)
         if target is None:
             raise Refused(f"Value for 'target_lang' not supported: {given[:20]!r}.", code="unknown_direction")
@@ -147,7 +147,7 @@ class DeepL:
 
     async def languages(self, call: Call) -> Response:
         kind = choice(call.fields, "type", ("source", "target"))
-        known = self.engine.models.languages()
+        known = self.engine.models.languages
         if kind != "target":
             return JSONResponse([{"language": code.upper(), "name": name_of(code)} for code in known])
         targets = dict.fromkeys(target for targets in known.values() for target in targets)
@@ -161,7 +161,7 @@ class DeepL:
 
     async def all_languages(self, call: Call) -> Response:
         """Version 3: each language, and what it can be used for."""
-        known = self.engine.models.languages()
+        known = self.engine.models.languages
         targets = dict.fromkeys(target for targets in known.values() for target in targets)
         features = {name: {"status": "stable"} for name in ("tag_handling", "glossary")}
         rows = [(code, code in known, code in targets and code not in VARIANTS) for code in known | targets]

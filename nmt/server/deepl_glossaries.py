@@ -42,7 +42,7 @@ class DeepLGlossaries:
         ]
 
     async def pairs(self, call: Call) -> Response:
-        known = self.service.engine.models.languages()
+        known = self.service.engine.models.languages
         pairs = [{"source_lang": a, "target_lang": b} for a, targets in known.items() for b in targets]
         return JSONResponse({"supported_languages": pairs})
 

@@ -1,8 +1,6 @@
 """What all APIs share: a handler of fields becomes a Starlette endpoint, which never raises."""
 
 import asyncio
-import logging
-import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -10,10 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from nmt.server.bodies import Fields, read_fields
-from nmt.server.errors import Refused
+from nmt.server.errors import Refused, refusal
 from nmt.server.service import Call, Service
-
-LOG = logging.getLogger("nmt.server")
 
 Handler = Callable[[Call], Coroutine[Any, Any, Response]]
 ShowError = Callable[[Refused], Response]
@@ -47,18 +43,8 @@ def endpoint(
             if not is_open:
                 call.caller  # noqa: B018 - it is refused without a key
             return await unless_hung_up(request, handle(call))
-        except Refused as refused:
-            return show_error(refused)
-        except ValueError as error:
-            return show_error(Refused(str(error)))
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            record = request.scope["nmt.record"]
-            # Not the message of the error, nor values: they may have text of the user.
-            what = {"request": record.id, "error": type(error).__name__, "place": f"{place.filename}:{place.lineno}"}
-            LOG.error("failed", extra={"fields": what})
-            message = f"the service has failed: its log has more under request id {record.id}"
-            return show_error(Refused(message, status=500, code="failed"))
+            return show_error(refusal(error, request=request.scope["nmt.record"].id))
         finally:
             await fields.close()
 

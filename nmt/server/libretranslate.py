@@ -108,7 +108,7 @@ class LibreTranslate:
 
     def __init__(self, service: Service) -> None:
         self.service, self.config, self.engine = service, service.config, service.engine
-        known = self.engine.models.languages()
+        known = self.engine.models.languages
         self.targets = known | {t: [] for targets in known.values() for t in targets if t not in known}
         """The targets of each language; clients want targets to be languages of the list too."""
 
@@ -118,7 +118,7 @@ class LibreTranslate:
         )
 
     async def settings(self, call: Call) -> Response:
-        source, targets = next(iter(self.engine.models.languages().items()))
+        source, targets = next(iter(self.engine.models.languages.items()))
         languages, needs_key = {"source": source, "target": targets[0]}, bool(self.config.keys)
         return JSONResponse(
             {
@@ -197,7 +197,7 @@ class LibreTranslate:
         """The source language of each text, and what was guessed for auto."""
         if source != "auto":
             return [self.find(source)] * len(texts), []
-        known = list(self.engine.models.languages())
+        known = list(self.engine.models.languages)
         guesses = []
         for text in texts:
             found = await self.engine.run(detect, text, known)

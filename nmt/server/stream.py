@@ -6,12 +6,11 @@ with it the searches that still wait.
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nmt.server.errors import Refused
+from nmt.server.errors import refusal
 from nmt.server.own_bodies import Sentence
 from nmt.server.schema import as_json
 from nmt.text.normalise import tidy
@@ -20,8 +19,6 @@ from nmt.translation.request import Request, Translation, combined, ranks
 from nmt.translation.spans import share
 from nmt.translation.text_lines import BREAK
 from nmt.translation.translator import Translator
-
-LOG = logging.getLogger("nmt.server")
 
 TranslateOne = Callable[[Request], Awaitable[list[Translation]]]
 
@@ -93,13 +90,9 @@ async def events(
             piece = pieces[n]
             yield event("sentence", as_json(Sentence(piece.index, piece.line, piece.sentence, lists[n][0].text)))
         yield event("done", as_json(await finish(lists)))
-    except Refused as refused:
-        yield event("error", {"error": {"code": refused.code, "message": refused.message}})
-    except ValueError as error:
-        yield event("error", {"error": {"code": "invalid", "message": str(error)}})
     except Exception as error:
-        LOG.error("failed", extra={"fields": {"error": type(error).__name__, "place": "stream"}})
-        yield event("error", {"error": {"code": "failed", "message": "the service has failed: its log has more"}})
+        refused = refusal(error)
+        yield event("error", {"error": {"code": refused.code, "message": refused.message}})
     finally:
         for task in tasks:
             task.cancel()
