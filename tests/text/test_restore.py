@@ -87,26 +87,10 @@ def test_a_pair_of_tags_that_encloses_nothing_any_more_is_told() -> None:
 
 pieces = st.sampled_from(
     [
-        "Hund",
-        "{name}",
-        "%s",
-        " ",
-        " ",
-        ".",
-        ",",
-        "(",
-        ")",
-        '"',
-        "-",
-        "<b>",
-        "</b>",
-        "<i>",
-        "</i>",
-        "😀",
-        "a@b.org",
+        "Hund", "{name}", "%s", " ", " ", ".", ",", "(", ")", '"', "-", "<b>", "</b>", "<i>", "</i>", "😀", "a@b.org",
         "日本",
     ]
-)
+)  # fmt: skip
 some_links = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5)))
 some_words = st.lists(st.sampled_from(["dog", "runs", "it.", "(so)", "日本", "a\u2003b"]), max_size=6)
 many = settings(max_examples=400, deadline=None, derandomize=True)
