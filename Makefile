@@ -5,9 +5,14 @@ RUN := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
 SERVE := $(VENV)/.serve-installed
+# Bytecode is kept even where the environment says otherwise: the tests start hundreds of processes.
+PYTEST = HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest --numprocesses auto --maxprocesses 8 \
+	--dist loadfile --no-loadscope-reorder
 
-.PHONY: help serve test test-doors test-services lint tensorboard benchmark-setup report pictures clean
+.PHONY: help serve lint lint-format lint-style lint-types lint-layers test test-all quick test-quick test-doors \
+	test-services tensorboard benchmark-setup report pictures clean
 .DEFAULT_GOAL := help
+MAKEFLAGS += --keep-going  # of several checks, all are made, and make fails in the end
 
 help:  ## list the targets
 	@echo 'make train-SOURCE-TARGET [CORPUS=…] [ARGS=…]'
@@ -64,12 +69,23 @@ student-%: $(CORE)
 serve: $(SERVE)  ## translate for programs and people at http://127.0.0.1:5000 [MODEL="runs/de-en …"]
 	@$(RUN) -m nmt.serve $(MODEL) $(ARGS)
 
-test: $(DEV)  ## format, lint, types, layer contracts and tests
+lint: lint-format lint-style lint-types lint-layers  ## check format, style, types and layers
+lint-format: $(DEV)
 	$(VENV)/bin/ruff format --check --quiet .
-	$(VENV)/bin/ruff check .
+lint-style: $(DEV)
+	$(VENV)/bin/ruff check --quiet .
+lint-types: $(DEV)
 	$(VENV)/bin/mypy
+lint-layers: $(DEV)
 	$(VENV)/bin/lint-imports --no-logo
-	HF_HUB_OFFLINE=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder -m 'not services'
+
+test: lint test-all  ## lint, and all tests; the tests run even where lint fails
+test-all: $(DEV)
+	$(PYTEST) -m 'not services'
+
+quick: lint-format lint-style test-quick  ## format, style, and the fast tests, one case of each: in less than a minute
+test-quick: $(DEV)
+	$(PYTEST) --quick
 
 test-services: $(DEV)  ## tests of the service with browsers, npm and load; each says what it misses
 	HF_HUB_OFFLINE=1 $(RUN) -m pytest -m services -rs $(ARGS)

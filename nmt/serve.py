@@ -23,7 +23,7 @@ from nmt.fields import require
 from nmt.messages import say
 
 if TYPE_CHECKING:
-    from nmt.server.app import Service
+    from nmt.server.service import Service
 
 EXAMPLES = """
 python -m nmt.serve
@@ -54,9 +54,9 @@ def main(argv: list[str] | None = None) -> int:
 def command(options: Any) -> int:
     for name in ("starlette", "uvicorn", "python_multipart"):
         package(name, "serve")
-    from nmt.server.app import Service
     from nmt.server.models import Models
     from nmt.server.run import listen, serve
+    from nmt.server.service import Service
     from nmt.translation.translator import Translator, find_model
 
     config = ServeConfig(**{f.name: options[f.name] for f in fields(ServeConfig)})

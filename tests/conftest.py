@@ -13,6 +13,17 @@ from nmt.translation.translator import Translator
 from tests import pretend
 from tests.tiny import SHORT, make_model, make_tokenizer, save_scorer, save_tiny
 
+# What `--quick` leaves out: files that train, start commands, import large libraries or search a lot. They take two
+# thirds of the time of one case of each test.
+NOT_QUICK = (
+    *("interop", "data/corpora/test_hub.py", "data/test_phrasebook.py", "data/test_resolve.py"),
+    *("data/test_prepared_accidents.py", "translation/test_exported.py", "model/test_cost.py"),
+    *("decode/test_fusion.py", "decode/test_graphs.py", "decode/test_phrase_search.py"),
+    *("model/test_combinations.py", "model/test_device.py", "training/test_balance.py", "training/test_counts.py"),
+    *("training/test_loop.py", "training/test_objectives.py", "test_augment.py", "test_docs.py", "test_inspect.py"),
+    *("test_many_to_many.py", "test_saved.py", "test_tokenizer.py", "test_train.py", "test_translate.py"),
+)
+
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by the hub's client, which no test module imports at its top
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a test that calls make is no part of the make that runs the tests
     os.environ.pop(name, None)
@@ -24,6 +35,7 @@ if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and hasattr(os, "sched_seta
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 settings.register_profile("nmt", deadline=None, max_examples=25)
+settings.register_profile("quick", deadline=None, max_examples=2)
 settings.load_profile("nmt")
 
 
@@ -31,16 +43,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--auto", choices=["fp32", "bf16", "int8"], help="what precision auto means, whatever the machine has"
     )
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="one case of each test of the fast files, and two examples of each property",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if wanted := config.getoption("--auto"):
         for patch in pretend.patches(wanted):
             setattr(*patch)
+    if config.getoption("--quick"):
+        settings.load_profile("quick")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    path = collection_path.relative_to(Path(__file__).parent)
+    return True if config.getoption("--quick") and path.as_posix() in NOT_QUICK else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files with slow tests come first, so that no process waits for another at the end."""
+    if config.getoption("--quick"):
+        fast = (item for item in items if not any(map(item.get_closest_marker, ("slow", "services"))))
+        chosen = {item.nodeid.partition("[")[0]: item for item in reversed([*fast])}
+        items[:] = reversed(chosen.values())
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 

@@ -43,6 +43,8 @@ TEXTS = {page: page.read_text(encoding="utf8").replace("\\\n", " ") for page in 
 EXEMPT = {
     "make tensorboard": "it serves until it is stopped",
     "make test": "it runs these tests",
+    "make quick": "it runs these tests",
+    "make lint": "make test has run it",
     "make serve": "it serves until it is stopped",
     "-m nmt.serve": "it serves until it is stopped",
     "make student-": "its commands stand below it, and are run",

@@ -50,6 +50,24 @@ def test_of_a_large_file_samples_are_compared(tmp_path: Path) -> None:
             check_sums(tmp_path, quick=quick)
 
 
+def test_what_is_written_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, folder, flushed = tmp_path / "file", tmp_path / "folder", dict[int, bool]()
+    name = file
+
+    def note(descriptor: int) -> None:
+        flushed[os.fstat(descriptor).st_ino] = name.exists()
+
+    monkeypatch.setattr(os, "fsync", note)
+    write_text(file, "x")
+    assert flushed == {file.stat().st_ino: False}
+    name = folder
+    with whole_folder(folder) as draft:
+        (draft / "inside").mkdir()
+        (draft / "inside" / "file").write_text("x")
+    written = [folder, *folder.rglob("*")]
+    assert {path.stat().st_ino: False for path in (file, *written)} | {tmp_path.stat().st_ino: True} == flushed
+
+
 def test_a_process_can_wait_for_a_lock(tmp_path: Path) -> None:
     held, ended = Event(), list[float]()
 

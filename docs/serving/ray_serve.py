@@ -17,8 +17,9 @@ from starlette.applications import Starlette
 
 from nmt.config.search import DecodingPrecision
 from nmt.config.serve import ServeConfig
-from nmt.server.app import Service, make_app
+from nmt.server.app import make_app
 from nmt.server.models import Models
+from nmt.server.service import Service
 from nmt.translation.translator import Translator, find_model
 
 

@@ -8,8 +8,7 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
-from functools import partial
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import ModuleType
 
@@ -23,18 +22,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nmt.config.serve import ServeConfig
 from nmt.server import deepl, libretranslate, own_routes
-from nmt.server.access import require_key
-from nmt.server.bodies import Fields
-from nmt.server.endpoint import Record
-from nmt.server.files import Files
-from nmt.server.glossaries import Glossaries
-from nmt.server.keys import Keys
-from nmt.server.metrics import Metrics
-from nmt.server.models import Direction, Models
-from nmt.server.queue import Engine
-from nmt.translation.pair_scorer import PairScorer
+from nmt.server.service import Record, Service
 
 LOG = logging.getLogger("nmt.server")
 PAGE = Path(__file__).parent / "page"
@@ -55,39 +44,24 @@ PREFLIGHT = {
 }
 
 
-class Service:
-    """What the APIs share."""
-
-    def __init__(self, models: Models, config: ServeConfig) -> None:
-        self.models, self.config, self.metrics = models, config, Metrics()
-        self.engine = Engine(models, config, self.metrics)
-        self.keys = Keys(Path(config.keys) if config.keys else None)
-        self.glossaries = Glossaries(Path(config.glossaries))
-        self.files = Files(config)
-        self.scorers: dict[Direction, PairScorer] = {}
-        self.require_key: Callable[[Request, Fields], str] = partial(require_key, self)
-        """Whose request it is: the engine lets them take turns. Refused without a key, if the service has keys."""
-        self.ending = False
-        """Whether the service soon stops listening, so that a load balancer should choose another one."""
-
-    async def health(self, _: Request) -> Response:
+def routes(service: Service) -> list[BaseRoute]:
+    async def health(_: Request) -> Response:
         """Whether the service takes requests: 200, or 503 while it loads or ends."""
-        if self.ending:
+        if service.ending:
             return JSONResponse({"status": "ending"}, 503)
         problems = {
-            served.name: served.problem for served in self.models.all if served.problem and not served.translator
+            served.name: served.problem for served in service.models.all if served.problem and not served.translator
         }
         if problems:
             return JSONResponse({"status": "failed", "models": sorted(problems)}, 503)
-        return JSONResponse({"status": "ok"}) if self.models.ready else JSONResponse({"status": "loading"}, 503)
+        return JSONResponse({"status": "ok"}) if service.models.ready else JSONResponse({"status": "loading"}, 503)
 
-    async def figures(self, _: Request) -> Response:
-        return PlainTextResponse(self.metrics.text(), media_type="text/plain; version=0.0.4")
+    async def figures(_: Request) -> Response:
+        return PlainTextResponse(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
-    def routes(self) -> list[BaseRoute]:
-        routes: list[BaseRoute] = [Route("/health", self.health), Route("/metrics", self.figures)]
-        routes += [route for api in APIS for route in api.routes(self)]
-        return [*routes, Mount("/", StaticFiles(directory=PAGE, html=True, check_dir=False))]
+    state: list[BaseRoute] = [Route("/health", health), Route("/metrics", figures)]
+    page = Mount("/", StaticFiles(directory=PAGE, html=True, check_dir=False))
+    return [*state, *(route for api in APIS for route in api.routes(service)), page]
 
 
 def make_app(service: Service) -> Starlette:
@@ -99,7 +73,7 @@ def make_app(service: Service) -> Starlette:
         service.files.close()
         service.engine.close()
 
-    app = Starlette(routes=service.routes(), lifespan=lifespan, middleware=[Middleware(Outer, service=service)])
+    app = Starlette(routes=routes(service), lifespan=lifespan, middleware=[Middleware(Outer, service=service)])
     app.add_exception_handler(HTTPException, show_http_error)
     return app
 

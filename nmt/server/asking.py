@@ -3,27 +3,24 @@ engine flow out, then their translations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from nmt.config import SearchConfig
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Translation
-from nmt.server.access import Caller
 from nmt.server.codes import find_code
 from nmt.server.errors import Refused
-from nmt.server.models import Direction
+from nmt.server.models import Direction, Models
 from nmt.server.schema import shown
+from nmt.server.service import Caller, Service
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary, add_terms
 from nmt.translation.translator import Translator
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
 
 
 @dataclass(frozen=True)
 class Asked:
     """Texts of one direction, with all that their translation needs."""
 
+    service: Service
     caller: Caller
     direction: Direction
     translator: Translator
@@ -44,23 +41,20 @@ class Asked:
         made = [add_terms(self.glossary, r, self.translator, self.search, self.markup) for r in requests]
         return [request for request, _ in made], [note for _, note in made]
 
+    async def translate(self, texts: Sequence[str]) -> list[list[Translation]]:
+        """The n-best list of each text."""
+        requests, _ = await self.service.engine.run(self.make, texts)
+        return await self.translate_requests(requests)
 
-async def translate(service: "Service", asked: Asked, texts: Sequence[str]) -> list[list[Translation]]:
-    """The n-best list of each text."""
-    requests, _ = await service.engine.run(asked.make, texts)
-    return await translate_requests(service, asked, requests)
-
-
-async def translate_requests(service: "Service", asked: Asked, requests: Sequence[Request]) -> list[list[Translation]]:
-    return await service.engine.translate(
-        asked.translator, requests, asked.search, markup=asked.markup, key=asked.caller.client
-    )
+    async def translate_requests(self, requests: Sequence[Request]) -> list[list[Translation]]:
+        engine, key = self.service.engine, self.caller.client
+        return await engine.translate(self.translator, requests, self.search, markup=self.markup, key=key)
 
 
-def find_direction(service: "Service", source: str, target: str) -> Direction:
+def find_direction(models: Models, source: str, target: str) -> Direction:
     """The codes of a direction as the models write them. Without a source, the only one with this target. Refused if
     there is none."""
-    languages = service.engine.models.languages()
+    languages = models.languages
     sources = [find_code(source, languages)] if source else [*languages]
     found = [(code, other) for code in sources if code and (other := find_code(target, languages[code]))]
     if not found:

@@ -51,6 +51,10 @@ class Fields:
         values = self.values.get(name, [None])
         return values if name in self.listed else values[0]
 
+    def all(self) -> dict[str, Any]:
+        """The value of each field."""
+        return {name: self.get(name) for name in self.values}
+
     def text(self, name: str, default: str = "") -> str:
         """The text of a field; `default` if it isn't given. Refused if it is something else."""
         value = self.get(name)

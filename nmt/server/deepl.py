@@ -7,32 +7,26 @@ context, model_type, splitting_tags …) are accepted; those that would change t
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from nmt.reading.lines import BREAK
-from nmt.server import asking
-from nmt.server.access import Caller, admit, caller_of
-from nmt.server.asking import Asked
+from nmt.server.asking import Asked, find_direction
 from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.deepl_glossaries import DeepLGlossaries
 from nmt.server.detect import detect
-from nmt.server.documents import FORM_BYTES, begin, upload_of
+from nmt.server.document_files import File
+from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
 from nmt.server.endpoint import Handler, endpoint
 from nmt.server.errors import Refused
-from nmt.server.files import File
 from nmt.server.glossaries import Dictionary
 from nmt.server.models import Direction
-from nmt.server.own_documents import send_file
+from nmt.server.service import Call, Caller, Service
 from nmt.translation.formats import with_blanks
 from nmt.translation.glossary import Glossary
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
 
 ANY = ["GET", "POST"]
 NO_LIMIT = 10**12  # characters: what DeepL says where there is none
@@ -45,23 +39,24 @@ TAG = re.compile(r"[\w:.-]{1,100}")
 KEEP = ' translate="no"'
 
 
-def routes(service: "Service") -> list[BaseRoute]:
+def routes(service: Service) -> list[BaseRoute]:
     api, glossaries = DeepL(service), DeepLGlossaries(service)
     document = "/v2/document/{id}"
-    paths: dict[str, tuple[Handler, list[str]]] = {
-        "/v2/translate": (api.translate, ANY),
-        "/v2/languages": (api.languages, ANY),
-        "/v3/languages": (api.all_languages, ["GET"]),
-        "/v2/usage": (api.usage, ANY),
-        document: (api.state, ANY),
-        f"{document}/result": (api.result, ANY),
-    }
+    paths: list[tuple[str, Handler, list[str]]] = [
+        ("/v2/translate", api.translate, ANY),
+        ("/v2/languages", api.languages, ANY),
+        ("/v3/languages", api.all_languages, ["GET"]),
+        ("/v2/usage", api.usage, ANY),
+        *((path, handle, [str(method)]) for method, path, handle in glossaries.operations()),
+    ]
     most = service.config.file_bytes + FORM_BYTES
-    upload = Route("/v2/document", endpoint(service.config, api.upload, show, most), methods=["POST"])
-    handlers = [(path, handle, methods) for path, (handle, methods) in paths.items()]
-    handlers += [(path, handle, [method]) for method, path, handle in glossaries.operations()]
-    made = [Route(path, endpoint(service.config, handle, show), methods=methods) for path, handle, methods in handlers]
-    return [upload, *made]
+    return [
+        Route("/v2/document", endpoint(service, api.upload, show, most_bytes=most), methods=["POST"]),
+        # These have the key of the document.
+        Route(document, endpoint(service, api.state, show, is_open=True), methods=ANY),
+        Route(f"{document}/result", endpoint(service, api.result, show, is_open=True), methods=ANY),
+        *(Route(path, endpoint(service, handle, show), methods=methods) for path, handle, methods in paths),
+    ]
 
 
 def show(refused: Refused) -> Response:
@@ -73,35 +68,34 @@ def show(refused: Refused) -> Response:
 class DeepL:
     """The handlers of all but glossaries."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.engine = service, service.engine
 
-    async def translate(self, request: Request, fields: Fields) -> Response:
-        caller = caller_of(self.service, request, fields)
-        texts = fields.texts("text")
+    async def translate(self, call: Call) -> Response:
+        texts = call.fields.texts("text")
         if not texts:
             raise Refused("Parameter 'text' not specified.", code="missing")
-        admit(self.service, request, caller, texts)
-        tags = choice(fields, "tag_handling", ("xml", "html"))
-        ignored = [name for name in names_in(fields, "ignore_tags") if TAG.fullmatch(name)] if tags else []
-        sources = await self.sources(fields, texts)
-        asked = {source: await self.ask(caller, fields, source) for source in dict.fromkeys(sources)}
+        call.admit(texts)
+        tags = choice(call.fields, "tag_handling", ("xml", "html"))
+        ignored = [name for name in names_in(call.fields, "ignore_tags") if TAG.fullmatch(name)] if tags else []
+        sources = await self.sources(call.fields, texts)
+        asked = {source: await self.ask(call.caller, call.fields, source) for source in dict.fromkeys(sources)}
         found = [""] * len(texts)
         for source, one in asked.items():
             places = [n for n, other in enumerate(sources) if other == source]
-            wanted = [protect(fold(texts[n], fields), ignored) for n in places]
+            wanted = [protect(fold(texts[n], call.fields), ignored) for n in places]
             markup: Literal["html", "none"] = "html" if tags else "none"
-            lists = await asking.translate(self.service, replace(one, markup=markup), wanted)
+            lists = await replace(one, markup=markup).translate(wanted)
             for n, (best, *_) in zip(places, lists, strict=True):
                 found[n] = unprotect(best.text, ignored) if tags else with_blanks(texts[n], best.text)
-        billed = is_true(fields, "show_billed_characters")
+        billed = is_true(call.fields, "show_billed_characters")
         rows = zip(sources, texts, found, strict=True)
-        return JSONResponse({"translations": [shown(*row, billed=billed, fields=fields) for row in rows]})
+        return JSONResponse({"translations": [shown(*row, billed=billed, fields=call.fields) for row in rows]})
 
     async def sources(self, fields: Fields, texts: Sequence[str]) -> list[str]:
         """The source language of each text: the one that is given, else the one that it seems to have."""
         target = self.target_of(fields)
-        known = [source for source, targets in self.engine.models.languages().items() if find_code(target, targets)]
+        known = [source for source, targets in self.engine.models.languages.items() if find_code(target, targets)]
         if given := fields.text("source_lang"):
             source = find_code(given, known)
             if source is None:
@@ -115,7 +109,7 @@ class DeepL:
         given = fields.text("target_lang")
         if not given:
             raise Refused("Parameter 'target_lang' not specified.", code="missing")
-        known = [target for targets in self.engine.models.languages().values() for target in targets]
+        known = [target for targets in self.engine.models.languages.values() for target in targets]
         target = find_code(given, known)
         if target is None:
             raise Refused(f"Value for 'target_lang' not supported: {given[:20]!r}.", code="unknown_direction")
@@ -127,13 +121,13 @@ class DeepL:
         for name in NOT_HERE:
             if fields.get(name):
                 raise Refused(f"Parameter '{name}' is not supported by this service: leave it out.")
-        direction = asking.find_direction(self.service, source, self.target_of(fields))
+        direction = find_direction(self.engine.models, source, self.target_of(fields))
         glossary = await self.glossary_of(caller, fields, direction)
         translator = await self.engine.models.wait_for(direction)
         search = replace(self.engine.models.search(direction), n_best=1)
         if choice(fields, "split_sentences", SPLITS) == "0":
             search = replace(search, split_above=10_000)
-        return Asked(caller, direction, translator, search, glossary=glossary)
+        return Asked(self.service, caller, direction, translator, search, glossary=glossary)
 
     async def glossary_of(self, caller: Caller, fields: Fields, direction: Direction) -> Glossary | None:
         """The glossary, or several as one: of two translations of a term, the one of the first counts."""
@@ -151,10 +145,9 @@ class DeepL:
             entries = dictionary.entries | entries
         return Dictionary(*direction, entries).compile() if entries else None
 
-    async def languages(self, request: Request, fields: Fields) -> Response:
-        caller_of(self.service, request, fields)
-        kind = choice(fields, "type", ("source", "target"))
-        known = self.engine.models.languages()
+    async def languages(self, call: Call) -> Response:
+        kind = choice(call.fields, "type", ("source", "target"))
+        known = self.engine.models.languages
         if kind != "target":
             return JSONResponse([{"language": code.upper(), "name": name_of(code)} for code in known])
         targets = dict.fromkeys(target for targets in known.values() for target in targets)
@@ -166,10 +159,9 @@ class DeepL:
             ]
         )
 
-    async def all_languages(self, request: Request, fields: Fields) -> Response:
+    async def all_languages(self, call: Call) -> Response:
         """Version 3: each language, and what it can be used for."""
-        caller_of(self.service, request, fields)
-        known = self.engine.models.languages()
+        known = self.engine.models.languages
         targets = dict.fromkeys(target for targets in known.values() for target in targets)
         features = {name: {"status": "stable"} for name in ("tag_handling", "glossary")}
         rows = [(code, code in known, code in targets and code not in VARIANTS) for code in known | targets]
@@ -188,25 +180,23 @@ class DeepL:
             ]
         )
 
-    async def usage(self, request: Request, fields: Fields) -> Response:
+    async def usage(self, call: Call) -> Response:
         """Characters of this key since the service started."""
-        caller = caller_of(self.service, request, fields)
-        used = self.service.keys.uses[caller.key.hash].characters
+        used = self.service.keys.uses[call.caller.key.hash].characters
         return JSONResponse({"character_count": used, "character_limit": NO_LIMIT})
 
-    async def upload(self, request: Request, fields: Fields) -> Response:
-        caller = caller_of(self.service, request, fields)
-        admit(self.service, request, caller, [])
-        upload, data = await upload_of(fields, self.service.config.file_bytes)
-        [source] = await self.sources(fields, [""])
-        asked = await self.ask(caller, fields, source)
+    async def upload(self, call: Call) -> Response:
+        call.admit([])
+        upload, data = await upload_of(call.fields, self.service.config.file_bytes)
+        [source] = await self.sources(call.fields, [""])
+        asked = await self.ask(call.caller, call.fields, source)
         file, key = begin(
-            self.service, asked, fields.text("filename") or upload.filename or "", data, fields.text("columns")
+            asked, call.fields.text("filename") or upload.filename or "", data, call.fields.text("columns")
         )
         return JSONResponse({"document_id": file.id, "document_key": key})
 
-    async def state(self, request: Request, fields: Fields) -> Response:
-        file = self.find(request, fields)
+    async def state(self, call: Call) -> Response:
+        file = self.find(call)
         answer: dict[str, Any] = {"document_id": file.id, "status": STATES.get(file.state, file.state)}
         if file.state == "translating":
             answer["seconds_remaining"] = max(1, (file.of - file.done) // 20)
@@ -216,17 +206,17 @@ class DeepL:
             answer |= {"error_message": file.message, "message": file.message}
         return JSONResponse(answer)
 
-    async def result(self, request: Request, fields: Fields) -> Response:
-        file = self.find(request, fields)
+    async def result(self, call: Call) -> Response:
+        file = self.find(call)
         if file.state != "done":
             status = 400 if file.state == "error" else 503
             raise Refused(
                 file.message or "Document is not ready.", status=status, retry_after=5 if status == 503 else 0
             )
-        return send_file(self.service, file)
+        return send_file(self.service.files, file)
 
-    def find(self, request: Request, fields: Fields) -> File:
-        return self.service.files.get(request.path_params["id"], fields.text("document_key"))
+    def find(self, call: Call) -> File:
+        return self.service.files.get(call.path["id"], call.fields.text("document_key"))
 
 
 def shown(source: str, text: str, translation: str, *, billed: bool, fields: Fields) -> dict[str, Any]:

@@ -1,20 +1,16 @@
 """Glossaries of DeepL's API: of version 2, with one direction each, and of version 3, with any number of them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from nmt.server.access import Caller, caller_of
 from nmt.server.asking import find_direction
 from nmt.server.bodies import Fields, brief
 from nmt.server.endpoint import Handler
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored, read_entries, write_entries
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
+from nmt.server.service import Call, Service
 
 Operation = tuple[Literal["GET", "POST", "PUT", "PATCH", "DELETE"], str, Handler]
 TSV = "text/tab-separated-values"
@@ -23,7 +19,7 @@ TSV = "text/tab-separated-values"
 class DeepLGlossaries:
     """The handlers."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.store, self.run = service, service.glossaries, service.engine.run
 
     def operations(self) -> Sequence[Operation]:
@@ -45,85 +41,82 @@ class DeepLGlossaries:
             ("DELETE", f"{one}/dictionaries", self.drop),
         ]
 
-    async def pairs(self, request: Request, fields: Fields) -> Response:
-        caller_of(self.service, request, fields)
-        known = self.service.engine.models.languages()
+    async def pairs(self, call: Call) -> Response:
+        known = self.service.engine.models.languages
         pairs = [{"source_lang": a, "target_lang": b} for a, targets in known.items() for b in targets]
         return JSONResponse({"supported_languages": pairs})
 
-    async def list_single(self, request: Request, fields: Fields) -> Response:
-        found = await self.run(self.store.all, caller_of(self.service, request, fields).owner)
+    async def list_single(self, call: Call) -> Response:
+        found = await self.run(self.store.all, call.caller.owner)
         return JSONResponse({"glossaries": [single(one) for one in found if one.dictionaries]})
 
-    async def create_single(self, request: Request, fields: Fields) -> Response:
-        caller = caller_of(self.service, request, fields)
-        dictionary = self.dictionary({name: fields.get(name) for name in fields.values})
-        stored = await self.run(self.store.create, caller.owner, fields.text("name"), [dictionary])
+    async def create_single(self, call: Call) -> Response:
+        dictionary = self.dictionary(call.fields.all())
+        stored = await self.run(self.store.create, call.caller.owner, call.fields.text("name"), [dictionary])
         return JSONResponse(single(stored), 201)
 
-    async def get_single(self, request: Request, fields: Fields) -> Response:
-        stored = await self.find(request, caller_of(self.service, request, fields))
+    async def get_single(self, call: Call) -> Response:
+        stored = await self.find(call)
         return JSONResponse(single(stored))
 
-    async def entries_single(self, request: Request, fields: Fields) -> Response:
-        stored = await self.find(request, caller_of(self.service, request, fields))
+    async def entries_single(self, call: Call) -> Response:
+        stored = await self.find(call)
         return PlainTextResponse(write_entries(first(stored).entries), media_type=TSV)
 
-    async def list(self, request: Request, fields: Fields) -> Response:
-        found = await self.run(self.store.all, caller_of(self.service, request, fields).owner)
+    async def list(self, call: Call) -> Response:
+        found = await self.run(self.store.all, call.caller.owner)
         return JSONResponse({"glossaries": [multiple(one) for one in found]})
 
-    async def create(self, request: Request, fields: Fields) -> Response:
-        caller = caller_of(self.service, request, fields)
-        dictionaries = self.dictionaries(fields)
-        stored = await self.run(self.store.create, caller.owner, fields.text("name"), dictionaries)
+    async def create(self, call: Call) -> Response:
+        dictionaries = self.dictionaries(call.fields)
+        stored = await self.run(self.store.create, call.caller.owner, call.fields.text("name"), dictionaries)
         return JSONResponse(multiple(stored), 201)
 
-    async def get(self, request: Request, fields: Fields) -> Response:
-        return JSONResponse(multiple(await self.find(request, caller_of(self.service, request, fields))))
+    async def get(self, call: Call) -> Response:
+        return JSONResponse(multiple(await self.find(call)))
 
-    async def change(self, request: Request, fields: Fields) -> Response:
+    async def change(self, call: Call) -> Response:
         """A new name, or more entries."""
-        stored = await self.find(request, caller_of(self.service, request, fields))
-        for new in self.dictionaries(fields):
+        stored = await self.find(call)
+        for new in self.dictionaries(call.fields):
             old = stored.find((new.source, new.target))
             entries = {**(old.entries if old else {}), **new.entries}
             stored = stored.with_dictionary(Dictionary(new.source, new.target, entries))
-        stored = stored.renamed(fields.text("name") or stored.name)
+        stored = stored.renamed(call.fields.text("name") or stored.name)
         return JSONResponse(multiple(await self.run(self.store.store, stored)))
 
-    async def delete(self, request: Request, fields: Fields) -> Response:
-        stored = await self.find(request, caller_of(self.service, request, fields))
+    async def delete(self, call: Call) -> Response:
+        stored = await self.find(call)
         await self.run(self.store.delete, stored)
         return Response(status_code=204)
 
-    async def entries(self, request: Request, fields: Fields) -> Response:
-        stored = await self.find(request, caller_of(self.service, request, fields))
-        one = self.chosen(stored, fields)
+    async def entries(self, call: Call) -> Response:
+        stored = await self.find(call)
+        one = self.chosen(stored, call.fields)
         found = {"entries": write_entries(one.entries), "entries_format": "tsv"}
         return JSONResponse({"dictionaries": [languages(one) | found]})
 
-    async def put(self, request: Request, fields: Fields) -> Response:
-        stored = await self.find(request, caller_of(self.service, request, fields))
-        dictionary = self.dictionary({name: fields.get(name) for name in fields.values})
+    async def put(self, call: Call) -> Response:
+        stored = await self.find(call)
+        dictionary = self.dictionary(call.fields.all())
         await self.run(self.store.store, stored.with_dictionary(dictionary))
         return JSONResponse(counted(dictionary))
 
-    async def drop(self, request: Request, fields: Fields) -> Response:
-        stored = await self.find(request, caller_of(self.service, request, fields))
-        await self.run(self.store.store, stored.without_dictionary(self.chosen(stored, fields)))
+    async def drop(self, call: Call) -> Response:
+        stored = await self.find(call)
+        await self.run(self.store.store, stored.without_dictionary(self.chosen(stored, call.fields)))
         return Response(status_code=204)
 
-    async def find(self, request: Request, caller: Caller) -> Stored:
+    async def find(self, call: Call) -> Stored:
         """The glossary that the path names. Refused if there is none."""
-        stored = await self.run(self.store.get, caller.owner, request.path_params["id"])
+        stored = await self.run(self.store.get, call.caller.owner, call.path["id"])
         if stored is None:
             raise Refused("Glossary not found.", status=404, code="no_glossary")
         return stored
 
     def chosen(self, stored: Stored, fields: Fields) -> Dictionary:
         """The dictionary for the direction that a request names."""
-        direction = find_direction(self.service, fields.text("source_lang"), fields.text("target_lang"))
+        direction = find_direction(self.service.models, fields.text("source_lang"), fields.text("target_lang"))
         found = stored.find(direction)
         if found is None:
             raise Refused("The glossary has no dictionary for these languages.", status=404, code="no_glossary")
@@ -142,7 +135,7 @@ class DeepLGlossaries:
         form = given.get("entries_format", "tsv")
         if form not in ("tsv", "csv"):
             raise Refused("Value for 'entries_format' not supported: it must be tsv or csv.")
-        direction = find_direction(self.service, given["source_lang"], given["target_lang"])
+        direction = find_direction(self.service.models, given["source_lang"], given["target_lang"])
         return Dictionary(*direction, read_entries(given["entries"], form))
 
 

@@ -1,40 +1,18 @@
 """What all APIs share: a handler of fields becomes a Starlette endpoint, which never raises."""
 
 import asyncio
-import logging
-import traceback
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from nmt.config.serve import ServeConfig
 from nmt.server.bodies import Fields, read_fields
-from nmt.server.errors import Refused
+from nmt.server.errors import Refused, refusal
+from nmt.server.service import Call, Service
 
-LOG = logging.getLogger("nmt.server")
-
-Handler = Callable[[Request, Fields], Coroutine[Any, Any, Response]]
+Handler = Callable[[Call], Coroutine[Any, Any, Response]]
 ShowError = Callable[[Refused], Response]
-
-
-@dataclass
-class Record:
-    """What the log says of a request: never its text."""
-
-    id: str
-    texts: int = 0
-    characters: int = 0
-    key: str = ""
-    """The name of the API key, not the key itself."""
-
-
-def record_of(request: Request) -> Record:
-    """The record of a request, which handlers fill in."""
-    record: Record = request.scope["nmt.record"]
-    return record
 
 
 def show_plainly(refused: Refused) -> Response:
@@ -44,28 +22,29 @@ def show_plainly(refused: Refused) -> Response:
 
 
 def endpoint(
-    config: ServeConfig, handle: Handler, show_error: ShowError = show_plainly, most_bytes: int = 0
+    service: Service,
+    handle: Handler,
+    show_error: ShowError = show_plainly,
+    *,
+    most_bytes: int = 0,
+    is_open: bool = False,
 ) -> Callable[[Request], Awaitable[Response]]:
     """An endpoint for `starlette.routing.Route`: reads the body in any form, cancels the handler if the client hangs
-    up, and shows errors as this API does. `most_bytes`: limit of the body, by default `body_bytes`."""
+    up, and shows errors as this API does.
+
+    `most_bytes`: limit of the body, by default `body_bytes`. `is_open`: who asks needs no key."""
+    config = service.config
 
     async def answer(request: Request) -> Response:
         fields = Fields()
         try:
             fields = await read_fields(request, most_bytes or config.body_bytes, config.body_seconds)
-            return await unless_hung_up(request, handle(request, fields))
-        except Refused as refused:
-            return show_error(refused)
-        except ValueError as error:
-            return show_error(Refused(str(error)))
+            call = Call(service, request, fields)
+            if not is_open:
+                call.caller  # noqa: B018 - it is refused without a key
+            return await unless_hung_up(request, handle(call))
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            record = record_of(request)
-            # Not the message of the error, nor values: they may have text of the user.
-            what = {"request": record.id, "error": type(error).__name__, "place": f"{place.filename}:{place.lineno}"}
-            LOG.error("failed", extra={"fields": what})
-            message = f"the service has failed: its log has more under request id {record.id}"
-            return show_error(Refused(message, status=500, code="failed"))
+            return show_error(refusal(error, request=request.scope["nmt.record"].id))
         finally:
             await fields.close()
 

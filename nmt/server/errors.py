@@ -1,5 +1,10 @@
 """Why a request isn't answered. Each API shows it in its own form."""
 
+import logging
+import traceback
+
+LOG = logging.getLogger("nmt.server")
+
 
 class Refused(Exception):  # noqa: N818 - it is an answer
     """A request that can't be answered, with the sentence that its client is told."""
@@ -29,3 +34,17 @@ class Draining(Refused):
 
     def __init__(self, message: str = "the service is ending: try another one", retry_after: int = 5) -> None:
         super().__init__(message, status=503, code="unavailable", retry_after=retry_after)
+
+
+def refusal(error: Exception, **fields: str) -> Refused:
+    """What a client is told of an error. One that isn't the client's is logged with these fields, without its message
+    or values: they may have text of users."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, ValueError):
+        return Refused(str(error))
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    what = {"error": type(error).__name__, "place": f"{place.filename}:{place.lineno}"}
+    LOG.error("failed", extra={"fields": fields | what})
+    where = f" under request id {fields['request']}" if "request" in fields else ""
+    return Refused(f"the service has failed: its log has more{where}", status=500, code="failed")

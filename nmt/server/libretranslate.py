@@ -6,29 +6,29 @@ Codes, paths, fields and errors are those of its interface; what several clients
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import quote
 
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from nmt import __version__
 from nmt.config import SearchConfig
+from nmt.documents.base import FORMATS
 from nmt.reading.request import Request as Line
 from nmt.reading.request import Translation
+from nmt.server.asking import Asked, find_direction
 from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.detect import detect
-from nmt.server.documents import FORM_BYTES
-from nmt.server.endpoint import endpoint, record_of
+from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
+from nmt.server.endpoint import Handler, endpoint
 from nmt.server.errors import Refused
-from nmt.server.libretranslate_files import DOWNLOAD, Files, suffixes
+from nmt.server.service import Call, Service
 from nmt.text.markup import Mode
 
-if TYPE_CHECKING:
-    from nmt.server.app import Service
-
 ANY = ["GET", "POST"]
+DOWNLOAD = "/download_file/{id}/{token}/{name}"
 TRANSLATE = {"q": "Text, or list of texts, to translate.", "source": "Code of their language, or auto."}
 TRANSLATE |= {"target": "Code of the language to translate to.", "format": "text or html."}
 TRANSLATE |= {"alternatives": "Number of further translations."}
@@ -55,22 +55,22 @@ SPEC = {
 }
 
 
-def routes(service: "Service") -> list[BaseRoute]:
-    api, files = LibreTranslate(service), Files(service, missing)
-    paths = {
-        "/languages": (api.languages, ANY),
-        "/frontend/settings": (api.settings, ANY),
-        "/detect": (api.detect, ANY),
-        "/translate": (api.translate, ANY),
-        "/suggest": (api.suggest, ["POST"]),
-        "/spec": (api.spec, ["GET"]),
-        DOWNLOAD: (files.download_file, ["GET"]),
-    }
-    config = service.config
-    upload = endpoint(config, files.translate_file, show, config.file_bytes + FORM_BYTES)
+def routes(service: Service) -> list[BaseRoute]:
+    api = LibreTranslate(service)
+    most = service.config.file_bytes + FORM_BYTES
+
+    def route(path: str, handle: Handler, methods: list[str], **options: Any) -> BaseRoute:
+        return Route(path, endpoint(service, handle, show, **options), methods=methods)
+
     return [
-        *(Route(path, endpoint(config, handle, show), methods=methods) for path, (handle, methods) in paths.items()),
-        Route("/translate_file", upload, methods=["POST"]),
+        route("/languages", api.languages, ANY, is_open=True),
+        route("/frontend/settings", api.settings, ANY, is_open=True),
+        route("/detect", api.detect, ANY),
+        route("/translate", api.translate, ANY),
+        route("/suggest", api.suggest, ["POST"]),
+        route("/spec", api.spec, ["GET"], is_open=True),
+        route("/translate_file", api.translate_file, ["POST"], most_bytes=most),
+        route(DOWNLOAD, api.download_file, ["GET"], is_open=True),
     ]
 
 
@@ -90,22 +90,35 @@ def missing(name: str) -> Refused:
     return Refused(f"Invalid request: missing {name} parameter", code="missing")
 
 
+def suffixes() -> list[str]:
+    """Those of all formats."""
+    return sorted({suffix for known in FORMATS.values() for suffix in known.suffixes})
+
+
+def languages_of(fields: Fields) -> tuple[str, str]:
+    """The codes of source and target. Refused if one is missing."""
+    for name in ("source", "target"):
+        if not fields.text(name):
+            raise missing(name)
+    return fields.text("source"), fields.text("target")
+
+
 class LibreTranslate:
     """The handlers."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.config, self.engine = service, service.config, service.engine
-        known = self.engine.models.languages()
+        known = self.engine.models.languages
         self.targets = known | {t: [] for targets in known.values() for t in targets if t not in known}
         """The targets of each language; clients want targets to be languages of the list too."""
 
-    async def languages(self, _: Request, __: Fields) -> Response:
+    async def languages(self, call: Call) -> Response:
         return JSONResponse(
             [{"code": code, "name": name_of(code), "targets": targets} for code, targets in self.targets.items()]
         )
 
-    async def settings(self, _: Request, __: Fields) -> Response:
-        source, targets = next(iter(self.engine.models.languages().items()))
+    async def settings(self, call: Call) -> Response:
+        source, targets = next(iter(self.engine.models.languages.items()))
         languages, needs_key = {"source": source, "target": targets[0]}, bool(self.config.keys)
         return JSONResponse(
             {
@@ -120,51 +133,53 @@ class LibreTranslate:
             }
         )
 
-    async def spec(self, _: Request, __: Fields) -> Response:
+    async def spec(self, call: Call) -> Response:
         return JSONResponse(SPEC)
 
-    async def detect(self, request: Request, fields: Fields) -> Response:
-        self.service.require_key(request, fields)
-        texts = fields.texts("q")
+    async def detect(self, call: Call) -> Response:
+        self.charge(call)
+        texts = call.fields.texts("q")
         if not texts:
             raise missing("q")
-        self.check_texts(request, texts)
+        self.check_texts(call, texts)
         found = await self.engine.run(detect, "\n".join(texts), list(self.targets))
         return JSONResponse([shown(guess) for guess in found] or [{"confidence": 0.0, "language": "en"}])
 
-    async def suggest(self, request: Request, fields: Fields) -> Response:
-        self.service.require_key(request, fields)
+    async def suggest(self, call: Call) -> Response:
+        self.charge(call)
         raise Refused("Suggestions are disabled on this server.", status=403, code="disabled")
 
-    def check_texts(self, request: Request, texts: Sequence[str]) -> None:
+    def charge(self, call: Call) -> None:
+        """Refused if the key has had its share."""
+        characters = sum(len(text) for text in call.fields.values.get("q", []) if isinstance(text, str))
+        self.service.keys.charge(call.caller.key, characters)
+
+    def check_texts(self, call: Call, texts: Sequence[str]) -> None:
         """Refuse too many or too long texts, and note them for the log."""
-        record = record_of(request)
-        record.texts, record.characters = len(texts), sum(map(len, texts))
+        call.record.texts, call.record.characters = len(texts), sum(map(len, texts))
         for size, most in ((len(texts), self.config.texts), (max(map(len, texts)), self.config.text_characters)):
             if size > most:
                 raise Refused(f"Invalid request: request ({size}) exceeds text limit ({most})", code="too_long")
 
-    async def translate(self, request: Request, fields: Fields) -> Response:
-        key = self.service.require_key(request, fields)
-        texts = fields.texts("q")
+    async def translate(self, call: Call) -> Response:
+        self.charge(call)
+        texts = call.fields.texts("q")
         if texts is None:
             raise missing("q")
-        source, target = fields.text("source"), fields.text("target")
-        for name, value in (("source", source), ("target", target)):
-            if not value:
-                raise missing(name)
-        form = fields.text("format") or "text"
+        source, target = languages_of(call.fields)
+        form = call.fields.text("format") or "text"
         if form not in ("text", "html"):
             raise Refused(f"{form[:20]} format is not supported", code="unknown_format")
-        alternatives = max(0, fields.number("alternatives", 0))
+        alternatives = max(0, call.fields.number("alternatives", 0))
         if alternatives > (most := self.config.alternatives):
             raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
         if texts:
-            self.check_texts(request, texts)
+            self.check_texts(call, texts)
         sources, guesses = await self.sources(texts, source)
         codes = self.find(target)
-        found = await self.translate_texts(texts, [(source, codes) for source in sources], (form, alternatives, key))
-        is_list = "q" in fields.listed
+        how = form, alternatives, call.caller.client
+        found = await self.translate_texts(texts, [(source, codes) for source in sources], how)
+        is_list = "q" in call.fields.listed
         answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
         if source == "auto":
             answer["detectedLanguage"] = [shown(guess) for guess in guesses]
@@ -182,7 +197,7 @@ class LibreTranslate:
         """The source language of each text, and what was guessed for auto."""
         if source != "auto":
             return [self.find(source)] * len(texts), []
-        known = list(self.engine.models.languages())
+        known = list(self.engine.models.languages)
         guesses = []
         for text in texts:
             found = await self.engine.run(detect, text, known)
@@ -211,6 +226,34 @@ class LibreTranslate:
             for n, translations in zip(places, lists, strict=True):
                 results[n] = different(translations, 1 + alternatives)
         return results
+
+    async def translate_file(self, call: Call) -> Response:
+        """Waits until the file is translated, as clients expect; if the client hangs up, that is given up."""
+        if not self.config.files:
+            raise Refused("Files translation are disabled on this server.", status=403, code="disabled")
+        if call.fields.file("file") is None:
+            raise missing("file")
+        source, target = languages_of(call.fields)
+        upload, data = await upload_of(call.fields, self.config.file_bytes)
+        name = upload.filename or ""
+        if not name.lower().endswith(tuple(suffixes())):
+            raise Refused("Invalid request: file format not supported", code="unknown_format")
+        direction = find_direction(self.engine.models, "" if source == "auto" else source, target)
+        translator = await self.engine.models.wait_for(direction)
+        asked = Asked(self.service, call.caller, direction, translator, translator.search)
+        file, token = begin(asked, name, data, call.fields.text("columns"))
+        assert file.task
+        try:
+            await file.task
+        finally:
+            file.task.cancel()
+        if file.state == "error":
+            raise Refused(file.message, code="broken_file")
+        path = DOWNLOAD.format(id=file.id, token=token, name=quote(file.name, safe=""))
+        return JSONResponse({"translatedFileUrl": f"{str(call.request.base_url).rstrip('/')}{path}"})
+
+    async def download_file(self, call: Call) -> Response:
+        return send_file(self.service.files, self.service.files.get(call.path["id"], call.path["token"]))
 
     def require(self, direction: tuple[str, str]) -> None:
         source, target = direction

@@ -117,13 +117,10 @@ class Models:
             )
             require(bool(new), f"{problem}: give one of them")
             self.by_direction |= dict.fromkeys(new, served)
-        self.targets: dict[str, list[str]] = {}
-        for source, target in self.by_direction:
-            self.targets.setdefault(source, []).append(target)
-
-    def languages(self) -> dict[str, list[str]]:
+        self.languages: dict[str, list[str]] = {}
         """The target languages of each source language."""
-        return self.targets
+        for source, target in self.by_direction:
+            self.languages.setdefault(source, []).append(target)
 
     def served(self, direction: Direction) -> Served:
         """The model for a direction; Refused if there is none."""

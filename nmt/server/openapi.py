@@ -1,17 +1,21 @@
 """The OpenAPI document of our own API, written from the routes and from the dataclasses of bodies."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 from nmt import __version__
 from nmt.config import SearchConfig
-from nmt.server.endpoint import Handler
+from nmt.server.endpoint import Handler, endpoint
 from nmt.server.own_bodies import Failure, Search
 from nmt.server.schema import descriptions, object_schema, schema
+from nmt.server.service import Service
 
 VERSION = "3.1.0"
 REFUSALS = (400, 401, 403, 404, 413, 429, 503)
@@ -37,6 +41,11 @@ class Operation:
     """Dataclasses of the data of Server-Sent Events, where a request asks for them."""
     most_bytes: int = 0
     """Limit of the body, if it isn't that of the service."""
+    is_open: bool = False
+    """Who asks needs no key."""
+
+    def endpoint(self, service: Service) -> Callable[[Request], Awaitable[Response]]:
+        return endpoint(service, self.handle, most_bytes=self.most_bytes, is_open=self.is_open)
 
 
 def document(operations: Sequence[Operation]) -> dict[str, Any]:

@@ -4,22 +4,21 @@ flow out the same way; `nmt.server.openapi` describes both."""
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from nmt.reading.request import Constraints, Term, Translation
 from nmt.reading.request import Request as Line
-from nmt.server import asking
-from nmt.server.access import KEY_FIELDS, Caller, admit, caller_of
 from nmt.server.answers import answer_text
 from nmt.server.asking import Asked, find_direction
-from nmt.server.bodies import Fields
+from nmt.server.document_files import File
+from nmt.server.documents import begin, send_file, upload_of
 from nmt.server.errors import Refused
 from nmt.server.glossaries import compile_entries
 from nmt.server.models import Direction
 from nmt.server.own_bodies import (
+    DocumentState,
     Features,
     Languages,
     Model,
@@ -27,19 +26,18 @@ from nmt.server.own_bodies import (
     Translate,
     Translated,
     Translations,
+    Uploaded,
     Word,
     WordAlternatives,
     Words,
     make_search,
 )
 from nmt.server.schema import Body, as_json, read
+from nmt.server.service import KEY_FIELDS, Call, Caller, Service
 from nmt.server.stream import cut, events
 from nmt.server.word_alternatives import begun, focus, likely_words
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
 
 EVENTS = "text/event-stream"
 AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
@@ -57,9 +55,9 @@ class Job:
     started: float
 
 
-def read_body(kind: type[Body], fields: Fields) -> Body:
+def read_body(kind: type[Body], call: Call) -> Body:
     """The body of a request. ValueError, for the user, for the first member that is wrong."""
-    return read(kind, {name: fields.get(name) for name in fields.values if name not in KEY_FIELDS})
+    return read(kind, {name: value for name, value in call.fields.all().items() if name not in KEY_FIELDS})
 
 
 def send(value: Any, status: int = 200) -> Response:
@@ -67,13 +65,12 @@ def send(value: Any, status: int = 200) -> Response:
 
 
 class Own:
-    """The handlers of models and translations."""
+    """The handlers of models, translations and documents."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.engine = service, service.engine
 
-    async def models(self, request: Request, fields: Fields) -> Response:
-        caller_of(self.service, request, fields)
+    async def models(self, call: Call) -> Response:
         known = self.engine.models.by_direction.items()
         choices = [(direction, name) for direction, served in known for name in ("", *served.adapters)]
         return send(ModelList([self.describe(*choice) for choice in choices]))
@@ -96,22 +93,21 @@ class Own:
             parameters=sum(p.numel() for model in own for p in model.parameters()) if own else None,
         )
 
-    async def translate(self, request: Request, fields: Fields) -> Response:
+    async def translate(self, call: Call) -> Response:
         started = time.perf_counter()
-        caller = caller_of(self.service, request, fields)
-        body = read_body(Translate, fields)
+        body = read_body(Translate, call)
         texts = [body.text] if isinstance(body.text, str) else body.text
-        admit(self.service, request, caller, texts)
-        asked = await self.ask(caller, body)
+        call.admit(texts)
+        asked = await self.ask(call.caller, body)
         requests, notes = await self.engine.run(asked.make, texts)
         job = Job(body, asked, requests, notes, started)
         if body.stream:
             return await self.stream(job)
-        return send(await self.answer(job, await asking.translate_requests(self.service, asked, requests)))
+        return send(await self.answer(job, await asked.translate_requests(requests)))
 
     async def ask(self, caller: Caller, body: Translate) -> Asked:
         """Check a request."""
-        direction = find_direction(self.service, body.source, body.target)
+        direction = find_direction(self.engine.models, body.source, body.target)
         glossary = await self.engine.run(self.find_glossary, body.glossary, direction, caller)
         if body.quality and direction not in self.service.scorers:
             problem = f"quality is true, but there is no pair scorer for {' to '.join(direction)}: leave quality out"
@@ -122,7 +118,7 @@ class Own:
         must = tuple(Term((one,) if isinstance(one, str) else tuple(one)) for one in body.must)
         constraints = Constraints(body.prefix, must, tuple(body.must_not))
         markup: Mode = "html" if body.format == "html" else "none"
-        return Asked(caller, direction, translator, search, markup, constraints, glossary)
+        return Asked(self.service, caller, direction, translator, search, markup, constraints, glossary)
 
     def find_glossary(self, given: str | dict[str, str], direction: Direction, caller: Caller) -> Glossary | None:
         """The glossary of a request; None if it has none. Refused if there is no such glossary."""
@@ -164,7 +160,7 @@ class Own:
         cut_texts = [cut(n, request, context) for n, request in enumerate(job.requests)]
 
         async def translate_one(request: Line) -> list[Translation]:
-            [found] = await asking.translate_requests(self.service, asked, [request])
+            [found] = await asked.translate_requests([request])
             return found
 
         async def finish(lists: list[list[Translation]]) -> Translations:
@@ -176,19 +172,43 @@ class Own:
         pieces = [piece for text in cut_texts for piece in text.pieces]
         return StreamingResponse(events(pieces, translate_one, finish), headers=AT_ONCE, media_type=EVENTS)
 
-    async def word_alternatives(self, request: Request, fields: Fields) -> Response:
-        caller = caller_of(self.service, request, fields)
-        body = read_body(WordAlternatives, fields)
-        admit(self.service, request, caller, [body.text, body.translation])
-        direction = find_direction(self.service, body.source, body.target)
+    async def word_alternatives(self, call: Call) -> Response:
+        body = read_body(WordAlternatives, call)
+        call.admit([body.text, body.translation])
+        direction = find_direction(self.engine.models, body.source, body.target)
         translator = await self.engine.models.wait_for(direction, body.model)
         sentence = focus(body.text, body.translation, body.word)
         found = await self.engine.run(likely_words, translator, sentence.source, sentence.kept)
         search = replace(self.engine.models.search(direction), n_best=1, samples=0)
-        asked = Asked(caller, direction, translator, search)
-        n_best = await asking.translate_requests(self.service, asked, begun(sentence, found))
+        asked = Asked(self.service, call.caller, direction, translator, search)
+        n_best = await asked.translate_requests(begun(sentence, found))
         words: dict[str, Word] = {}
         for (word, probability), (best, *_) in zip(found, n_best, strict=True):
             text = f"{sentence.before}{best.text}{sentence.after}"
             words.setdefault(text, Word(word, round(probability, 4), text))
         return send(Words([*words.values()]))
+
+    async def upload(self, call: Call) -> Response:
+        call.admit([])
+        upload, data = await upload_of(call.fields, self.service.config.file_bytes)
+        source, target = call.fields.text("source"), call.fields.text("target")
+        if not target:
+            raise Refused("target is missing: it must be the code of a language", code="missing")
+        body = Translate(text="", source=source, target=target, glossary=call.fields.text("glossary"))
+        asked = await self.ask(call.caller, body)
+        file, token = begin(asked, upload.filename or "", data, call.fields.text("columns"))
+        return send(Uploaded(file.id, token), 202)
+
+    async def state(self, call: Call) -> Response:
+        file = self.find(call)
+        return send(DocumentState(file.state, file.done, file.of, file.message))
+
+    async def fetch(self, call: Call) -> Response:
+        file = self.find(call)
+        if file.state != "done":
+            raise Refused(f"the document is not ready: its state is {file.state}", code="not_ready")
+        return send_file(self.service.files, file)
+
+    def find(self, call: Call) -> File:
+        """The document that the path and the token name. A key isn't needed: a browser follows a link without it."""
+        return self.service.files.get(call.path["id"], call.fields.text("token"))

@@ -1,12 +1,8 @@
 """The routes of our own API, /v1."""
 
-from typing import TYPE_CHECKING
-
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from nmt.server.bodies import Fields
 from nmt.server.documents import FORM_BYTES
 from nmt.server.endpoint import endpoint
 from nmt.server.errors import Refused
@@ -26,21 +22,19 @@ from nmt.server.own_bodies import (
     WordAlternatives,
     Words,
 )
-from nmt.server.own_documents import OwnDocuments
 from nmt.server.own_glossaries import OwnGlossaries
-
-if TYPE_CHECKING:
-    from nmt.server.app import Service
+from nmt.server.service import Call, Service
 
 TEXT = {"type": "string"}
+TOKEN = ("token",)  # in place of a key: a browser follows a link without one
 CHOICE = TEXT | {"optional": True}
 UPLOAD = {"file": FILE, "source": CHOICE, "target": TEXT, "glossary": CHOICE, "columns": CHOICE}
 ALL = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
-def operations(service: "Service") -> list[Operation]:
+def operations(service: Service) -> list[Operation]:
     """All that the API does."""
-    own, glossaries, documents = Own(service), OwnGlossaries(service), OwnDocuments(service)
+    own, glossaries = Own(service), OwnGlossaries(service)
     name, one = "/v1/glossaries/{name:path}", "/v1/documents/{id}"
     return [
         Operation("GET", "/v1/models", own.models, "The directions that can be translated.", ModelList),
@@ -68,31 +62,28 @@ def operations(service: "Service") -> list[Operation]:
         Operation(
             "POST",
             "/v1/documents",
-            documents.upload,
+            own.upload,
             "Translate a document.",
             Uploaded,
             status=202,
             body=UPLOAD,
             most_bytes=service.config.file_bytes + FORM_BYTES,
         ),
-        Operation("GET", one, documents.state, "How far a document is.", DocumentState, query=("token",)),
-        Operation("GET", f"{one}/file", documents.fetch, "The translated document.", "file", query=("token",)),
+        Operation("GET", one, own.state, "How far a document is.", DocumentState, query=TOKEN, is_open=True),
+        Operation("GET", f"{one}/file", own.fetch, "The translated document.", "file", query=TOKEN, is_open=True),
     ]
 
 
-def routes(service: "Service") -> list[BaseRoute]:
+def routes(service: Service) -> list[BaseRoute]:
     known = operations(service)
 
-    async def openapi(_: Request, __: Fields) -> Response:
+    async def openapi(_: Call) -> Response:
         return JSONResponse(document(known))
 
-    async def unknown(request: Request, _: Fields) -> Response:
-        problem = f"there is no {request.method} {request.url.path[:100]}: see /v1/openapi.json"
+    async def unknown(call: Call) -> Response:
+        problem = f"there is no {call.request.method} {call.request.url.path[:100]}: see /v1/openapi.json"
         raise Refused(problem, status=404, code="no_such_path")
 
-    known.append(Operation("GET", "/v1/openapi.json", openapi, "This document.", dict))
-    made = [
-        Route(one.path, endpoint(service.config, one.handle, most_bytes=one.most_bytes), methods=[one.method])
-        for one in known
-    ]
-    return [*made, Route("/v1/{rest:path}", endpoint(service.config, unknown), methods=ALL)]
+    known.append(Operation("GET", "/v1/openapi.json", openapi, "This document.", dict, is_open=True))
+    made = [Route(one.path, one.endpoint(service), methods=[one.method]) for one in known]
+    return [*made, Route("/v1/{rest:path}", endpoint(service, unknown, is_open=True), methods=ALL)]

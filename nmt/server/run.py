@@ -1,19 +1,41 @@
 """Listens until it is told to end. After SIGTERM: says that it isn't ready, waits, answers what is in work, closes."""
 
 import asyncio
+import json
+import logging
 import signal
 import socket
 import sys
+import time
 from types import FrameType
 
 import uvicorn
 
-from nmt.server.app import Service, make_app
-from nmt.server.log import set_up
+from nmt.server.app import make_app
+from nmt.server.service import Service
 
 # Seconds after which a thread that waits for Python's lock gets it. A worker needs the lock for each operation of the
 # model, and would stand still for most of Python's 5 ms whenever the event loop has answers to send.
 SWITCH_INTERVAL = 0.0002
+
+
+class Lines(logging.Formatter):
+    """A record of the log as a JSON object on stderr, without texts of users; `extra={"fields": {…}}` adds members."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+        line = {"time": moment, "level": record.levelname.lower(), "event": record.getMessage()}
+        return json.dumps(line | getattr(record, "fields", {}), ensure_ascii=False)
+
+
+def set_up() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines())
+    for name in ("nmt.server", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(logging.INFO)
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # its warnings have parts of bodies
 
 
 class Server(uvicorn.Server):

@@ -6,7 +6,6 @@ with it the searches that still wait.
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +14,9 @@ from nmt.reading.lines import Lines, cut_text, each_sentence
 from nmt.reading.loop import Context, Tree, grow
 from nmt.reading.reading import Reading
 from nmt.reading.request import Request, Translation
-from nmt.server.errors import Refused
+from nmt.server.errors import refusal
 from nmt.server.own_bodies import Sentence
 from nmt.server.schema import as_json
-
-LOG = logging.getLogger("nmt.server")
 
 TranslateOne = Callable[[Request], Awaitable[list[Translation]]]
 
@@ -76,13 +73,9 @@ async def events(
             piece = pieces[n]
             yield event("sentence", as_json(Sentence(piece.index, piece.line, piece.sentence, lists[n][0].text)))
         yield event("done", as_json(await finish(lists)))
-    except Refused as refused:
-        yield event("error", {"error": {"code": refused.code, "message": refused.message}})
-    except ValueError as error:
-        yield event("error", {"error": {"code": "invalid", "message": str(error)}})
     except Exception as error:
-        LOG.error("failed", extra={"fields": {"error": type(error).__name__, "place": "stream"}})
-        yield event("error", {"error": {"code": "failed", "message": "the service has failed: its log has more"}})
+        refused = refusal(error)
+        yield event("error", {"error": {"code": refused.code, "message": refused.message}})
     finally:
         for task in tasks:
             task.cancel()

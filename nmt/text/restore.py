@@ -8,6 +8,7 @@ left alone. The word alignment says where an item goes (see `nmt.text.placing`).
 import re
 import sys
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -159,23 +160,27 @@ class Unit:
 
 def widen(text: str, start: int, stop: int, least: int) -> tuple[int, int]:
     """The range of an item with the brackets, quotes and joints that touch it; not before `least`."""
+    signs = Counter(text[start:stop])  # kept up to date: counting anew at each step would take quadratic time
     while True:
-        left, right, core = text[start - 1 : start] if start > least else "", text[stop : stop + 1], text[start:stop]
+        left, right = text[start - 1 : start] if start > least else "", text[stop : stop + 1]
         if left in OPENING and right and (right == OPENING[left] or (left in QUOTES and right in CLOSING_QUOTES)):
             start, stop = start - 1, stop + 1
-        elif (left in OPENING and lacks(core, left, OPENING[left])) or (left and left in JOINT):
+            signs.update(left + right)
+        elif (left in OPENING and lacks(signs, left, OPENING[left])) or (left and left in JOINT):
             start -= 1
-        elif (right in CLOSED and lacks(core[::-1], right, CLOSED[right])) or (right and right in JOINT):
+            signs[left] += 1
+        elif (right in CLOSED and lacks(signs, right, CLOSED[right])) or (right and right in JOINT):
             stop += 1
+            signs[right] += 1
         else:
             break
     unit = TOUCHING_UNIT.match(text, stop)
     return start, unit.end() if unit and not text[start - 1 : start].isalnum() else stop
 
 
-def lacks(core: str, sign: str, other: str) -> bool:
+def lacks(signs: Counter[str], sign: str, other: str) -> bool:
     """Whether a text has more of a closing sign than of the opening one; of a sign that is both, an odd number."""
-    return core.count(other) % 2 == 1 if sign == other else core.count(other) > core.count(sign)
+    return signs[other] % 2 == 1 if sign == other else signs[other] > signs[sign]
 
 
 def find_unit(text: str, start: int, stop: int, least: int) -> Unit:

@@ -362,6 +362,7 @@ def learn_to_reverse(vocab_size: int = 10) -> GenerativeModel:
     return model.eval()
 
 
+@pytest.mark.slow
 def test_a_model_that_learned_to_reverse_does_so_with_and_without_a_beam() -> None:
     with torch.enable_grad():
         model = learn_to_reverse()

@@ -14,40 +14,13 @@ from nmt.documents.base import Answer, Options, Unit, read_document, translate_d
 from tests.documents.office_samples import FILES, OPTIONS, W, docx, office, run, zipped
 
 PARTS = [
-    "<1>",
-    "</1>",
-    "<2/>",
-    "<2>",
-    "</2>",
-    "<3/>",
-    "<br/>",
-    "<br>",
-    "<99>",
-    "<b>",
-    "</b>",
-    "<!--",
-    "]]>",
-    "&",
+    "<1>", "</1>", "<2/>", "<2>", "</2>", "<3/>", "<br/>", "<br>", "<99>", "<b>", "</b>", "<!--", "]]>", "&",
     "&amp;",
-]
+]  # fmt: skip
 PARTS += [
-    "&nbsp;",
-    "\\",
-    "'",
-    '"',
-    "\0",
-    "\r\n",
-    "\ud800",
-    "\uffff",
-    " ",
-    "Wort",
-    "<",
-    "ünd",
-    "<w:t>",
-    "<1",
-    "_x0000_",
+    "&nbsp;", "\\", "'", '"', "\0", "\r\n", "\ud800", "\uffff", " ", "Wort", "<", "ünd", "<w:t>", "<1", "_x0000_",
     "@",
-]
+]  # fmt: skip
 ANSWERS = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
 
 

@@ -1,5 +1,7 @@
 """Subtitles keep their times and their number of lines; long lines are noted."""
 
+import pytest
+
 from nmt.documents.base import Answer, Options, read_document
 from nmt.documents.subtitles import share, wrap
 from tests.documents.samples import SAMPLES
@@ -23,6 +25,16 @@ def test_a_sentence_is_split_at_words_by_the_lengths_of_its_cues() -> None:
     ]
     document.join([Answer("Dog."), *answers[1:]])
     assert "fewer words than the sentence has subtitles" in document.notes[0]
+
+
+@pytest.mark.parametrize(("gap", "n_cues", "n_units"), [(1.5, 2, 1), (1.6, 2, 2), (0.0, 4, 1), (0.0, 5, 2)])
+def test_a_sentence_has_at_most_four_cues_with_at_most_one_and_a_half_seconds_between(
+    gap: float, n_cues: int, n_units: int
+) -> None:
+    starts = [n * (1 + gap) for n in range(n_cues)]
+    times = [f"00:{start:06.3f} --> 00:{start + 1:06.3f}" for start in starts]
+    cues = [f"{time}\nWort{'.' * (n == n_cues)}\n\n" for n, time in enumerate(times, 1)]
+    assert len(read_document("".join(cues).encode(), "srt", Options()).units) == n_units
 
 
 def test_lines_are_balanced_and_long_ones_noted() -> None:

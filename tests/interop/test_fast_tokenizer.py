@@ -38,20 +38,9 @@ SCRIPTS = (
     "e\u0301\u0308",
 )
 WORDS = (
-    "<s>",
-    "</s>",
-    "<unk>",
-    "<pad>",
-    "<0x41>",
-    "<0xFF>",
-    ">>de<<",
-    "</",
-    "naïve",
-    "Hund",
-    "\ufdd0",
-    "\U0010ffff",
+    "<s>", "</s>", "<unk>", "<pad>", "<0x41>", "<0xFF>", ">>de<<", "</", "naïve", "Hund", "\ufdd0", "\U0010ffff",
     *SYMBOLS,
-)
+)  # fmt: skip
 
 
 def odd_lines(n: int) -> list[str]:

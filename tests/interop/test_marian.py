@@ -17,18 +17,10 @@ transformers = pytest.importorskip("transformers")
 
 LINES, TARGETS = sides()[0][500:], sides()[1][500:]
 NASTY = [
-    "Der Hund, grün!",
-    "  zwei  Blanks ",
-    "ﬁne ＡＢ ½ ²",
-    "naïve café €5",
-    "日本語 und Hund",
-    "😀 Hund",
-    "Hund\u00a0Haus",
-    "</s> <unk> <pad>",
-    "a\u0301 ohne Form",
-    "...",
+    "Der Hund, grün!", "  zwei  Blanks ", "ﬁne ＡＢ ½ ²", "naïve café €5", "日本語 und Hund", "😀 Hund",
+    "Hund\u00a0Haus", "</s> <unk> <pad>", "a\u0301 ohne Form", "...",
     "rot" * 40,
-]
+]  # fmt: skip
 
 
 def twins(folder: Path, model: Any) -> Twins:

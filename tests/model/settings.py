@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import torch
@@ -95,6 +96,7 @@ def combinations(draw: st.DrawFn) -> ModelConfig:
     return config(**changes)
 
 
+@cache
 def some_combinations(n: int) -> list[ModelConfig]:
     """The same `n` random combinations each time; the first have each value of each setting once, and what it needs."""
     single = [with_needs({name: value}) for name, values in OPTIONS.items() for value in values]

@@ -7,8 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from nmt.config.serve import ServeConfig
-from nmt.server.app import Service, make_app
+from nmt.server.app import make_app
 from nmt.server.models import Models
+from nmt.server.service import Service
 from nmt.translation.translator import Translator
 from tests.server.running import running
 

@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nmt.server.app import Service
 from nmt.server.run import Server
+from nmt.server.service import Service
 
 
 @contextmanager

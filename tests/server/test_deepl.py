@@ -9,7 +9,7 @@ import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries
 from starlette.testclient import TestClient
 
-from nmt.server.app import Service
+from nmt.server.service import Service
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS
 

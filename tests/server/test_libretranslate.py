@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from nmt.server.app import Service, make_app
+from nmt.server.app import make_app
 from nmt.server.detect import by_script
 from nmt.server.keys import make_key
+from nmt.server.service import Service
 from nmt.translation.translator import Translator
 from tests.documents.office_samples import docx
 from tests.server.conftest import make_service

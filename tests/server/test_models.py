@@ -30,7 +30,7 @@ def folder(model_folder: Path, tmp_path: Path) -> Path:
 def test_folders_make_directions(folder: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
     other = save_tiny(tmp_path / "other", make_model(tokenizer), tokenizer, languages=("en", "de"))
     models = Models([folder.parent, other], load, lazy=True)
-    assert models.languages() == {"de": ["en"], "en": ["de"]}
+    assert models.languages == {"de": ["en"], "en": ["de"]}
     assert [served.name for served in models.all] == ["run", "other"]
     with pytest.raises(Refused, match="no model translates de to fi: there is de to en, en to de"):
         models.served(("de", "fi"))

@@ -14,8 +14,8 @@ from nmt.config.serve import ServeConfig
 from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.models import Models
-from nmt.server.queue import Engine
 from nmt.reading.request import Constraints, Request, Term, Translation
+from nmt.server.queue import Engine, Group, Item, Job
 from nmt.translation.translator import Translator
 from tests.server.conftest import load
 from tests.tiny import PAIRS, SHORT
@@ -231,6 +231,39 @@ def test_a_slow_first_line_does_not_make_the_service_refuse_a_burst(model_folder
         assert engine.speed == 0
         await ask(engine, *map(str, range(20)))
         assert engine.speed > 0
+
+    run(model_folder, test, slow)
+
+
+@pytest.mark.parametrize(("seconds", "patience"), [(0.2, 0.02), (0.4, 0.04), (60.0, 0.05)])
+def test_under_load_a_batch_waits_for_others_a_tenth_of_the_last_one_but_not_long(
+    model_folder: Path, slow: Slow, seconds: float, patience: float
+) -> None:
+    async def test(engine: Engine) -> None:
+        loop = asyncio.get_running_loop()
+        await ask(engine, "one")
+        done: asyncio.Future[Any] = loop.create_future()
+        done.set_result(([[]], seconds))
+        before = loop.time()
+        item = Item(Group(slow, SHORT, "none"), Request("one"), 1, Job(loop.create_future(), [[]], 1), 0)
+        engine.finish([item], False, done)
+        assert before + patience <= engine.patient_until <= loop.time() + patience
+
+    run(model_folder, test, slow)
+
+
+def test_a_batch_that_may_wait_begins_when_the_others_are_there_or_the_time_is_over(
+    model_folder: Path, slow: Slow
+) -> None:
+    async def test(engine: Engine) -> None:
+        for patience in (0.02, 60.0):
+            engine.expected, engine.patient_until = 2, asyncio.get_running_loop().time() + patience
+            first = asyncio.create_task(ask(engine, f"one {patience}"))
+            await settle()
+            assert not slow.batches[1:]
+            second = asyncio.create_task(ask(engine, f"two {patience}")) if patience > 1 else first
+            await asyncio.gather(first, second)
+        assert [len(batch) for batch in slow.batches] == [1, 2]
 
     run(model_folder, test, slow)
 

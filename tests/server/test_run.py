@@ -10,8 +10,7 @@ from types import FrameType
 
 import pytest
 
-from nmt.server.log import Lines, set_up
-from nmt.server.run import Server, listen
+from nmt.server.run import Lines, Server, listen, set_up
 from nmt.translation.translator import Translator
 from tests.server.conftest import make_service
 from tests.server.test_queue import Slow

@@ -2,13 +2,14 @@
 
 import re
 import time
+from typing import Any, SupportsIndex
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.text.items import NO_OWN, find_items, tag_pairs
-from nmt.text.restore import Restored, lift, restore
+from nmt.text.restore import Restored, lift, restore, widen
 from nmt.text.tokens import token_links, tokenize, word_links
 
 
@@ -86,26 +87,10 @@ def test_a_pair_of_tags_that_encloses_nothing_any_more_is_told() -> None:
 
 pieces = st.sampled_from(
     [
-        "Hund",
-        "{name}",
-        "%s",
-        " ",
-        " ",
-        ".",
-        ",",
-        "(",
-        ")",
-        '"',
-        "-",
-        "<b>",
-        "</b>",
-        "<i>",
-        "</i>",
-        "😀",
-        "a@b.org",
+        "Hund", "{name}", "%s", " ", " ", ".", ",", "(", ")", '"', "-", "<b>", "</b>", "<i>", "</i>", "😀", "a@b.org",
         "日本",
     ]
-)
+)  # fmt: skip
 some_links = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5)))
 some_words = st.lists(st.sampled_from(["dog", "runs", "it.", "(so)", "日本", "a\u2003b"]), max_size=6)
 many = settings(max_examples=400, deadline=None, derandomize=True)
@@ -166,6 +151,29 @@ def test_thousands_of_items_take_linear_time(unit: str) -> None:
     restored = restore(lifted.text, lifted, [(i, i) for i in range(len(lifted.tokens))])
     word_links(restored.links, line, restored.text)
     assert time.process_time() - begin < 12  # 0.1 to 2.5 s; quadratic time is minutes
+
+
+class Counted(str):
+    """A text that counts how many of its characters are read."""
+
+    read = 0
+
+    def __getitem__(self, place: SupportsIndex | slice) -> "Counted":
+        part = Counted(super().__getitem__(place))
+        Counted.read += len(part)
+        return part
+
+    def count(self, *args: Any) -> int:
+        Counted.read += len(self)
+        return super().count(*args)
+
+
+@pytest.mark.parametrize("sign", ["*", "(", '"'])
+def test_signs_around_an_item_are_read_a_few_times_only(sign: str) -> None:
+    text = Counted(1000 * sign + "\0" + 1000 * sign.replace("(", ")"))
+    Counted.read = 0
+    assert widen(text, 1000, 1001, 0) == (0, 2001)
+    assert Counted.read < 4 * len(text)  # quadratic: 1,000 times
 
 
 def test_tags_in_each_other_take_linear_time() -> None:

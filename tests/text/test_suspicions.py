@@ -138,6 +138,25 @@ def test_what_is_wrong_is_flagged(source: str, translation: str, flags: list[Fla
     ]
 
 
+@pytest.mark.parametrize(
+    ("length", "other", "flags"), [(30, 80, []), (30, 81, ["too_long"]), (80, 30, []), (81, 30, ["too_short"])]
+)
+def test_one_text_may_be_twice_as_long_as_the_other_and_20_characters_more(
+    length: int, other: int, flags: list[Flag]
+) -> None:
+    source = "Ein Mann mit einem neuen schwarzen Hut geht am Abend ganz allein durch einen dunklen Park nach Hause"
+    translation = "The quick brown fox jumps over a very lazy dog while seven wise women want their picture taken"
+    assert suspicions(source[:length], translation[:other]) == flags
+
+
+@pytest.mark.parametrize(("end", "flags"), [("very quietly.", []), ("aloud.", ["sentences"])])
+def test_a_sentence_is_lost_if_half_of_an_average_one_is_missing_too(end: str, flags: list[Flag]) -> None:
+    source = "Der Mann mit dem neuen Hut geht am Abend durch den Park. Die Frau auf der Bank liest in der Zeitung."
+    translation = f"The man walks through the park while the woman is sitting there, {end}"
+    assert (len(source), len(translation) < 75) == (100, bool(flags))
+    assert suspicions(source, translation) == flags
+
+
 @exactly
 @given(texts)
 def test_a_text_is_no_suspicious_translation_of_itself_except_for_being_a_copy(text: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from nmt.text.words import Words
+from nmt.text.words import Words, spellings
 
 TEXTS = [
     "Der Großvater hat heute eine blaue Mütze gekauft, weil er müde war.",
@@ -45,6 +45,12 @@ def test_a_file_gives_the_same_words_again_and_a_damaged_one_an_error() -> None:
 )
 def test_unknown_words_are_read_as_known_ones_and_others_stay(line: str, read: str) -> None:
     assert WORDS.respelled(line) == read
+
+
+@pytest.mark.parametrize("word", ["A1105051015", "aeoeueaeoeueaeoeue", "1" * 50])
+def test_a_word_has_few_forms(word: str) -> None:
+    """Lines of serial numbers would take seconds."""
+    assert 27 <= len([*spellings(word)]) <= 64
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,7 @@ def test_experts_learn_in_bf16(data: TrainingData, tmp_path: Path) -> None:
     assert losses(tmp_path / "bf16") == pytest.approx(losses(tmp_path / "fp32"), rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [EXPERTS, BIAS])
 def test_a_compiled_model_learns_the_same(
     data: TrainingData, tmp_path: Path, traced: list[torch.nn.Module], model: Any

@@ -193,6 +193,7 @@ def test_a_layer_needs_few_kernels() -> None:
     assert layer.total() - layer["_to_copy"] <= 158
 
 
+@pytest.mark.slow
 def test_a_long_sentence_compiles_nothing_anew(
     tokenizer: Tokenizer, tmp_path: Path, traced: list[torch.nn.Module], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,19 +106,10 @@ def test_a_file_has_comments_alternatives_and_any_line_ends(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "line",
     [
-        "Hund",
-        "Hund\t",
-        "\tdog",
-        "*\tdog",
-        "* *\tdog",
-        "*\u3000*\tdog",
-        "Hund\t*",
-        "Hund\t* *",
-        "Hund\tdog\tx",
-        "Hund\t|",
-        "Hund\t\ufffd",
+        "Hund", "Hund\t", "\tdog", "*\tdog", "* *\tdog", "*\u3000*\tdog", "Hund\t*", "Hund\t* *", "Hund\tdog\tx",
+        "Hund\t|", "Hund\t\ufffd",
     ],
-)
+)  # fmt: skip
 def test_a_line_that_is_no_entry_is_an_error_with_its_number(line: str, tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_text(f"Katze\tcat\n{line}\n")
     with pytest.raises(ValueError, match=r"g.tsv, line 2: .* is no entry"):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nmt.reading.request import Constraints, Request, Term
-from nmt.translation.text_lines import split_lines
+from nmt.reading.lines import split_lines
 from nmt.translation.translator import Translator
 from tests.tiny import SHORT
 

@@ -32,8 +32,8 @@ WAIT = 30_000  # milliseconds: the machine may be busy
 @pytest.fixture(scope="module")
 def address(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A service with both directions."""
-    from nmt.server.app import Service
     from nmt.server.models import Models
+    from nmt.server.service import Service
     from tests.server.running import running
 
     folder = tmp_path_factory.mktemp("page")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nmt.config.serve import ServeConfig
+from nmt.server.document_files import File, Files
 from nmt.server.errors import Busy, Refused
-from nmt.server.files import File, Files
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:

@@ -3,7 +3,6 @@ temporary folder, and given to whoever has its token."""
 
 import asyncio
 import hmac
-import logging
 import secrets
 import tempfile
 import time
@@ -14,9 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from nmt.config.serve import ServeConfig
-from nmt.server.errors import Busy, Refused
-
-LOG = logging.getLogger("nmt.server")
+from nmt.server.errors import Busy, Refused, refusal
 
 State = Literal["waiting", "translating", "done", "error"]
 
@@ -77,11 +74,8 @@ class Files:
             data = await work(file)
             await asyncio.to_thread(self.path(file).write_bytes, data)
             file.state = "done"
-        except (Refused, ValueError) as error:
-            file.state, file.message = "error", str(error)
         except Exception as error:
-            LOG.error("failed", extra={"fields": {"error": type(error).__name__, "file": file.id}})
-            file.state, file.message = "error", "the service has failed: its log has more"
+            file.state, file.message = "error", refusal(error, file=file.id).message
         file.ended = self.clock()
 
     def get(self, identity: str, token: str) -> File:
