@@ -29,12 +29,16 @@ def choose_average(checkpoints: Sequence[Path], progress: Progress, config: Trai
 
 
 def prune(folder: Path, progress: Progress, config: TrainingConfig) -> None:
-    """Delete the checkpoints that are neither among the newest, nor to be averaged, nor the best."""
+    """Delete the checkpoints that are neither among the newest, nor to be averaged, nor the best. The user is told of
+    one that can't be deleted; it is tried again after the next checkpoint."""
     checkpoints = list_checkpoints(folder)
     keep = {step_folder(folder, progress.best_step), *choose_average(checkpoints, progress, config)}
     for old in checkpoints[: -config.keep_checkpoints]:
         if old not in keep:
-            shutil.rmtree(old)
+            try:
+                shutil.rmtree(old)
+            except OSError as error:
+                say(f"{old} can't be deleted ({error.strerror or error}): training goes on")
 
 
 def validated_weights(checkpoint: Path) -> dict[str, Tensor]:

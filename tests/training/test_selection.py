@@ -1,5 +1,6 @@
 """Which checkpoints a run keeps, and which weights its model folder gets."""
 
+import errno
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,6 +31,20 @@ def saved_weights(trainer: Trainer, step: int, file: str = "model") -> dict[str,
 def same(weights: dict[str, Tensor], others: dict[str, Tensor]) -> bool:
     assert weights.keys() == others.keys()
     return all(torch.equal(weights[name], others[name]) for name in weights)
+
+
+def test_a_checkpoint_that_cannot_be_deleted_does_not_end_training(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on a network file system that keeps files which are open elsewhere."""
+
+    def busy(folder: Path) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr("nmt.training.selection.shutil.rmtree", busy)
+    trainer = run(new_trainer(data, tmp_path, keep_checkpoints=1, validations=[1.0, 2.0, 3.0]))
+    assert trainer.progress.step == 12
+    assert "step-00000004 can't be deleted (Device or resource busy): training goes on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
