@@ -26,7 +26,7 @@ CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 26}
 
 class Loss(NamedTuple):
     """Sums over tokens: the loss that is minimised, the negative log-likelihood (both in nats), and how many targets
-    are the most probable piece."""
+    are the most probable piece (of equals, the one with the least id); this is counted in validation only."""
 
     smoothed: Tensor
     nll: Tensor
@@ -59,6 +59,8 @@ def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, term
     times the teachers' probabilities (Kim and Rush 2016, section 3.1). Only `smoothed` has a gradient; it is computed
     in the forward pass, while the logits are in memory.
     """
+    if not torch.is_grad_enabled():  # in forward, PyTorch says nothing of this mode
+        states_PNM, weight_VM = states_PNM.detach(), weight_VM.detach()
     arguments = states_PNM, weight_VM, targets_N, terms
     return Loss(*LinearCrossEntropy.apply(*arguments))  # type: ignore[no-untyped-call]
 
@@ -117,10 +119,13 @@ class LinearCrossEntropy(torch.autograd.Function):
             states_CM = states_PNM[:, start : start + rows].flatten(0, 1)
             targets_C1 = targets_N[start : start + rows].repeat(passes)[:, None]
             taught_CV = lesson.probabilities(start, start + rows).repeat(passes, 1) if lesson else None
-            *sums, p_CV = compute(F.linear(states_CM, weight_VM), targets_C1, taught_CV, terms)
-            for total, part in zip((smoothed, nll, right), sums, strict=True):
-                total += part
-            if wants_gradient:
+            logits_CV = F.linear(states_CM, weight_VM)
+            chunk_smoothed, chunk_nll, p_CV = compute(logits_CV, targets_C1, taught_CV, terms)
+            smoothed += chunk_smoothed
+            nll += chunk_nll
+            if not wants_gradient:
+                right += (logits_CV.argmax(-1, keepdim=True) == targets_C1).sum()
+            else:
                 grad_states[:, start : start + rows] = (p_CV @ weight_VM).unflatten(0, (passes, -1))
                 grad_weight += p_CV.T @ states_CM
         # The share of the uniform distribution needs no logits: the mean of a position's logits is linear in its state.
@@ -130,7 +135,7 @@ class LinearCrossEntropy(torch.autograd.Function):
         grad_states -= uniform * mean_M
         grad_weight -= uniform / vocab_size * sum_M
         if passes > 1:
-            for total in (smoothed, nll, right, grad_states, grad_weight):
+            for total in (smoothed, nll, grad_states, grad_weight):
                 total /= passes
         ctx.save_for_backward(grad_states, grad_weight)
         ctx.mark_non_differentiable(nll, right)
@@ -145,8 +150,8 @@ class LinearCrossEntropy(torch.autograd.Function):
 
 def chunk_loss(
     logits_CV: Tensor, targets_C1: Tensor, taught_CV: Tensor | None, terms: Terms
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The sums of `Loss` over the positions of a chunk, and the gradient with respect to its logits: both without the
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`smoothed` and `nll` of the positions of a chunk, and the gradient with respect to its logits: both without the
     share of the uniform distribution. Few passes over the logits: memory is slower than a GPU's arithmetic."""
     dtype = logits_CV.dtype
     if logits_CV.device.type == "cpu":  # a GPU's kernels widen numbers as they read them
@@ -165,7 +170,7 @@ def chunk_loss(
         p_CV.sub_(taught_CV, alpha=terms.lesson.weight)
     if grad_kl_CV is not None:
         p_CV.add_(grad_kl_CV, alpha=terms.r_drop / 2)
-    return loss, nll, (target_C1 == best_C1).sum(), p_CV.to(dtype)
+    return loss, nll, p_CV.to(dtype)
 
 
 @functools.cache
