@@ -2,6 +2,7 @@
 
 import errno
 import math
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -38,9 +39,12 @@ def test_a_checkpoint_that_cannot_be_deleted_does_not_end_training(
 ) -> None:
     """As on a network file system that keeps files which are open elsewhere."""
 
-    def busy(folder: Path) -> None:
-        raise OSError(errno.EBUSY, "Device or resource busy")
+    def busy(folder: Path, **options: bool) -> None:
+        if folder.name == "step-00000004":
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        delete(folder, **options)
 
+    delete = shutil.rmtree
     monkeypatch.setattr("nmt.training.selection.shutil.rmtree", busy)
     trainer = run(new_trainer(data, tmp_path, keep_checkpoints=1, validations=[1.0, 2.0, 3.0]))
     assert trainer.progress.step == 12
