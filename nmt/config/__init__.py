@@ -85,8 +85,6 @@ class Config:
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
         if self.model.layer_drop:
-            problem = "training.shard doesn't go with model.layer_drop, where processes skip different layers"
-            require(not self.training.shard, f"{problem}: switch one of them off")
             problem = "training.freeze names embeddings: without them, a batch that skips all layers has no gradient"
             require("embeddings" not in self.training.freeze, f"{problem}. Set model.layer_drop to 0")
         self.lora.check(self.training, self.model)

@@ -114,11 +114,6 @@ class TrainingConfig:
     """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their target
     pieces."""
 
-    shard: Annotated[bool, MAY_CHANGE] = False
-    """Whether several processes share parameters, gradients and optimizer state (FSDP2) instead of each holding all of
-    them (DDP, faster). It is for a model that one device can translate with but not train: each process keeps a whole
-    copy of the weights to validate."""
-
     learning_rate: Annotated[Positive, MAY_CHANGE] = 7e-4
     """Highest learning rate, reached at the end of the warm-up."""
 
@@ -247,9 +242,6 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_bounds("training", self)
-        muon = self.shard and self.optimizer == "muon"
-        require(not muon, "training.optimizer is muon, which needs whole matrices: with training.shard take adamw")
-        require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
         translates = self.objective == "translation" or not self.source_loss
         require(translates, f"training.source_loss is for objective translation: the objective is {self.objective}")
         check_use("training", self, self.schedule == "wsd", "training.schedule wsd", ["decay_share"])

@@ -92,7 +92,7 @@ class Model(nn.Module):
 
     @abstractmethod
     def blocks(self) -> list[nn.Module]:
-        """The blocks; each is sharded or compiled as a whole."""
+        """The blocks; each is compiled as a whole."""
 
     @abstractmethod
     def parts(self) -> dict[str, list[nn.Module]]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from nmt.model.contract import Model
 from nmt.model.experts import Usage
-from nmt.training.distributed import Processes, distribute_like
+from nmt.training.distributed import Processes
 
 
 def balance_loss(usages: Sequence[Sequence[Usage]]) -> Tensor:
@@ -37,7 +37,7 @@ def move_biases(model: Model, loads_LE: Sequence[Tensor | None], rate: float, pr
     for layer, loads_E in zip(model.experts().values(), all_LE, strict=True):
         if layer.router.requires_grad and layer.choice_bias is not None:
             step_E = rate * (loads_E.mean() - loads_E).sign()
-            layer.choice_bias.add_(distribute_like(step_E, layer.choice_bias))
+            layer.choice_bias.add_(step_E.to(layer.choice_bias.device))
 
 
 def load_figures(model: Model, loads_LE: Tensor | None, processes: Processes) -> dict[str, float]:

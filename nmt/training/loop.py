@@ -15,7 +15,7 @@ from typing import NoReturn
 import torch
 from torch import nn
 
-from nmt.config import Config, TrainingConfig
+from nmt.config import Config
 from nmt.data.batches import Batch, PlannedBatch
 from nmt.data.engines import usable_cores
 from nmt.fields import require
@@ -32,17 +32,16 @@ from nmt.model.device import (
     remember_few_shapes,
 )
 from nmt.model.lora import add_adapters
-from nmt.model.weights import set_weights
 from nmt.training.ahead import Ahead
 from nmt.training.balance import load_figures, move_biases
-from nmt.training.checkpoint import Progress, Writer, gather, gather_files, load_checkpoint, newest_checkpoint, signed
+from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, signed
 from nmt.training.data import TrainingData
-from nmt.training.distributed import SINGLE_PROCESS, Processes, full_tensor, no_sync, shard
+from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.memory import find_batch_tokens
 from nmt.training.monitor import Monitor, Window
-from nmt.training.optim import learning_rate, local_shards, make_optimizer, update_average
+from nmt.training.optim import learning_rate, make_optimizer, update_average
 from nmt.training.selection import prune
 from nmt.training.teacher import load_teacher
 from nmt.training.validation import Validator
@@ -55,7 +54,9 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     starts with random weights, or with those in `training.start_from`. `training.seed` determines all random numbers.
     """
     training = config.training
-    check_accumulation(training, processes)
+    n, size = training.accumulate, processes.size
+    advice = "raise it (the batch of a step then gets larger)"
+    require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step; {advice}")
     data = data.as_read(config)
     if training.threads or processes.size > 1:
         torch.set_num_threads(training.threads or max(1, usable_cores() // processes.local_size))
@@ -87,15 +88,6 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
     return trainer
-
-
-def check_accumulation(config: TrainingConfig, processes: Processes) -> None:
-    """Raise ValueError if a process would have no batch."""
-    n, size = config.accumulate, processes.size
-    advice = "raise it (the batch of a step then gets larger)"
-    require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step; {advice}")
-    multiple = not config.shard or n % size == 0
-    require(multiple, f"training.accumulate is {n}: with training.shard it must be a multiple of {size}, the processes")
 
 
 def check_lengths(model: Model, data: TrainingData) -> None:
@@ -138,24 +130,14 @@ class Trainer:
         self.data, self.folder, self.processes = data, folder, processes
         self.config = config = settings.training
         self.ema = copy.deepcopy(self.model).requires_grad_(False) if config.ema else None
-        self.sharded = config.shard and processes.size > 1
-        self.eval_model = self.ema or self.model
-        # A sharded model can't search in one process alone: each process has a full copy of the weights to translate.
-        inference = copy.deepcopy(self.eval_model) if self.sharded else self.eval_model
-        if self.sharded:
-            # Routers compute in float32; the gradients of a block that is used twice would be added up in bfloat16.
-            exact = self.model.config.experts or self.model.config.share_layers > 1
-            shard(learner, self.model.blocks(), send_bf16=self.numerics.bf16 and not exact)
-            if self.ema:
-                shard(self.ema, self.ema.blocks())
-        if config.compile:  # after the copies above were made, which are not compiled
+        if config.compile:  # after the copy above was made, which is not compiled
             for experts in self.model.experts().values():
                 experts.leave_uncompiled()
             for block in self.model.blocks():
                 block.compile(dynamic=True)
-        self.learner = learner if self.sharded else processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
+        self.learner = processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16, processes)
-        self.validator = Validator(inference, data, settings, self.numerics, processes)
+        self.validator = Validator(self.ema or self.model, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
         self.writer = Writer()
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
@@ -264,7 +246,7 @@ class Trainer:
                 group = [next(batches) for _ in range(self.config.accumulate)]
             trained = self.accumulate(group, window)
             clip = self.config.clip_norm or math.inf
-            norm = float(full_tensor(nn.utils.clip_grad_norm_(self.model.parameters(), clip)))
+            norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), clip))
             if math.isfinite(norm):  # the norm is the same in all processes
                 break
             problem = self.explain_not_finite(group, trained)
@@ -321,11 +303,11 @@ class Trainer:
         `more_follow`: this process has more batches in this step, so gradients need no all-reduce yet.
         """
         torch.manual_seed(planned.seed(self.config.seed))
-        exchanging = self.sharded  # FSDP gathers parameters in the forward pass too
+        exchanging = False
         try:
             with no_sync(self.learner, enabled=more_follow):
                 loss: Loss = self.learner(batch)
-                exchanging = self.sharded or (self.processes.size > 1 and not more_follow)
+                exchanging = self.processes.size > 1 and not more_follow
                 (loss.smoothed / tokens).backward()
         except RuntimeError as error:
             if not is_out_of_memory(error):
@@ -345,9 +327,7 @@ class Trainer:
     def stop_before(self, place: tuple[int, int], problem: str) -> NoReturn:
         """Save the state before the batches at this epoch and batch, unless it is spoiled; raise FloatingPointError."""
         self.progress.epoch, self.progress.batch = place
-        spoiled = self.processes.all_reduce_any(
-            lambda: not all(bool(p.isfinite().all()) for p in local_shards(self.model))
-        )()
+        spoiled = not all(bool(p.isfinite().all()) for p in self.model.parameters())
         advice = "Look at those lines, and take a lower training.learning_rate or"
         if spoiled:
             advice = "The weights are not finite either: resume from the last checkpoint with a lower learning_rate"
@@ -371,8 +351,6 @@ class Trainer:
 
     def validate(self, monitor: Monitor | None) -> None:
         """Measure the model on the validation pairs, and record whether it is the best so far."""
-        if self.sharded:
-            set_weights(self.validator.model, gather(self.eval_model.named_parameters()), self.folder)
         step = self.progress.step
         figures, translations = self.validator.measure()
         self.note_best(figures[f"validation/{self.config.metric}"])
@@ -406,12 +384,9 @@ class Trainer:
 
     def start_saving(self) -> None:
         """Save a checkpoint in the background."""
-        is_main = self.processes.is_main
-        if is_main or self.sharded:
+        if self.processes.is_main:
             self.writer.finish()  # so that not more than one copy of the tensors is in memory
-            files = gather_files(self.model, self.optimizer, self.ema, is_main)
-            if is_main:
-                self.writer.start(self.checkpoints, files, self.progress)
+            self.writer.start(self.checkpoints, copy_files(self.model, self.optimizer, self.ema), self.progress)
 
     def finish_saving(self) -> None:
         """Wait until the checkpoint is on the disk."""

@@ -66,7 +66,7 @@ def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, term
 
 
 class Learner(nn.Module):
-    """A model with its loss, as one module: DDP and FSDP act on what its `forward` computes."""
+    """A model with its loss, as one module: DDP acts on what its `forward` computes."""
 
     def __init__(
         self, model: Model, config: TrainingConfig, numerics: Numerics, teacher: Teacher | None = None

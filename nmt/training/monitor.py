@@ -22,8 +22,8 @@ from nmt.messages import console, say
 from nmt.training.distributed import Processes
 from nmt.training.loss import Loss
 
-# The time of a run is estimated from TIMED_STEPS steps. The first SLOW_STEPS are left out: memory is allocated and kernels
-# are chosen in them, and five of them took five times as long as later ones.
+# The time of a run is estimated from TIMED_STEPS steps. The first SLOW_STEPS are left out: memory is allocated and
+# kernels are chosen in them, and five of them took five times as long as later ones.
 SLOW_STEPS, TIMED_STEPS = 10, 10
 
 

@@ -41,8 +41,8 @@ class Lesson(NamedTuple):
 
 
 class Teacher:
-    """Trained models, in evaluation mode, and in the precision of the training. It is no module: DDP, FSDP and the
-    checkpoints don't see their weights."""
+    """Trained models, in evaluation mode, and in the precision of the training. It is no module: DDP and checkpoints
+    don't see their weights."""
 
     def __init__(self, models: list[Model], weight: float) -> None:
         self.models, self.weight = models, weight

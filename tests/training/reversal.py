@@ -13,7 +13,7 @@ import torch
 
 from nmt.config import Config, ModelConfig, TrainingConfig
 from nmt.data.batches import PlannedBatch
-from nmt.training.checkpoint import Progress, gather_files, step_folder, write_checkpoint
+from nmt.training.checkpoint import Progress, copy_files, step_folder, write_checkpoint
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.monitor import Monitor, Window
@@ -85,7 +85,7 @@ def run(trainer: Trainer) -> Trainer:
 
 
 def save_checkpoint(folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Path:
-    write_checkpoint(folder, gather_files(model, optimizer, None, keep=True), progress)
+    write_checkpoint(folder, copy_files(model, optimizer, None), progress)
     return step_folder(folder, progress.step)
 
 

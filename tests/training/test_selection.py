@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -39,7 +40,7 @@ def test_a_checkpoint_that_cannot_be_deleted_does_not_end_training(
 ) -> None:
     """As on a network file system that keeps files which are open elsewhere."""
 
-    def busy(folder: Path, **options: bool) -> None:
+    def busy(folder: Path, **options: Any) -> None:
         if folder.name == "step-00000004":
             raise OSError(errno.EBUSY, "Device or resource busy")
         delete(folder, **options)
