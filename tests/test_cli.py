@@ -378,7 +378,7 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["shard"])
+@pytest.mark.parametrize("name", ["shard", "source_loss"])
 def test_a_setting_of_training_that_was_removed_is_refused_where_it_was_used(tmp_path: Path, name: str) -> None:
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(f"training: {{{name}: false}}")

@@ -113,8 +113,5 @@ class Config:
         families = FAMILIES[objective]
         problem = f"training.objective {objective} needs model.family {' or '.join(families)}"
         require(family in families, f"{problem}: it is {family}")
-        reads_causally = family == "decoder-only" and self.model.source_attention == "causal"
         absent = {"decoder-only": "encoder", "encoder-only": "decoder"}.get(family, "")
         require(absent not in self.training.freeze, f"training.freeze names {absent}: model.family {family} has none")
-        needs = "training.source_loss needs model.family decoder-only and model.source_attention causal"
-        require(not self.training.source_loss or reads_causally, f"{needs}, where each piece sees earlier ones only")

@@ -60,11 +60,6 @@ class TrainingConfig:
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
     """Seed of the initial weights, of dropout and of the order of batches."""
 
-    source_loss: bool = False
-    """Whether a translator also learns to predict the pieces of the source, if it is decoder-only with causal
-    source_attention. Zhang et al. 2022 found that it makes translation worse. Validation measures the target
-    alone."""
-
     start_from: Folder = ""
     """Model or run folder whose weights the training starts from (fine-tuning). The settings model.* must be those of
     that model, except dropout, layer_drop, source_attention and the numbers of layers: of a deeper model, the first
@@ -242,12 +237,8 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_bounds("training", self)
-        translates = self.objective == "translation" or not self.source_loss
-        require(translates, f"training.source_loss is for objective translation: the objective is {self.objective}")
         check_use("training", self, self.schedule == "wsd", "training.schedule wsd", ["decay_share"])
         check_use("training", self, bool(self.teacher), "training.teacher", ["teacher_weight"])
-        problem = "training.teacher doesn't go with training.source_loss: teachers tell of the target alone"
-        require(not (self.teacher and self.source_loss), problem)
         steps = [stage.step for stage in self.stages]
         problem = f"training.stages begin after the steps {', '.join(map(str, steps))}: each must be above the last one"
         require(all(before < now for before, now in pairwise(steps)), problem)

@@ -17,7 +17,7 @@ from nmt.data.portions import Portion
 from nmt.data.prepared import Prepared
 from nmt.data.record import read_json
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
-from nmt.training.objectives import Objective, make_objective, validation_objective
+from nmt.training.objectives import Objective, make_objective
 from nmt.translation.model_folder import Facts
 
 
@@ -32,9 +32,7 @@ class TrainingData:
     facts: Facts
     """What the sources of `train` tell a translator."""
     objective: Objective = field(default_factory=Objective)
-    """Makes batches of `train`."""
-    validated: Objective = field(default_factory=Objective)
-    """Makes batches of `validation`."""
+    """Makes batches."""
     corpus_N: Tensor | None = None
     """Number of the portion of each pair of `train` (int64), see `portions_of`; None if it isn't known."""
     weight_N: Tensor | None = None
@@ -78,9 +76,9 @@ class TrainingData:
 
     def as_read(self, config: Config) -> "TrainingData":
         """The data as a model reads them that learns `training.objective`."""
-        learned, validated = (make(config, self.tokenizer) for make in (make_objective, validation_objective))
-        train, validation = learned.pairs(self.train), validated.pairs(self.validation)
-        read = replace(self, train=train, validation=validation, objective=learned, validated=validated)
+        objective = make_objective(config, self.tokenizer)
+        train, validation = objective.pairs(self.train), objective.pairs(self.validation)
+        read = replace(self, train=train, validation=validation, objective=objective)
         if self.corpus_N is None or len(self.portions) < (2 if self.weight_N is None else 1):
             return read
         portions, mixtures = self.portions, list[Mixture | WeightedPairs | None]()

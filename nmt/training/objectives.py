@@ -53,14 +53,6 @@ class LanguageModel(Objective):
         return replace(pairs, target_only=True)
 
 
-class BothSides(Objective):
-    """Source and target, as one text: `source </s> <s> target` is what a decoder-only translator reads."""
-
-    def pairs(self, pairs: Pairs) -> Pairs:
-        empty = Sequences(torch.empty(0), torch.zeros_like(pairs.source.lengths_N))
-        return Pairs(empty, join(pairs.source, EOS, BOS, pairs.target), target_only=True)
-
-
 @dataclass(frozen=True)
 class MaskedPieces(Objective):
     """The hidden pieces of `<s> text </s>` (Devlin et al. 2019, section 3.1), hidden anew in each epoch."""
@@ -159,7 +151,7 @@ def make_objective(config: Config, tokenizer: Tokenizer) -> Objective:
     """The objective of training. Raises ValueError if it needs one vocabulary, and the tokenizer has two."""
     name, noise = config.training.objective, config.noise
     if name == "translation":
-        return BothSides() if config.training.source_loss else Objective()
+        return Objective()
     if not tokenizer.joint:
         raise ValueError(f"training.objective is {name}, which needs a joint tokenizer: this one has two vocabularies")
     if name == "lm":
@@ -171,8 +163,3 @@ def make_objective(config: Config, tokenizer: Tokenizer) -> Objective:
     pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))
     most = config.model.max_positions - 4 if config.model.positions == "learned" else sys.maxsize
     return TruePairs(noise, PieceKinds.of(pieces), most)
-
-
-def validation_objective(config: Config, tokenizer: Tokenizer) -> Objective:
-    """The objective of validation and test: of a translator the target alone, whatever else it learns."""
-    return Objective() if config.training.objective == "translation" else make_objective(config, tokenizer)

@@ -16,7 +16,6 @@ from nmt.data.store import Shard, Side, small
 from nmt.data.stored import load_store
 from nmt.data.tokenizer import encode_pairs
 from nmt.training.data import TrainingData
-from nmt.training.objectives import BothSides, Objective
 from nmt.vocabulary import BOS, EOS
 from tests.data.test_prepared import config, corpus
 
@@ -64,16 +63,14 @@ def test_joined_sequences_are_joined_batch_by_batch(tmp_path: Path) -> None:
     assert torch.equal(lazy.lengths_N, whole.lengths_N)
 
 
-def batches(pairs: Pairs, objective: Objective) -> list[Tensor]:
-    pairs = objective.pairs(pairs)
+def batches(pairs: Pairs) -> list[Tensor]:
     plan = plan_batches(pairs.lengths, 200, seed=1, epoch=0)
-    return [t for index in plan for t in vars(objective.batch(pairs, index, torch.Generator())).values()]
+    return [t for index in plan for t in vars(make_batch(pairs, index)).values()]
 
 
 @pytest.mark.parametrize("size", [1 << 17, 16])
-@pytest.mark.parametrize("objective", [Objective(), BothSides()])
 def test_training_reads_what_encoding_the_text_would_give(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, objective: Objective
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(shards, "SHARD", size)
     prepared = prepare(corpus(), config(tmp_path), tmp_path / "run", engine=Engine(workers=1))
@@ -82,7 +79,7 @@ def test_training_reads_what_encoding_the_text_would_give(
     again = TrainingData.encode(prepared.tokenizer, list(prepared.train), prepared.val)
     assert data.corpus_N is not None
     assert data.corpus_N.tolist() == [0] * 60
-    assert all(map(torch.equal, batches(data.train, objective), batches(again.train, objective)))
+    assert all(map(torch.equal, batches(data.train), batches(again.train)))
     assert (data.facts, data.validation_text) == (again.facts, again.validation_text)
     assert data.tokenizer.words == again.tokenizer.words
 

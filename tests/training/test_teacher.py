@@ -137,5 +137,3 @@ def test_what_does_not_fit_is_refused_before_anything_is_prepared(
         make_trainer(settings(folder), long, tmp_path)
     with pytest.raises(ValueError, match="used only with training"):
         TrainingConfig(teacher_weight=0.5)
-    with pytest.raises(ValueError, match="doesn't go with training"):
-        TrainingConfig(teacher="x", source_loss=True)
