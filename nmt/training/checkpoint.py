@@ -32,7 +32,7 @@ class Progress:
     """Optimizer steps taken."""
     epoch: int = 0
     batch: int = 0
-    """Number of the next batch in this epoch (see `epoch_batches`)."""
+    """Number of the next batch in this epoch (see `window_starts`)."""
     seconds: float = 0.0
     """Time spent in training so far, validation included."""
     best_step: int = 0
@@ -44,6 +44,15 @@ class Progress:
     """The value of training.best_metric at each validated step, as `signed` gives it."""
     batch_tokens: int = 0
     """training.batch_tokens, or the number found for auto."""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The epoch and the batch with which the run goes on."""
+        return self.epoch, self.batch
+
+    @place.setter
+    def place(self, place: tuple[int, int]) -> None:
+        self.epoch, self.batch = place
 
     @classmethod
     def load(cls, checkpoint: Path) -> "Progress":

@@ -32,11 +32,11 @@ from nmt.model.device import (
     remember_few_shapes,
 )
 from nmt.model.lora import add_adapters
-from nmt.training.ahead import Ahead
 from nmt.training.balance import load_figures, move_biases
 from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, signed
 from nmt.training.data import TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
+from nmt.training.feed import Feed
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.memory import find_batch_tokens
@@ -79,7 +79,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     numerics = choose_numerics(processes.choose_device(training.device), training.precision)
     allow_tf32(numerics.device)
     choose_attention(numerics.device, usual_length(model, data))
-    teacher = load_teacher(config, data.tokenizer, data.train, numerics)
+    teacher = load_teacher(config, data, numerics)
     learner = Learner(model.to(numerics.device), training, numerics, teacher)
     if training.batch_tokens == "auto":
         training = replace(training, batch_tokens=choose_batch_tokens(learner, data, checkpoint, processes))
@@ -87,6 +87,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     if checkpoint:
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
+    trainer.feed.go_to(trainer.progress.place, trainer.progress.step)
     return trainer
 
 
@@ -94,8 +95,9 @@ def check_lengths(model: Model, data: TrainingData) -> None:
     """Make the tables of positions long enough for each pair. Raise ValueError if a pair is too long for learned ones,
     which validation would notice only hours later."""
     limit = model.max_positions
-    for name, pairs in (("training", data.train), ("validation", data.validation)):
-        longest = max(int(lengths_N.max()) for lengths_N in model.sequence_lengths(*pairs.lengths))
+    of_validation = model.sequence_lengths(*data.validation.lengths)
+    longest_of = {"training": data.longest(model), "validation": max(int(lengths.max()) for lengths in of_validation)}
+    for name, longest in longest_of.items():
         require(
             limit is None or longest <= limit,
             f"a {name} sequence takes {longest} positions, and model.max_positions is {limit}: "
@@ -106,15 +108,16 @@ def check_lengths(model: Model, data: TrainingData) -> None:
 
 def usual_length(model: Model, data: TrainingData) -> float:
     """The mean length of a training sequence, weighted by length: that of a random position's sequence."""
-    lengths_X = torch.cat(model.sequence_lengths(*data.train.lengths)).float()
-    return float(lengths_X.square().sum() / lengths_X.sum())
+    parts_X = (torch.cat(model.sequence_lengths(*part)).double() for part in data.lengths())
+    squares, total = torch.stack([torch.stack([x.square().sum(), x.sum()]) for x in parts_X]).sum(0).tolist()
+    return float(squares / total)
 
 
 def choose_batch_tokens(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes) -> int:
     """The number for `training.batch_tokens: auto`: from the checkpoint, or else by `find_batch_tokens`."""
     if checkpoint:
         return Progress.load(checkpoint).batch_tokens
-    found = find_batch_tokens(learner, data.objective, data.train, processes.local_size) if processes.is_main else 0
+    found = find_batch_tokens(learner, data, processes.local_size) if processes.is_main else 0
     best = processes.broadcast(found)
     say(f"training.batch_tokens: {best:,} is the best on this machine")
     return best
@@ -141,7 +144,7 @@ class Trainer:
         self.checkpoints = folder / "checkpoints"
         self.writer = Writer()
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
-        self.ahead = Ahead(self.make_batch, in_thread=self.numerics.device.type == "cuda")
+        self.feed = Feed(data, self.model, config, processes, in_threads=self.numerics.device.type == "cuda")
         self.interrupted = False
         self.time_is_up = False
         """Whether `training.max_minutes` ends the run: the same in all processes."""
@@ -153,7 +156,7 @@ class Trainer:
             KeyboardInterrupt: Ctrl-C was typed or SIGTERM received; the state is saved.
             FloatingPointError: a gradient is not finite.
         """
-        batches, window, started = self.batches(), Window(), time.perf_counter() - self.progress.seconds
+        window, started = Window(), time.perf_counter() - self.progress.seconds
         self.time_is_up = self.used_up(self.progress.seconds)
         with self.catching_signals(), self.writer:
             if self.validation_is_due():  # the run was stopped before its next checkpoint
@@ -164,7 +167,7 @@ class Trainer:
             while not self.finished():
                 stopping = self.processes.all_reduce_any(lambda: self.interrupted)
                 self.writer.check()
-                self.step(batches, window)
+                self.step(window)
                 self.progress.seconds = time.perf_counter() - started
                 if self.config.max_minutes:
                     self.time_is_up = self.processes.all_reduce_any(lambda: self.used_up(self.progress.seconds))()
@@ -215,35 +218,13 @@ class Trainer:
         every = self.config.save_every
         return self.validation_is_due() or (every > 0 and self.progress.step % every == 0)
 
-    def batches(self) -> Iterator[PlannedBatch]:
-        """Endless batches, from the epoch and batch in `progress`, which are updated for each batch."""
-        pairs, progress, in_step = self.data.train, self.progress, 0
-        while True:
-            lengths = self.model.sequence_lengths(*pairs.lengths)
-            budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
-            epoch = progress.epoch
-            data = self.data.after(progress.step)
-            batches = iter(data.batches(lengths, budget, self.config.seed, epoch, progress.batch))
-            planned = (PlannedBatch(pairs, index_B, epoch, number) for number, index_B in batches)
-            following = next(planned, None)
-            while following and progress.epoch == epoch:  # a new stage ends the epoch (see `step`)
-                current, following = following, next(planned, None)
-                progress.epoch, progress.batch = (epoch, current.number + 1) if following else (epoch + 1, 0)
-                in_step = (in_step + 1) % self.config.accumulate
-                if following and in_step % self.processes.size == self.processes.rank:
-                    self.ahead.start(following)
-                yield current
-            if progress.epoch == epoch:  # a checkpoint of an older nmt, after the last batch of an epoch
-                progress.epoch, progress.batch = epoch + 1, 0
-
-    def step(self, batches: Iterator[PlannedBatch], window: Window) -> None:
+    def step(self, window: Window) -> None:
         """Take an optimizer step, with the gradient of the mean loss per target token of `accumulate` batches. Batches
         whose gradient is not finite are left out, if `training.skip_nonfinite` allows it."""
         self.learner.train()
         for skipped in itertools.count():
-            place = self.progress.epoch, self.progress.batch
             with window.waiting():
-                group = [next(batches) for _ in range(self.config.accumulate)]
+                group = self.feed.group()
             trained = self.accumulate(group, window)
             clip = self.config.clip_norm or math.inf
             norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), clip))
@@ -251,12 +232,15 @@ class Trainer:
                 break
             problem = self.explain_not_finite(group, trained)
             if skipped == self.config.skip_nonfinite:
-                self.stop_before(place, problem)
+                self.stop_before(problem)
             say(f"{problem}. These batches are skipped.")
+            self.progress.place = group[-1].after
             self.optimizer.zero_grad()
-        self.progress.step += 1
-        if self.progress.batch and any(first == self.progress.step for first, _ in self.data.stages):
-            self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
+        self.progress.step, self.progress.place = self.progress.step + 1, group[-1].after
+        if any(first == self.progress.step for first, _ in self.data.stages):
+            if self.progress.batch:  # a stage ends the epoch
+                self.progress.place = self.progress.epoch + 1, 0
+            self.feed.go_to(self.progress.place, self.progress.step)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()
@@ -268,10 +252,6 @@ class Trainer:
             window.add(batch, loss, self.model.sequence_lengths(*batch.lengths))
         window.gradient_norm += norm
         window.steps += 1
-
-    def make_batch(self, planned: PlannedBatch) -> Batch:
-        """The batch, on the CPU, which depends on its place in the run alone."""
-        return self.data.objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
 
     def accumulate(self, group: list[PlannedBatch], window: Window) -> list[TrainedBatch]:
         """Compute the group's gradient in the parameters; return this process's batches with their losses.
@@ -286,7 +266,7 @@ class Trainer:
         while len(trained) < len(work):
             planned = work[len(trained)]
             with window.waiting():
-                batch = self.ahead.take(planned)
+                batch = self.feed.take(planned)
             loss = self.backward(planned, batch, tokens, more_follow=len(trained) + 1 < len(work))
             if loss is not None:
                 trained.append((planned, batch, loss))
@@ -324,9 +304,8 @@ class Trainer:
         what, batches = "loss" if not_finite else "gradient", "; ".join(not_finite or map(str, group))
         return f"the {what} is not finite at step {self.progress.step + 1}, of {batches}"
 
-    def stop_before(self, place: tuple[int, int], problem: str) -> NoReturn:
-        """Save the state before the batches at this epoch and batch, unless it is spoiled; raise FloatingPointError."""
-        self.progress.epoch, self.progress.batch = place
+    def stop_before(self, problem: str) -> NoReturn:
+        """Save the state before the batches of this step, unless it is spoiled; raise FloatingPointError."""
         spoiled = not all(bool(p.isfinite().all()) for p in self.model.parameters())
         advice = "Look at those lines, and take a lower training.learning_rate or"
         if spoiled:

@@ -32,8 +32,12 @@ class Objective:
         return batch_tokens * self.n_sides // n_sequences
 
     def pairs(self, pairs: Pairs) -> Pairs:
-        """The corpus as the model reads it, apart from noise: `plan_batches` and `batch` take this."""
+        """The corpus as the model reads it, apart from noise: `batch` takes this."""
         return pairs
+
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        """`Pairs.lengths` of what `pairs` gives, from the numbers of pieces."""
+        return source_N + 1, target_N + 1
 
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         """The batch of the pairs with these indices; `generator`: the random numbers of noise."""
@@ -52,6 +56,9 @@ class LanguageModel(Objective):
     def pairs(self, pairs: Pairs) -> Pairs:
         return replace(pairs, target_only=True)
 
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        return source_N, target_N + 1
+
 
 @dataclass(frozen=True)
 class MaskedPieces(Objective):
@@ -64,6 +71,9 @@ class MaskedPieces(Objective):
     def pairs(self, pairs: Pairs) -> Pairs:
         whole = join(BOS, pairs.target)
         return Pairs(whole, whole)
+
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        return target_N + 2, target_N + 2
 
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         whole_BS, mask_BS = pairs.source.padded(index_B, eos=True)
@@ -85,6 +95,9 @@ class Denoising(Objective):
 
     def pairs(self, pairs: Pairs) -> Pairs:
         return Pairs(pairs.target, pairs.target)
+
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        return target_N + 1, target_N + 1
 
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         ids_BL, _ = pairs.target.padded(index_B)
@@ -114,6 +127,9 @@ class TruePairs(Objective):
     def pairs(self, pairs: Pairs) -> Pairs:
         whole = as_read(pairs)
         return Pairs(whole, whole)
+
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        return source_N + target_N + 4, source_N + target_N + 4
 
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         random = Random(int(torch.randint(2**62, (1,), generator=generator)))

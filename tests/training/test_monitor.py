@@ -4,13 +4,11 @@ import errno
 import itertools
 import re
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from nmt.data.batches import PlannedBatch
 from nmt.training.checkpoint import list_checkpoints, step_of
 from nmt.training.data import TrainingData
 from nmt.training.monitor import Monitor, Window, append_line, drop_records_after
@@ -95,13 +93,13 @@ def test_a_full_disk_costs_records_and_not_the_run(
     trainer, hook = new_trainer(data, tmp_path), threading.excepthook
     step = trainer.step
 
-    def fill_disk(batches: Iterator[PlannedBatch], window: Window) -> None:
+    def fill_disk(window: Window) -> None:
         if trainer.progress.step == 5:
             monkeypatch.setattr("nmt.training.monitor.append_line", full)
             monkeypatch.setattr("nmt.training.loop.write_lines", full)
             monkeypatch.setattr("tensorboard.summary.writer.record_writer.RecordWriter.write", full)
             monkeypatch.setattr("tensorboard.summary.writer.record_writer.RecordWriter.flush", full)
-        step(batches, window)
+        step(window)
 
     monkeypatch.setattr(trainer, "step", fill_disk)
     run(trainer)

@@ -161,8 +161,8 @@ def test_noise_depends_on_the_place_of_a_batch_in_the_run_and_on_nothing_else() 
     objective = MaskedPieces(NoiseConfig(), VOCAB)
     pairs = objective.pairs(texts([([], [*range(10, 40)])] * 4))
 
-    def noised(seed: int = 1, **place: int) -> list[list[int]]:
-        planned = PlannedBatch(pairs, torch.arange(4), **{"epoch": 0, "number": 0, **place})
+    def noised(seed: int = 1, epoch: int = 0, number: int = 0, part: int = 0) -> list[list[int]]:
+        planned = PlannedBatch(pairs, torch.arange(4), epoch, number, part)
         torch.rand(3)
         return objective.batch(pairs, planned.index_B, planned.generator(seed)).src_BS.tolist()
 

@@ -3,7 +3,6 @@
 import errno
 import math
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from nmt.data.batches import PlannedBatch
 from nmt.training.checkpoint import Progress, list_checkpoints, step_folder, step_of
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer
@@ -92,8 +90,8 @@ def test_a_stop_between_validations_is_not_averaged(data: TrainingData, tmp_path
     trainer = new_trainer(data, tmp_path, average=2, keep_checkpoints=2)
     step = trainer.step
 
-    def step_and_save(batches: Iterator[PlannedBatch], window: Window) -> None:
-        step(batches, window)
+    def step_and_save(window: Window) -> None:
+        step(window)
         if trainer.progress.step in (9, 10, 11):
             trainer.save()
 
