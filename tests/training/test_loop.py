@@ -13,11 +13,11 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from nmt.config import Config
-from nmt.data.batches import Batch, Pairs, PlannedBatch, make_batch
+from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, make_batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.checkpoint import list_checkpoints, step_folder, step_of
 from nmt.training.data import TrainingData
-from nmt.training.loop import Trainer, make_trainer
+from nmt.training.loop import Trainer, make_trainer, usual_length
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Window
 from nmt.training.objectives import Objective
@@ -89,6 +89,18 @@ def test_an_interrupted_run_goes_on_bit_for_bit(
     validations = [[r for r in records(tmp_path / part) if "validation/nll" in r] for part in ("whole", "parts")]
     assert validations[0] == validations[1]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "Ctrl-C is as it was"
+
+
+def test_the_usual_length_is_that_of_the_sequence_of_a_random_position(data: TrainingData, tmp_path: Path) -> None:
+    """Not of a random sequence: nearly all positions may be in the long ones. Sequences of 2, 2, 4 and 4, of 2 and 12
+    positions."""
+    pairs = [
+        Pairs(Sequences.of([[7], [7] * 3]), Sequences.of([[7], [7] * 3])),
+        Pairs(*[Sequences.of([[7], [7] * 11])] * 2),
+    ]
+    model = new_trainer(data, tmp_path).model
+    for part, expected in zip(pairs, (40 / 12, 296 / 28), strict=True):
+        assert usual_length(model, replace(data, train=part)) == pytest.approx(expected)
 
 
 def test_two_small_batches_weigh_as_one_large_batch(data: TrainingData, tmp_path: Path) -> None:
