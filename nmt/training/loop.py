@@ -32,7 +32,6 @@ from nmt.model.device import (
     remember_few_shapes,
 )
 from nmt.model.lora import add_adapters
-from nmt.training.balance import load_figures, move_biases
 from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, signed
 from nmt.training.data import TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
@@ -235,7 +234,7 @@ class Trainer:
                 self.stop_before(problem)
             say(f"{problem}. These batches are skipped.")
             self.progress.place = group[-1].after
-            self.optimizer.zero_grad()
+            self.forget_batches()
         self.progress.step, self.progress.place = self.progress.step + 1, group[-1].after
         if any(first == self.progress.step for first, _ in self.data.stages):
             if self.progress.batch:  # a stage ends the epoch
@@ -245,7 +244,7 @@ class Trainer:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        move_biases(self.model, [loss.loads_LE for _, _, loss in trained], self.config.balance_rate, self.processes)
+        self.model.after_step(self.config.balance_rate, self.processes.all_reduce_sum)
         if self.ema:
             update_average(self.ema, self.model, self.config.ema, self.progress.step)
         for _, batch, loss in trained:
@@ -272,10 +271,15 @@ class Trainer:
                 trained.append((planned, batch, loss))
                 continue
             require(len(planned.index_B) > 1, f"memory ran out over a single pair, in {planned}: lower data.max_pieces")
-            self.optimizer.zero_grad()
+            self.forget_batches()
             work[len(trained) : len(trained) + 1] = planned.halves()
             trained.clear()
         return trained
+
+    def forget_batches(self) -> None:
+        """Drop what the batches since the last step have left in the model."""
+        self.optimizer.zero_grad()
+        self.model.forget_batches()
 
     def backward(self, planned: PlannedBatch, batch: Batch, tokens: int, more_follow: bool) -> Loss | None:
         """Add a batch's gradient to the parameters' gradients; None if memory ran out, when only a part was added.
@@ -322,7 +326,7 @@ class Trainer:
         figures = window.figures(self.processes)
         figures["train/learning_rate"] = self.optimizer.param_groups[0]["lr"]
         figures["train/epoch"] = self.progress.epoch
-        figures |= load_figures(self.model, window.loads_LE, self.processes)
+        figures |= self.model.figures(self.processes.all_reduce_sum)
         if monitor:
             monitor.add_scalars(self.progress.step, figures)
             loss, nll, speed = (figures[tag] for tag in ("train/loss", "train/nll", "speed/target_tokens_per_second"))

@@ -17,7 +17,6 @@ from nmt.data.batches import Batch, hide_pieces
 from nmt.model.contract import Model
 from nmt.model.device import Numerics, move
 from nmt.model.linear import with_bias
-from nmt.training.balance import balance_loss, loads
 from nmt.training.teacher import Lesson, Teacher
 
 # Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache. On a GPU 67 million take half a GiB.
@@ -31,8 +30,6 @@ class Loss(NamedTuple):
     smoothed: Tensor
     nll: Tensor
     right: Tensor
-    loads_LE: Tensor | None = None
-    """How often each expert of each mixture of experts was chosen, if the model has any."""
 
 
 class Terms(NamedTuple):
@@ -89,16 +86,14 @@ class Learner(nn.Module):
         terms = Terms(self.config.smoothing, r_drop, lesson, self.config.compile)
         batch = hide_pieces(batch.repeated(passes), word_dropout)
         arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
-        with self.model.computing_in(self.numerics.dtype), self.model.counting(*batch.lengths) as usages:
+        with self.model.computing_in(self.numerics.dtype), self.model.auxiliary(*batch.lengths) as others:
             states_NM = self.model.target_states(*arguments)
         states_NM, weight_VM = with_bias(states_NM, self.model.output)
         loss = cross_entropy(states_NM.unflatten(0, (passes, -1)), weight_VM, targets_N, terms)
-        if not usages:
-            return loss
-        has_loss = self.training and self.model.config.expert_balance == "loss"
-        weight = self.config.balance_weight * targets_N.size(0) if has_loss else 0.0
-        none_E = torch.zeros(self.model.config.experts, device=self.numerics.device)
-        return loss._replace(smoothed=loss.smoothed + weight * balance_loss(usages), loads_LE=loads(usages, none_E))
+        if others:
+            weight = self.config.balance_weight * targets_N.size(0)
+            loss = loss._replace(smoothed=loss.smoothed + weight * sum(others, torch.zeros(())))
+        return loss
 
 
 class LinearCrossEntropy(torch.autograd.Function):

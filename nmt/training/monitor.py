@@ -39,8 +39,6 @@ class Window:
     positions: int = 0
     """Positions of all sequences that the model read, with padding."""
     sentences: int = 0
-    loads_LE: Tensor | None = None
-    """How often each expert was chosen; see `Loss`."""
     gradient_norm: float = 0.0
     steps: int = 0
     waited: float = 0.0
@@ -51,8 +49,6 @@ class Window:
         """Add a batch; `lengths`: see `Model.sequence_lengths`."""
         self.loss = self.loss + loss.smoothed.double()
         self.nll = self.nll + loss.nll.double()
-        if loss.loads_LE is not None:
-            self.loads_LE = loss.loads_LE if self.loads_LE is None else self.loads_LE + loss.loads_LE
         self.target_tokens += batch.target_tokens
         self.real_positions += sum(int(lengths_B.sum()) for lengths_B in lengths)
         self.positions += sum(len(lengths_B) * int(lengths_B.max()) for lengths_B in lengths)
