@@ -87,10 +87,10 @@ def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespa
         trainer = make_trainer(replace(config, training=training), data, Path(folder))
     emulated = dtype == "bf16" and choose_precision("auto", choose_device(training.device)) == "fp32"
     print(f"{dtype}{', rounded products' if emulated else ''}: {trainer.numerics}", file=sys.stderr)
-    batches, found = trainer.batches(), {}
+    found = {}
     with RoundedProducts() if emulated else contextlib.nullcontext():  # type: ignore[no-untyped-call]
         for step in range(1, args.updates + 1):
-            trainer.step(batches, Window())
+            trainer.step(Window())
             if step % args.every == 0:
                 trainer.model.eval()
                 found[step] = trainer.validator.measure_loss()["nll"]

@@ -77,9 +77,8 @@ def curve(config: Config, prepared: Prepared, position: Any, n_steps: int) -> di
     data, found = TrainingData.load(prepared), {}
     with tempfile.TemporaryDirectory() as folder:
         trainer = make_trainer(replace(config, model=replace(NARROW, norm_position=position)), data, Path(folder))
-    batches = trainer.batches()
     for step in range(1, n_steps + 1):
-        trainer.step(batches, Window())
+        trainer.step(Window())
         if step % max(1, n_steps // 6) == 0:
             found[step] = trainer.validator.measure_loss()["nll"]
             print(f"{position}, {step:,} steps: validation nll {found[step]:.3f}", file=sys.stderr, flush=True)

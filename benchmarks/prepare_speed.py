@@ -20,6 +20,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.report import report
@@ -131,20 +132,22 @@ def resident(pid: int) -> int:
 
 def load(run: Path) -> dict[str, Any]:
     """Load prepared data as training does, and make batches."""
-    from nmt.data.batches import epoch_batches, make_batch
+    from nmt.config import TrainingConfig
     from nmt.data.prepared import Prepared
     from nmt.training.data import TrainingData
+    from nmt.training.distributed import SINGLE_PROCESS
+    from nmt.training.feed import Feed
 
     started = time.perf_counter()
-    pairs = TrainingData.load(Prepared.load(run)).train
-    epochs = (epoch_batches(pairs.lengths, BATCH_TOKENS, 1, epoch, windows=True) for epoch in itertools.count())
-    plan = itertools.chain.from_iterable(epochs)
-    _, index_B = next(plan)
-    make_batch(pairs, index_B)
+    model: Any = SimpleNamespace(sequence_lengths=lambda *lengths: list(lengths))  # an encoder–decoder's
+    settings = TrainingConfig(batch_tokens=BATCH_TOKENS)
+    feed = Feed(TrainingData.load(Prepared.load(run)), model, settings, SINGLE_PROCESS, in_threads=False)
+    feed.go_to((0, 0), 0)
+    feed.make(next(feed.planned))
     first, loaded, ended = time.perf_counter(), 0, 0.0
-    for _, index_B in plan:
-        make_batch(pairs, index_B)
-        loaded += len(index_B)
+    for planned in feed.planned:
+        feed.make(planned)
+        loaded += len(planned.index_B)
         if (ended := time.perf_counter()) > first + LOADED:
             break
     return {"seconds": rounded(first - started), "pairs_a_second": rounded(loaded / (ended - first))}

@@ -171,12 +171,11 @@ def training_clock(run: Path, scratch: Path) -> Callable[[], float]:
     prepared = Prepared.load(run)
     data = TrainingData.load(prepared)
     trainer = make_trainer(config, data, scratch / run.name)
-    batches = trainer.batches()
 
     def clock() -> float:
         window, started = Window(), time.perf_counter()
         for _ in range(STEPS):
-            trainer.step(batches, window)
+            trainer.step(window)
         return window.sentences / (time.perf_counter() - started)
 
     return clock

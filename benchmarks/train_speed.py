@@ -168,13 +168,13 @@ def time_training(args: argparse.Namespace) -> None:
     )
     data = TrainingData.load(prepared)
     trainer = make_trainer(Config(model=model_of(args.model), training=training), data, args.run)
-    batches, clock = trainer.batches(), clock_for(args.threads)
+    clock = clock_for(args.threads)
     try:
         for _ in range(args.warmup):
-            trainer.step(batches, Window())
+            trainer.step(Window())
         window, started = Window(), clock()
         for _ in range(args.steps):
-            trainer.step(batches, window)
+            trainer.step(window)
         if trainer.numerics.device.type == "cuda":
             torch.cuda.synchronize()
     except ValueError as error:
@@ -185,7 +185,7 @@ def time_training(args: argparse.Namespace) -> None:
     with FlopCounterMode(display=False) as counter:  # it slows the steps, so it counts others than those timed
         counted = Window()
         for _ in range(4):
-            trainer.step(batches, counted)
+            trainer.step(counted)
     flop = counter.get_total_flops() / counted.positions * window.positions
     peak = matrix_peak(trainer.numerics.device, trainer.numerics.dtype, clock)
     detail = {

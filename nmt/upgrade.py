@@ -9,6 +9,12 @@ from typing import Any
 from nmt.fields import require
 
 FORMAT = 3
+# Settings of training that were removed: their values where they are not used, and why.
+REMOVED_FROM_TRAINING: dict[str, tuple[Any, str]] = {
+    "subword_sampling": (0, "since it didn't raise BLEU; set it to 0"),
+    "source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
+    "shard": (False, "since models that need it are beyond this toolkit; leave it out, and each process has the model"),
+}
 REMOVED = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
 
 
@@ -23,9 +29,10 @@ def take_format(values: dict[str, Any], origin: object) -> int:
 def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Convert the settings of a recipe or a run. Raises ValueError if a removed setting is in use."""
     training = dict(settings.get("training") or {})
-    used = training.pop("subword_sampling", 0)
-    require(not used, f"training.subword_sampling is {used}: it was removed, since it didn't raise BLEU; set it to 0")
-    settings = settings | ({"training": training} if training else {})
+    for name, (unused, reason) in REMOVED_FROM_TRAINING.items():
+        used = training.pop(name, unused)
+        require(used == unused, f"training.{name} is {used}: it was removed, {reason}")
+    settings = settings | ({"training": training} if settings.get("training") else {})
     if not isinstance(settings.get("decoding"), dict):
         return settings
     search = upgrade_decoding(settings.pop("decoding"))

@@ -13,6 +13,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from nmt.augment import main
 from nmt.config import DataConfig, SearchConfig
+from nmt.data.batches import Pairs
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora import read_sentences
 from nmt.data.engines import Engine, Task
@@ -295,10 +296,11 @@ def test_made_pairs_alone_are_a_corpus_for_data_more(
     assert train([*places, "--data.more", given, *settings, "--search.max_length", "2"]) == 0
     prepared = Prepared.load(tmp_path / "run")
     tag = prepared.tokenizer.source.piece_to_id("<bt>")
-    pairs, corpora, _ = prepared.encoded()
-    assert corpora is not None
+    pairs = prepared.encoded()
+    assert isinstance(pairs, Pairs)
+    assert pairs.portion_N is not None
     tagged = [tag in pairs.source.ids(n).tolist() for n in range(len(prepared.train))]
-    assert tagged == [bool(corpus) for corpus in corpora]
+    assert tagged == [bool(corpus) for corpus in pairs.portion_N]
     assert sum(tagged) == 13
     assert len(tagged) == 13 + 4
     assert Translator.load(tmp_path / "run", "cpu").translate(["Eine Frau liest."])

@@ -303,7 +303,7 @@ def test_metavars_name_the_kind_of_a_value() -> None:
     assert shown["training.max_steps"] == shown["model.n_kv_heads"] == "N"
     assert shown["training.learning_rate"] == "X"
     assert shown["tokenizer.folder"] == shown["runs"] == "DIR"
-    assert shown["training.shard"] == shown["model.bias"] == "{true,false}"
+    assert shown["training.compile"] == shown["model.bias"] == "{true,false}"
     assert shown["model.norm"] == "{layer,rms}"
     assert shown["training.batch_tokens"] == "N|auto"
     assert shown["tokenizer.user_defined_symbols"] == "[TEXT,...]"
@@ -378,10 +378,20 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["shard", "source_loss"])
+def test_a_setting_of_training_that_was_removed_is_refused_where_it_was_used(tmp_path: Path, name: str) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(f"training: {{{name}: false}}")
+    assert load_config(recipe) == Config()
+    recipe.write_text(f"training: {{{name}: true}}")
+    with pytest.raises(ValueError, match=f"training.{name} is True: it was removed, since .*; leave it out"):
+        load_config(recipe)
+
+
 def test_only_settings_that_alter_what_was_learned_are_fixed() -> None:
     fixed = fixed_settings(Config())
     assert {"model.d_model", "training.seed", "training.ema", "data.corpus", "tokenizer.kind"} <= fixed.keys()
-    assert not {"training.max_steps", "training.device", "runs", "training.shard"} & fixed.keys()
+    assert not {"training.max_steps", "training.device", "runs", "training.compile"} & fixed.keys()
 
 
 def test_flat_settings_have_every_leaf_once() -> None:

@@ -85,8 +85,6 @@ class Config:
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
         if self.model.layer_drop:
-            problem = "training.shard doesn't go with model.layer_drop, where processes skip different layers"
-            require(not self.training.shard, f"{problem}: switch one of them off")
             problem = "training.freeze names embeddings: without them, a batch that skips all layers has no gradient"
             require("embeddings" not in self.training.freeze, f"{problem}. Set model.layer_drop to 0")
         self.lora.check(self.training, self.model)
@@ -115,8 +113,5 @@ class Config:
         families = FAMILIES[objective]
         problem = f"training.objective {objective} needs model.family {' or '.join(families)}"
         require(family in families, f"{problem}: it is {family}")
-        reads_causally = family == "decoder-only" and self.model.source_attention == "causal"
         absent = {"decoder-only": "encoder", "encoder-only": "decoder"}.get(family, "")
         require(absent not in self.training.freeze, f"training.freeze names {absent}: model.family {family} has none")
-        needs = "training.source_loss needs model.family decoder-only and model.source_attention causal"
-        require(not self.training.source_loss or reads_causally, f"{needs}, where each piece sees earlier ones only")

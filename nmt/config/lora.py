@@ -35,6 +35,5 @@ class LoraConfig:
         require(bool(training.start_from), "lora.rank needs a trained model to adapt: give training.start_from")
         problem = "lora.rank doesn't go with"
         require(not training.freeze, f"{problem} training.freeze: adapters leave all weights as they are")
-        require(not training.shard, f"{problem} training.shard: adapters need little memory, so leave it off")
         require(not training.compile, f"{problem} training.compile: switch it off")
         require(not model.experts, f"{problem} model.experts: mixtures of experts have no adapters")

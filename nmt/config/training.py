@@ -60,11 +60,6 @@ class TrainingConfig:
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
     """Seed of the initial weights, of dropout and of the order of batches."""
 
-    source_loss: bool = False
-    """Whether a translator also learns to predict the pieces of the source, if it is decoder-only with causal
-    source_attention. Zhang et al. 2022 found that it makes translation worse. Validation measures the target
-    alone."""
-
     start_from: Folder = ""
     """Model or run folder whose weights the training starts from (fine-tuning). The settings model.* must be those of
     that model, except dropout, layer_drop, source_attention and the numbers of layers: of a deeper model, the first
@@ -113,11 +108,6 @@ class TrainingConfig:
     accumulate: Size = 1
     """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their target
     pieces."""
-
-    shard: Annotated[bool, MAY_CHANGE] = False
-    """Whether several processes share parameters, gradients and optimizer state (FSDP2) instead of each holding all of
-    them (DDP, faster). It is for a model that one device can translate with but not train: each process keeps a whole
-    copy of the weights to validate."""
 
     learning_rate: Annotated[Positive, MAY_CHANGE] = 7e-4
     """Highest learning rate, reached at the end of the warm-up."""
@@ -247,15 +237,8 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_bounds("training", self)
-        muon = self.shard and self.optimizer == "muon"
-        require(not muon, "training.optimizer is muon, which needs whole matrices: with training.shard take adamw")
-        require(not (self.shard and self.compile), "training.compile doesn't go with training.shard: take one of them")
-        translates = self.objective == "translation" or not self.source_loss
-        require(translates, f"training.source_loss is for objective translation: the objective is {self.objective}")
         check_use("training", self, self.schedule == "wsd", "training.schedule wsd", ["decay_share"])
         check_use("training", self, bool(self.teacher), "training.teacher", ["teacher_weight"])
-        problem = "training.teacher doesn't go with training.source_loss: teachers tell of the target alone"
-        require(not (self.teacher and self.source_loss), problem)
         steps = [stage.step for stage in self.stages]
         problem = f"training.stages begin after the steps {', '.join(map(str, steps))}: each must be above the last one"
         require(all(before < now for before, now in pairwise(steps)), problem)

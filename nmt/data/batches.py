@@ -8,6 +8,7 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,8 +23,9 @@ class Sequences:
     """Many id sequences in one flat tensor: a tenth of the memory of lists, and padded without a Python loop."""
 
     def __init__(self, flat: Tensor, lengths_N: Tensor) -> None:
-        """`flat`: the ids of all sequences, one after another; `lengths_N`: the length of each (int64)."""
-        self.flat = torch.cat([flat.to(torch.int32), torch.tensor([PAD], dtype=torch.int32)])
+        """`flat`: the ids of all sequences, one after another (int32 or uint16); `lengths_N`: the length of each
+        (int64)."""
+        self.flat = torch.cat([flat, torch.tensor([PAD], dtype=flat.dtype)])
         self.lengths_N = lengths_N
         self.starts_N = lengths_N.cumsum(0) - lengths_N
 
@@ -38,16 +40,6 @@ class Sequences:
     def __len__(self) -> int:
         return self.lengths_N.size(0)
 
-    @property
-    def in_memory(self) -> bool:
-        """Whether all ids are in memory, and not on the disk."""
-        return True
-
-    def ids_at(self, where_BL: Tensor) -> Tensor:
-        """The ids at these places among all ids (int64), and any ids where a place is before the first or after the
-        last one. Changes `where_BL`."""
-        return self.flat[where_BL.clamp_(0, self.flat.size(0) - 1)].long()
-
     def counts(self, vocab_size: int) -> Tensor:
         """How often each id of a vocabulary of this size occurs (int64)."""
         return torch.bincount(self.flat[:-1].long(), minlength=vocab_size)
@@ -58,20 +50,19 @@ class Sequences:
         return self.flat[start : start + int(self.lengths_N[n])].long()
 
     def chosen(self, index_B: Tensor) -> "Sequences":
-        """Sequences `index_B`, in memory."""
-        ids, mask = self.padded(index_B)
-        return Sequences(ids[mask], self.lengths_N[index_B])
-
-    def part(self, rows: range) -> "Sequences":
-        """Sequences that follow one another, in memory."""
-        return self.chosen(torch.arange(rows.start, rows.stop))
+        """Sequences `index_B`, as others."""
+        lengths_B = self.lengths_N[index_B]
+        shift_B = self.starts_N[index_B] - (lengths_B.cumsum(0) - lengths_B)
+        shift = shift_B.repeat_interleave(lengths_B)
+        return Sequences(self.flat[shift.add_(torch.arange(len(shift)))], lengths_B)
 
     def padded(self, index_B: Tensor, *, bos: bool = False, eos: bool = False) -> tuple[Tensor, Tensor]:
         """Sequences `index_B`, with BOS before or EOS after each: ids (B, L) int64, and a mask, False at padding."""
         lengths_B1 = self.lengths_N[index_B, None]
         position_L = torch.arange(int(lengths_B1.max()) + bos + eos) - int(bos)
         inside = (position_L >= 0) & (position_L < lengths_B1)
-        ids = torch.where(inside, self.ids_at(self.starts_N[index_B, None] + position_L), PAD)
+        where_BL = (self.starts_N[index_B, None] + position_L).clamp_(0, self.flat.size(0) - 1)
+        ids = torch.where(inside, self.flat[where_BL].long(), PAD)
         if bos:
             ids[:, 0] = BOS
         if eos:
@@ -84,29 +75,8 @@ class Sequences:
         return [row[:n] for row, n in zip(ids.tolist(), self.lengths_N[index_B].tolist(), strict=True)]
 
 
-class Joined(Sequences):
-    """Sequences that are joined from their parts when they are needed (see `join`)."""
-
-    def __init__(self, parts: tuple[Sequences | int, ...]) -> None:
-        self.parts = parts
-        sizes = [p.lengths_N for p in parts if isinstance(p, Sequences)]
-        self.lengths_N = sum(sizes, torch.full_like(sizes[0], len(parts) - len(sizes)))
-
-    @property
-    def in_memory(self) -> bool:
-        return False
-
-    def chosen(self, index_B: Tensor) -> Sequences:
-        return join(*(part if isinstance(part, int) else part.chosen(index_B) for part in self.parts))
-
-    def padded(self, index_B: Tensor, *, bos: bool = False, eos: bool = False) -> tuple[Tensor, Tensor]:
-        return self.chosen(index_B).padded(torch.arange(len(index_B)), bos=bos, eos=eos)
-
-
 def join(*parts: Sequences | int) -> Sequences:
     """Sequence n of the result has sequence n of each part, one after another; an id is the same in all of them."""
-    if not all(isinstance(part, int) or part.in_memory for part in parts):
-        return Joined(parts)
     sizes = [p.lengths_N for p in parts if isinstance(p, Sequences)]
     lengths_N = sum(sizes, torch.full_like(sizes[0], len(parts) - len(sizes)))
     flat, at_N = torch.empty(int(lengths_N.sum()), dtype=torch.int32), lengths_N.cumsum(0) - lengths_N
@@ -116,9 +86,19 @@ def join(*parts: Sequences | int) -> Sequences:
             at_N = at_N + 1
         else:
             shift = (at_N - part.starts_N).repeat_interleave(part.lengths_N)
-            flat[shift.add_(torch.arange(len(shift)))] = part.flat[:-1]
+            flat[shift.add_(torch.arange(len(shift)))] = part.flat[:-1].int()
             at_N = at_N + part.lengths_N
     return Sequences(flat, lengths_N)
+
+
+class Columns(NamedTuple):
+    """What is known of pairs besides their ids."""
+
+    source_N: Tensor
+    """Number of pieces of each source (int64)."""
+    target_N: Tensor
+    portion_N: Tensor | None
+    weight_N: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -129,13 +109,29 @@ class Pairs:
     target: Sequences
     target_only: bool = field(default=False, kw_only=True)
     """Whether the model reads no sources, not even an EOS in their place. All sources are empty then."""
+    portion_N: Tensor | None = field(default=None, kw_only=True)
+    """Number of the portion of each pair (int64), see `portions_of`; None if it isn't known."""
+    weight_N: Tensor | None = field(default=None, kw_only=True)
+    """Weight of each pair (fp32); None if they have none."""
 
     def __post_init__(self) -> None:
         assert len(self.source) == len(self.target), "each source needs one target"
 
-    def part(self, rows: range) -> "Pairs":
-        """Pairs that follow one another, in memory."""
-        return replace(self, source=self.source.part(rows), target=self.target.part(rows))
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def chosen(self, index_P: Tensor) -> "Pairs":
+        """The pairs with these indices (int64), without portions and weights."""
+        source, target = self.source.chosen(index_P), self.target.chosen(index_P)
+        return Pairs(source, target, target_only=self.target_only)
+
+    def first(self, most: int) -> "Pairs":
+        """The first pairs, at most so many."""
+        return self.chosen(torch.arange(most)) if len(self) > most else self
+
+    def columns(self) -> Iterator[Columns]:
+        """What is known of all pairs besides their ids, in parts that follow one another."""
+        yield Columns(self.source.lengths_N, self.target.lengths_N, self.portion_N, self.weight_N)
 
     @property
     def lengths(self) -> tuple[Tensor, Tensor]:
@@ -182,6 +178,10 @@ class PlannedBatch:
     """Index in the plan of its epoch."""
     part: int = 0
     """0: the whole batch. The halves of part n are parts 2n + 1 and 2n + 2."""
+    after: tuple[int, int] = (0, 0)
+    """Epoch and number of the batch with which a run goes on after this one."""
+    rows_N: Tensor | None = None
+    """The numbers of `pairs` in the training text; None: they are all of it."""
 
     def halves(self) -> "tuple[PlannedBatch, PlannedBatch]":
         middle = len(self.index_B) // 2
@@ -199,7 +199,8 @@ class PlannedBatch:
         return torch.Generator().manual_seed(self.seed(seed, " noise"))
 
     def __str__(self) -> str:
-        numbers = ", ".join(str(i + 1) for i in sorted(self.index_B.tolist())[:10])
+        rows_B = self.index_B if self.rows_N is None else self.rows_N[self.index_B]
+        numbers = ", ".join(str(i + 1) for i in sorted(rows_B.tolist())[:10])
         more = f" and {len(self.index_B) - 10} more" if len(self.index_B) > 10 else ""
         return f"batch {self.number + 1} of epoch {self.epoch + 1} (pairs {numbers}{more} of the training text)"
 
@@ -246,23 +247,28 @@ def sort_keys(lengths: Sequence[Tensor], longest_N: Tensor) -> list[Tensor]:
     return [torch.where(longest_N % 2 == 0, difference_N, -difference_N), longest_N]
 
 
-def epoch_batches(
-    lengths: Sequence[Tensor], budget: int, seed: int, epoch: int, first: int = 0, *, windows: bool = False
-) -> Iterator[tuple[int, Tensor]]:
-    """The batches of an epoch with their numbers, from number `first` on: those of `plan_batches`.
+def window_starts(n_pairs: int, seed: int, epoch: int) -> list[int]:
+    """Where the windows of an epoch of so many pairs begin, in the order in which they are read.
 
-    With `windows`, each WINDOW pairs one after another have a plan of their own, so that memory and the time to resume
-    don't grow with the corpus; the windows come in a random order. This suits pairs that are in a random order, as
-    those of a store. Batch k of the w-th window has number w * WINDOW + k; a window has fewer batches.
+    The pairs of a window follow one another, and have a plan of their own, so that memory and the time to resume don't
+    grow with the corpus. This suits pairs that are in a random order, as those of a store. Batch k of the w-th window
+    has number w * WINDOW + k; a window has fewer batches.
     """
-    n_pairs = len(lengths[0])
-    size = WINDOW if windows else max(n_pairs, WINDOW)
-    order = torch.randperm(-(-n_pairs // size), generator=torch.Generator().manual_seed(seed * 1_000_003 + epoch))
-    place, skipped = divmod(first, WINDOW) if len(order) > 1 else (0, first)
-    for turn, start in enumerate((order * size).tolist()[place:], start=place):
-        plan = plan_batches([lengths_N[start : start + size] for lengths_N in lengths], budget, seed, epoch)
-        for number in range(skipped if turn == place else 0, len(plan)):
-            yield turn * WINDOW + number, plan[number] + start
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+    return (torch.randperm(-(-n_pairs // WINDOW), generator=generator) * WINDOW).tolist()
+
+
+def repeated_rows(times_N: Tensor, start: int, stop: int) -> Tensor:
+    """The entries from `start` up to `stop` of a list (int64) that has each row as often as `times_N` says."""
+    if start == stop:
+        return torch.empty(0, dtype=torch.int64)
+    size = 1 << 16  # rows that are counted together
+    blocks = times_N.split(size)
+    ends = torch.stack([times.sum() for times in blocks]).cumsum(0)
+    first, last = torch.searchsorted(ends, torch.tensor([start, stop - 1]), right=True).tolist()
+    before = int(ends[first - 1]) if first else 0
+    rows = torch.arange(first * size, min((last + 1) * size, len(times_N)))
+    return rows.repeat_interleave(torch.cat(blocks[first : last + 1]))[start - before : stop - before]
 
 
 def cut(order_N: Tensor, lengths_N: Tensor, budget: int) -> Iterator[Tensor]:

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import torch
+
 from nmt.data.batches import Sequences
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.filters import HeldOut
@@ -67,16 +69,20 @@ def page(prepared: Prepared, portions: Sequence[Portion]) -> Iterator[str]:
     for data_set, commit in prepared.commits.items():
         yield f"<p>{html.escape(data_set)} was read from the hub at commit {html.escape(commit)}.</p>"
     yield from ledgers(prepared.ledgers, prepared.dropped)
-    ids, numbers, weight_N = prepared.encoded()
-    if weight_N is not None:
+    encoded = prepared.encoded()
+    _, _, numbers, weights = zip(*encoded.columns(), strict=True)
+    if weights[0] is not None:
+        weight_N = torch.cat(weights)
         never, mean, most = int((weight_N == 0).sum()), weight_N.double().mean(), weight_N.max()
         yield f"<p>The {unit} have weights: {mean:.3g} on average, {most:.3g} at most; {never:,} have weight 0.</p>"
-    if numbers is not None and ledger.parts:
+    if numbers[0] is not None and ledger.parts:
         pairs = prepared.train[:COUNTED]
-        yield from corpora(ledger.parts, length_ratios(pairs, numbers[:COUNTED].tolist(), portions), portions)
-    yield from lengths(ids.source, ids.target)
+        of_pairs = torch.cat(numbers)[:COUNTED].tolist()
+        yield from corpora(ledger.parts, length_ratios(pairs, of_pairs, portions), portions)
+    counted = encoded.first(COUNTED)
+    yield from lengths(counted.source, counted.target)
     yield from scripts(prepared.train[:COUNTED])
-    yield from pieces(prepared, ids.target)
+    yield from pieces(prepared, counted.target)
     yield from overlap(prepared)
 
 
@@ -126,11 +132,11 @@ def lengths(source: Sequences, target: Sequences) -> Iterator[str]:
     yield '<h2>Lengths</h2><div class="side">'
     sides = [("one", "source", source), ("two", "target", target)]
     for colour, name, ids in sides:
-        sizes = ids.lengths_N[:COUNTED].tolist()
+        sizes = ids.lengths_N.tolist()
         if any(sizes):
             middle = f"median {statistics.median(sizes):g}, longest {int(ids.lengths_N.max()):,}"
             yield histogram(sizes, colour, f"Pieces of a {name}: {middle}")
-    both = (ids.lengths_N[:COUNTED].tolist() for ids in (source, target))
+    both = (ids.lengths_N.tolist() for ids in (source, target))
     ratios = [t / s for s, t in zip(*both, strict=True) if s]
     if ratios:
         middle = f"median {statistics.median(ratios):.2f}"

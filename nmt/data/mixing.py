@@ -1,8 +1,8 @@
-"""How often pairs are seen: sizes and weights flow in; the pairs that an epoch takes flow out.
+"""How often pairs are seen: sizes and weights flow in; how often an epoch takes each pair flows out.
 
 All is a pure function of the sizes, the weights, the seed and the epoch, so that a run can resume anywhere.
 
-Shapes: N pairs, P pairs of one portion.
+Shapes: N pairs, P of them (of one portion, or of one file), R portions.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from nmt.data.batches import Pairs
 from nmt.data.portions import Portion
+from nmt.data.stored import StoredPairs
 from nmt.fields import require
 
 
@@ -31,47 +33,67 @@ def whole_numbers(amounts: Sequence[float]) -> list[int]:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Pairs of several portions, and how many of each an epoch takes."""
+    """Pairs of several portions, and how many of each an epoch takes.
 
-    portion_N: Tensor
-    """The number of the portion of each pair."""
+    Each portion is an endless sequence of its pairs, shuffled anew each time that all were taken; an epoch takes the
+    next ones. So no pair is taken twice before each other one of its portion was taken once.
+    """
+
+    pairs: Pairs | StoredPairs
+    sizes: Sequence[int]
+    """The number of pairs of each portion."""
     amounts: Sequence[int]
 
-    def pairs(self, seed: int, epoch: int) -> Tensor:
-        """The indices of the pairs that an epoch takes, in rising order; a pair can occur several times.
+    def times(self, seed: int, epoch: int) -> Tensor:
+        """How often an epoch takes each pair (int32, N)."""
+        taken = [self.times_of(number, seed, epoch) for number in range(len(self.sizes))]
+        times_N, start = torch.empty(len(self.pairs), dtype=torch.int32), 0
+        for _, _, portion_N, _ in self.pairs.columns():
+            assert portion_N is not None
+            here_N = times_N[start : start + len(portion_N)]
+            for number in portion_N.unique().tolist():
+                is_here_N = portion_N == number
+                n = int(is_here_N.sum())
+                here_N[is_here_N], taken[number] = taken[number][:n], taken[number][n:]
+            start += len(portion_N)
+        return times_N
 
-        Each portion is an endless sequence of its pairs, shuffled anew each time that all were taken; an epoch takes
-        the next ones. So no pair is taken twice before each other one of its portion was taken once.
-        """
-        taken = []
-        for number, amount in enumerate(self.amounts):
-            index_P = (self.portion_N == number).nonzero().flatten()
-            size, start = len(index_P), epoch * amount
-            rounds = range(start // size, -(-(start + amount) // size)) if size else range(0)
-            orders = [index_P[torch.randperm(size, generator=generator(seed, number, n))] for n in rounds]
-            taken += [torch.cat(orders)[start - rounds[0] * size :][:amount]] if orders else []
-        return torch.cat(taken).sort().values
+    def times_of(self, number: int, seed: int, epoch: int) -> Tensor:
+        """How often an epoch takes each pair of a portion (int32, P)."""
+        size, start, stop = self.sizes[number], epoch * self.amounts[number], (epoch + 1) * self.amounts[number]
+        times_P = torch.zeros(size, dtype=torch.int32)
+        for n in range(start // size, -(-stop // size)) if size else ():
+            if start <= n * size and (n + 1) * size <= stop:
+                times_P += 1
+            else:
+                order_P = torch.randperm(size, generator=generator(seed, number, n), dtype=torch.int32)
+                times_P[order_P[max(0, start - n * size) : stop - n * size]] += 1
+        return times_P
 
 
 @dataclass(frozen=True)
 class WeightedPairs:
     """Pairs that have weights of their own: how often an epoch takes each."""
 
-    portion_N: Tensor
-    """The number of the portion of each pair."""
+    pairs: Pairs | StoredPairs
     factors: Sequence[float]
     """What the weights of each portion are multiplied by."""
-    weight_N: Tensor
 
-    def pairs(self, seed: int, epoch: int) -> Tensor:
-        """As of a `Mixture`. A pair of weight w occurs floor((e + 1) w + u) - floor(e w + u) times in epoch e
-        (systematic sampling): after E epochs it was seen E w times, less than once more or less. The offsets u of all
-        pairs are evenly spread over [0, 1), so that epochs have nearly the same size."""
-        size = len(self.weight_N)
-        weight_N = torch.tensor(self.factors, dtype=torch.float64)[self.portion_N] * self.weight_N
-        offset_N = (torch.randperm(size, generator=generator(seed, size, 0)).double() + 0.5) / size
-        times_N = (weight_N * (epoch + 1) + offset_N).floor() - (weight_N * epoch + offset_N).floor()
-        return torch.arange(size).repeat_interleave(times_N.long())
+    def times(self, seed: int, epoch: int) -> Tensor:
+        """How often an epoch takes each pair (int32, N). A pair of weight w occurs floor((e + 1) w + u) - floor(e w +
+        u) times in epoch e (systematic sampling): after E epochs it was seen E w times, less than once more or less.
+        The offsets u of all pairs are evenly spread over [0, 1), so that epochs have nearly the same size."""
+        size, start = len(self.pairs), 0
+        times_N = torch.randperm(size, generator=generator(seed, size, 0), dtype=torch.int32)  # the offsets, at first
+        factors = torch.tensor(self.factors, dtype=torch.float64)
+        for _, _, portion_P, weight_P in self.pairs.columns():
+            assert portion_P is not None
+            assert weight_P is not None
+            weight_P, times_P = factors[portion_P] * weight_P, times_N[start : start + len(portion_P)]
+            offset_P = (times_P.double() + 0.5) / size
+            times_P.copy_((weight_P * (epoch + 1) + offset_P).floor() - (weight_P * epoch + offset_P).floor())
+            start += len(portion_P)
+        return times_N
 
 
 def generator(*numbers: int) -> torch.Generator:
@@ -82,12 +104,17 @@ def generator(*numbers: int) -> torch.Generator:
 
 
 def mixture_of(
-    portion_N: Tensor, portions: Sequence[Portion], temperature: float, weight_N: Tensor | None = None
+    pairs: Pairs | StoredPairs, portions: Sequence[Portion], temperature: float
 ) -> Mixture | WeightedPairs | None:
     """How pairs of these portions are mixed; None if an epoch takes each pair once. The weights are those of the
-    portions, and `weight_N` those of the pairs; the temperature evens out the directions."""
-    of_pairs = None if weight_N is None else weight_N.double()
-    sizes = torch.bincount(portion_N, of_pairs, minlength=len(portions)).tolist()
+    portions and of the pairs; the temperature evens out the directions."""
+    sizes_R, weighted = torch.zeros(len(portions), dtype=torch.float64), False
+    for _, _, portion_N, weight_N in pairs.columns():
+        assert portion_N is not None
+        weighted = weight_N is not None
+        ones_N = torch.ones(len(portion_N), dtype=torch.float64)
+        sizes_R.index_add_(0, portion_N, ones_N if weight_N is None else weight_N.double())
+    sizes = sizes_R.tolist()
     amounts = [size * portion.weight for size, portion in zip(sizes, portions, strict=True)]
     directions = [(portion.source, portion.target) for portion in portions]
     totals = dict.fromkeys(directions, 0.0)
@@ -99,6 +126,6 @@ def mixture_of(
     require(
         sum(numbers) > 0, "the weights leave no pair for an epoch: raise those of pairs, data.more and training.stages"
     )
-    if weight_N is not None:
-        return WeightedPairs(portion_N, [a / b if b else 0.0 for a, b in zip(shares, sizes, strict=True)], weight_N)
-    return None if numbers == sizes else Mixture(portion_N, numbers)
+    if weighted:
+        return WeightedPairs(pairs, [a / b if b else 0.0 for a, b in zip(shares, sizes, strict=True)])
+    return None if numbers == sizes else Mixture(pairs, [int(size) for size in sizes], numbers)

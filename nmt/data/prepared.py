@@ -50,9 +50,8 @@ from nmt.upgrade import FORMAT, upgrade_record, val_sets_of
 from nmt.vocabulary import HINTS, PLACEHOLDERS
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from nmt.data.batches import Pairs
+    from nmt.data.stored import StoredPairs
 
 DRAFT = ".preparing"
 STATE, NOTES = "state.json", "tokenizer.json"  # in a draft: what was read, and that the tokenizer is trained
@@ -94,12 +93,11 @@ class Prepared(Corpus):
         commits = record.get("commits", {})  # an older nmt knew none
         return cls(*whole, val_sets, commits, folder=folder, tokenizer=tokenizer, dropped=dropped, store=store)
 
-    def encoded(self) -> tuple["Pairs", "Tensor | None", "Tensor | None"]:
-        """The ids of the training pairs, the number of each pair's corpus (None if an older nmt prepared them), and its
-        weight (None if the pairs have none)."""
-        from nmt.data.stored import load_store
+    def encoded(self) -> "Pairs | StoredPairs":
+        """The ids of the training pairs, with the number of each pair's corpus unless an older nmt prepared them."""
+        from nmt.data.stored import read_store
 
-        return load_store(self.store) if self.store else (encode_pairs(self.tokenizer, self.train), None, None)
+        return read_store(self.store) if self.store else encode_pairs(self.tokenizer, self.train)
 
 
 def require_own_run_folder(config: Config, folder: Path) -> None:

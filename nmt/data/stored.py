@@ -1,64 +1,73 @@
-"""Training pairs whose ids are on the disk: files of `nmt.data.store` flow in; pairs for batches flow out.
+"""Training pairs whose ids are on the disk: files of `nmt.data.store` flow in; pairs in memory flow out, part by part.
 
-Shapes: N pairs, B batch, L positions.
+A process keeps no number for each pair. Files are open only while they are read, and processes of one machine share
+the pages of the files that the system keeps in memory.
+
+Shapes: N pairs of a file, P pairs that are read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from nmt.data.batches import Pairs, Sequences
-from nmt.data.store import Array, Shard
-from nmt.vocabulary import PAD
+from nmt.data import batches
+from nmt.data.batches import Columns, Pairs, Sequences
+from nmt.data.store import Shard
 
 
-class StoredSequences(Sequences):
-    """Id sequences in the files of a store: `Sequences` whose ids are read from the disk when they are needed."""
+class StoredPairs:
+    """The pairs in the files of a store."""
 
-    def __init__(self, parts: Sequence[Array], lengths: Sequence[Array]) -> None:
-        """`parts`: the ids of each file; `lengths`: those of the sequences of each file."""
-        self.lengths_N = torch.from_numpy(np.concatenate(lengths).astype(np.int64))
-        self.starts_N = self.lengths_N.cumsum(0) - self.lengths_N
-        self.parts = [torch.from_numpy(part) for part in parts]
-        self.ends = torch.tensor([len(part) for part in parts]).cumsum(0)  # of each part, among all ids
+    def __init__(self, files: Sequence[Path]) -> None:
+        self.files = files
+        self.ends = np.cumsum([0, *(len(Shard.read(file).corpora) for file in files)])
 
-    def ids_at(self, where_BL: Tensor) -> Tensor:
-        if not self.ends[-1]:  # no sequence has any
-            return torch.full_like(where_BL, PAD)
-        where_BL = where_BL.clamp_(0, int(self.ends[-1]) - 1)
-        if len(self.parts) == 1:
-            return self.parts[0][where_BL].long()
-        ids_BL, part_BL = torch.empty_like(where_BL), torch.bucketize(where_BL, self.ends, right=True)
-        for n in part_BL.unique().tolist():
-            chosen = part_BL == n
-            start = int(self.ends[n - 1]) if n else 0
-            ids_BL[chosen] = self.parts[n][where_BL[chosen] - start].long()
-        return ids_BL
+    def __len__(self) -> int:
+        return int(self.ends[-1])
 
-    def ids(self, n: int) -> Tensor:
-        start, length = int(self.starts_N[n]), int(self.lengths_N[n])
-        part = int(torch.searchsorted(self.ends, start, right=True)) if length else 0
-        start -= int(self.ends[part - 1]) if part else 0
-        return self.parts[part][start : start + length].long()
+    def chosen(self, index_P: Tensor) -> Pairs:
+        """The pairs with these indices (int64, rising), without portions and weights."""
+        index = index_P.numpy()
+        sides: tuple[list[Any], list[Any]] = [], []  # ids and lengths of each file
+        bounds = np.searchsorted(index, self.ends)
+        for n in np.flatnonzero(np.diff(bounds)).tolist():
+            shard = Shard.read(self.files[n])
+            kept_N = np.zeros(len(shard.corpora), np.bool_)
+            kept_N[index[bounds[n] : bounds[n + 1]] - self.ends[n]] = True
+            both = (shard.source, shard.source_lengths), (shard.target, shard.target_lengths)
+            for parts, (ids, lengths_N) in zip(sides, both, strict=True):
+                parts.append((ids[np.repeat(kept_N, lengths_N)], lengths_N[kept_N].astype(np.int64)))
+        # NumPy's type for ids of two and of four bytes together is int32.
+        source, target = (map(np.concatenate, zip(*parts, strict=True)) for parts in sides)
+        return Pairs(Sequences(*map(torch.from_numpy, source)), Sequences(*map(torch.from_numpy, target)))
 
-    def counts(self, vocab_size: int) -> Tensor:
-        empty = torch.zeros(vocab_size, dtype=torch.int64)
-        return sum((torch.bincount(part.long(), minlength=vocab_size) for part in self.parts), empty)
+    def first(self, most: int) -> Pairs:
+        """The first pairs, at most so many."""
+        return self.chosen(torch.arange(min(len(self), most)))
 
-    @property
-    def in_memory(self) -> bool:
-        return False
+    def columns(self) -> Iterator[Columns]:
+        """What is known of all pairs besides their ids, file by file."""
+        for shard in map(Shard.read, self.files):
+            source_N, target_N, portion_N = (
+                torch.from_numpy(numbers.astype(np.int64))
+                for numbers in (shard.source_lengths, shard.target_lengths, shard.corpora)
+            )
+            weight_N = None if shard.weights is None else torch.from_numpy(np.array(shard.weights))
+            yield Columns(source_N, target_N, portion_N, weight_N)
 
 
-def load_store(files: Sequence[Path]) -> tuple[Pairs, Tensor, Tensor | None]:
-    """The pairs in the files of a store, the number of each pair's corpus (int64, N) and its weight (fp32, N), None if
-    the pairs have none."""
-    shards = [Shard.read(file) for file in files]
-    source = StoredSequences([s.source for s in shards], [s.source_lengths for s in shards])
-    target = StoredSequences([s.target for s in shards], [s.target_lengths for s in shards])
-    corpus_N = torch.from_numpy(np.concatenate([s.corpora for s in shards]).astype(np.int64))
-    weights = [s.weights for s in shards if s.weights is not None]
-    return Pairs(source, target), corpus_N, torch.from_numpy(np.concatenate(weights)) if weights else None
+def read_store(files: Sequence[Path]) -> Pairs | StoredPairs:
+    """The pairs in the files of a store: in memory, unless they are more than a window (see `nmt.data.batches`)."""
+    stored = StoredPairs(files)
+    if len(stored) > batches.WINDOW:
+        return stored
+    columns = [*zip(*stored.columns(), strict=True)]
+    weights = [weight_N for weight_N in columns[3] if weight_N is not None]
+    return replace(
+        stored.first(len(stored)), portion_N=torch.cat(columns[2]), weight_N=torch.cat(weights) if weights else None
+    )

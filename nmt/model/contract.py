@@ -19,7 +19,7 @@ from nmt.model.attention import Attention
 from nmt.model.cache import Cache, DecoderCache, SourceWeights
 from nmt.model.device import on_meta
 from nmt.model.dropout import Dropout
-from nmt.model.experts import Experts, Usage
+from nmt.model.experts import Experts, SumOver, end_step, load_figures
 from nmt.model.feed_forward import GATED, FeedForward
 from nmt.model.linear import apply, restrict
 from nmt.model.positions import AddedPositions, RotaryPositions
@@ -93,7 +93,7 @@ class Model(nn.Module):
 
     @abstractmethod
     def blocks(self) -> list[nn.Module]:
-        """The blocks; each is sharded or compiled as a whole."""
+        """The blocks; each is compiled as a whole."""
 
     @abstractmethod
     def parts(self) -> dict[str, list[nn.Module]]:
@@ -163,22 +163,36 @@ class Model(nn.Module):
         return {n.removesuffix(".feed_forward"): m for n, m in self.named_modules() if isinstance(m, Experts)}
 
     @contextlib.contextmanager
-    def counting(self, source_N: Tensor, target_N: Tensor) -> Iterator[list[list[Usage]]]:
-        """A context in which `target_states` reads a batch with these lengths (see `sequence_lengths`). The list that
-        it gives is filled at its end: for each mixture of experts, its usage in each pass through its block."""
-        usages: list[list[Usage]] = []
-        layers = self.experts() if self.config.experts else {}
+    def auxiliary(self, source_N: Tensor, target_N: Tensor) -> Iterator[list[Tensor]]:
+        """A context in which `target_states` reads a batch with these lengths (see `sequence_lengths`) in training. The
+        list that it gives is filled at its end with losses of the model's own, of a mean target."""
+        losses: list[Tensor] = []
+        layers = self.experts() if self.training and self.config.experts else {}
         for layer in layers.values():
             layer.routes = []
         try:
-            yield usages
+            yield losses
             for name, layer in layers.items():
                 # The encoder reads the first sequence, the decoder the last; a family with one stack reads one.
                 place = 0 if name.startswith("encoder") else -1
-                usages.append(layer.usage(self.sequence_lengths(source_N, target_N)[place]))
+                losses += layer.count(self.sequence_lengths(source_N, target_N)[place])
         finally:
             for layer in layers.values():
                 layer.routes = None
+
+    def after_step(self, rate: float, sum_over: SumOver) -> None:
+        """Change what no gradient does after a step. `sum_over`: the sums of values over all processes."""
+        if self.config.experts:
+            end_step(self.experts().values(), rate, sum_over)
+
+    def forget_batches(self) -> None:
+        """Leave the batches since the last step out of what `after_step` does: they are not learned from."""
+        for layer in self.experts().values() if self.config.experts else ():
+            layer.loads_E = torch.zeros_like(layer.loads_E)
+
+    def figures(self, sum_over: SumOver) -> dict[str, float]:
+        """Figures of the model's own, by TensorBoard tag, of the steps since they were asked for."""
+        return load_figures(self.experts(), sum_over) if self.config.experts else {}
 
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
         """The weights that hold several matrices, one above another, and the number of rows of each matrix. The weights

@@ -4,9 +4,10 @@ A router chooses k of E experts for each position, and the layer's output is the
 ever left out, however many choose the same expert.
 
 Shapes: B batch, T length, N positions, E experts, K chosen experts of a position, C choices of all positions (N × K), M
-model width, F feed-forward width, R rows of a cache.
+model width, F feed-forward width, L layers, R rows of a cache.
 """
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -25,20 +26,15 @@ def make_feed_forward(config: ModelConfig) -> nn.Module:
     return Experts(config) if config.experts else FeedForward(config)
 
 
+SumOver = Callable[[Sequence[float]], list[float]]
+"""The sums of values over all processes."""
+
+
 class Routes(NamedTuple):
     """Where a router sent the positions of a batch."""
 
     probabilities_BTE: Tensor
     chosen_BTK: Tensor
-
-
-class Usage(NamedTuple):
-    """How much the real positions of a batch use each expert of a layer."""
-
-    loads_E: Tensor
-    """Number of times that each expert was chosen."""
-    probabilities_E: Tensor
-    """Mean probabilities of the router, with a gradient."""
 
 
 class Experts(nn.Module):
@@ -63,7 +59,9 @@ class Experts(nn.Module):
         wide = replace(config, d_ff=inner * max(1, config.shared_experts))
         self.shared = FeedForward(wide) if config.shared_experts else None
         self.routes: list[Routes] | None = None
-        """Where `forward` notes its routes, while `Model.counting` asks for them."""
+        """Where `forward` notes its routes, while `Model.auxiliary` asks for them."""
+        self.loads_E = self.logged_E = torch.zeros(E)
+        """How often each expert was chosen since the last step, and since the last figures."""
         self.product = grouped_product
 
     def leave_uncompiled(self) -> None:
@@ -107,9 +105,52 @@ class Experts(nn.Module):
         y_NKM = y_CM.index_select(0, place_C).unflatten(0, (-1, n_chosen))
         return torch.bmm(weights_NK.to(y_NKM.dtype).unsqueeze(1), y_NKM).squeeze(1)
 
-    def usage(self, lengths_B: Tensor) -> list[Usage]:
-        """What `routes` says of each pass through the layer, without padding."""
-        return [count(routes, lengths_B) for routes in self.routes or []]
+    def count(self, lengths_B: Tensor) -> list[Tensor]:
+        """Count how often real positions chose each expert, and return the loss of each pass through the layer, unless
+        biases balance it: E × Σ share of choices × mean probability, 1 at best (Fedus et al. 2022, equation 4)."""
+        losses = []
+        for p_BTE, chosen_BTK in self.routes or []:
+            place_T = torch.arange(p_BTE.size(1), device=p_BTE.device)
+            real_BT = (place_T < move(lengths_B, p_BTE.device)[:, None]).float()
+            loads_E = torch.zeros_like(p_BTE[0, 0])
+            loads_E.index_add_(0, chosen_BTK.flatten(), real_BT.flatten().repeat_interleave(chosen_BTK.size(2)))
+            self.loads_E = self.loads_E.to(loads_E.device) + loads_E
+            if self.choice_bias is None:
+                mean_E = (p_BTE * real_BT[:, :, None]).sum((0, 1)) / real_BT.sum()
+                losses.append(len(loads_E) * (loads_E / loads_E.sum() * mean_E).sum())
+        return losses
+
+
+@torch.no_grad()
+def end_step(layers: Collection[Experts], rate: float, sum_over: SumOver) -> None:
+    """Raise the biases of experts that were chosen less often than the mean in this step, and lower the others (Wang et
+    al. 2024, algorithm 1). Those of frozen routers stay."""
+    if any(layer.choice_bias is not None for layer in layers):
+        for layer, loads_E in zip(layers, summed([layer.loads_E for layer in layers], sum_over), strict=True):
+            if layer.router.requires_grad and layer.choice_bias is not None:
+                step_E = rate * (loads_E.mean() - loads_E).sign()
+                layer.choice_bias.add_(step_E.to(layer.choice_bias.device))
+    for layer in layers:
+        layer.logged_E = layer.logged_E.to(layer.loads_E.device) + layer.loads_E
+        layer.loads_E = torch.zeros_like(layer.loads_E)
+
+
+def load_figures(layers: Mapping[str, Experts], sum_over: SumOver) -> dict[str, float]:
+    """By TensorBoard tag, since the last time: the least and the largest share of an expert in the choices of its
+    layer, times E, so that 1 is the mean; and the coefficient of variation of each layer's loads, 0 at best."""
+    relative_LE = summed([layer.logged_E for layer in layers.values()], sum_over)
+    for layer in layers.values():
+        layer.logged_E = torch.zeros_like(layer.logged_E)
+    relative_LE /= relative_LE.mean(1, keepdim=True).clamp(min=1e-9)  # layers may have been skipped
+    variations = relative_LE.std(1, correction=0).tolist()
+    figures = {f"experts/variation_{name}": v for name, v in zip(layers, variations, strict=True)}
+    return {"experts/least_load": float(relative_LE.min()), "experts/largest_load": float(relative_LE.max()), **figures}
+
+
+def summed(loads: Sequence[Tensor], sum_over: SumOver) -> Tensor:
+    """The sums (L, E) over all processes of the loads of L layers, in float32 on the CPU."""
+    here_LE = torch.stack([loads_E.to(loads[-1].device) for loads_E in loads])
+    return torch.tensor(sum_over(here_LE.flatten().tolist())).view(here_LE.shape)
 
 
 def grouped_product(x_CI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> Tensor:
@@ -121,13 +162,3 @@ def grouped_product(x_CI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> Tensor:
     largest group. A GPU, unlike with those two, need not tell the CPU how large the groups are.
     """
     return F.grouped_mm(x_CI, weight_EOI.mT, offs=ends_E)
-
-
-def count(routes: Routes, lengths_B: Tensor) -> Usage:
-    """The usage of the experts by the positions before each sentence's length."""
-    p_BTE, chosen_BTK = routes
-    place_T = torch.arange(p_BTE.size(1), device=p_BTE.device)
-    real_BT = (place_T < move(lengths_B, p_BTE.device)[:, None]).float()
-    loads_E = torch.zeros_like(p_BTE[0, 0])
-    loads_E.index_add_(0, chosen_BTK.flatten(), real_BT.flatten().repeat_interleave(chosen_BTK.size(2)))
-    return Usage(loads_E, (p_BTE * real_BT[:, :, None]).sum((0, 1)) / real_BT.sum())

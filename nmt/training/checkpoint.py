@@ -1,13 +1,13 @@
 """Checkpoints: the whole state of a training run, as a folder that is written atomically.
 
 `checkpoints/step-00002000/` holds model.safetensors, ema.safetensors (if the run keeps a moving average),
-optimizer.safetensors (its state), state.json and SHA256SUMS. The files don't depend on the number of processes or on
-sharding. They hold no random state: each batch has a seed of its own (`PlannedBatch.seed`).
+optimizer.safetensors (its state), state.json and SHA256SUMS. The files don't depend on the number of processes.
+They hold no random state: each batch has a seed of its own (`PlannedBatch.seed`).
 """
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
@@ -21,7 +21,6 @@ from nmt.fields import from_json, require
 from nmt.files import check_sums, whole_folder, write_json
 from nmt.messages import say
 from nmt.model.weights import read_tensors, set_weights, write_tensors
-from nmt.training.distributed import distribute_like, full_tensor
 from nmt.upgrade import FORMAT, take_format
 
 
@@ -33,7 +32,7 @@ class Progress:
     """Optimizer steps taken."""
     epoch: int = 0
     batch: int = 0
-    """Number of the next batch in this epoch (see `epoch_batches`)."""
+    """Number of the next batch in this epoch (see `window_starts`)."""
     seconds: float = 0.0
     """Time spent in training so far, validation included."""
     best_step: int = 0
@@ -45,6 +44,15 @@ class Progress:
     """The value of training.best_metric at each validated step, as `signed` gives it."""
     batch_tokens: int = 0
     """training.batch_tokens, or the number found for auto."""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The epoch and the batch with which the run goes on."""
+        return self.epoch, self.batch
+
+    @place.setter
+    def place(self, place: tuple[int, int]) -> None:
+        self.epoch, self.batch = place
 
     @classmethod
     def load(cls, checkpoint: Path) -> "Progress":
@@ -76,17 +84,18 @@ def list_checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("step-????????"))
 
 
-def gather_files(
-    model: nn.Module, optimizer: torch.optim.Optimizer, ema: nn.Module | None, keep: bool
+def copy_files(
+    model: nn.Module, optimizer: torch.optim.Optimizer, ema: nn.Module | None
 ) -> dict[str, dict[str, Tensor]]:
-    """Copies of the tensors of each file of a checkpoint, on the CPU; empty unless `keep`.
+    """Copies of the tensors of each file of a checkpoint, on the CPU.
 
-    If the model is sharded, all processes must call this, to gather its tensors.
+    torch.distributed.checkpoint.state_dict would take more lines: it takes a tied parameter once for each name (1.7
+    times the seconds for a base model), needs all names to load, and replaces the dicts that Muon shares with AdamW.
     """
     sources = {"model": model.named_parameters(), "optimizer": optimizer_state(model, optimizer)}
     if ema:
         sources["ema"] = ema.named_parameters()
-    return {file: gather(named_tensors, keep, copy=True) for file, named_tensors in sources.items()}
+    return {file: {name: t.detach().to("cpu", copy=True) for name, t in named} for file, named in sources.items()}
 
 
 def write_checkpoint(folder: Path, files: Mapping[str, Mapping[str, Tensor]], progress: Progress) -> None:
@@ -139,17 +148,6 @@ def optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> Itera
             yield f"{name}:{key}", tensor
 
 
-def gather(named_tensors: Iterable[tuple[str, Tensor]], keep: bool = True, *, copy: bool = False) -> dict[str, Tensor]:
-    """Full tensors on the CPU, gathered one by one, since a device may lack memory for all; empty unless `keep`.
-    Without `copy` they may change when the model does.
-
-    torch.distributed.checkpoint.state_dict would take more lines: it gathers a tied parameter once for each name (1.7
-    times the seconds for a base model), needs all names to load, and replaces the dicts that Muon shares with AdamW.
-    """
-    full_tensors = ((name, full_tensor(tensor.detach())) for name, tensor in named_tensors)
-    return {name: tensor.to("cpu", copy=copy) for name, tensor in full_tensors if keep}
-
-
 def newest_checkpoint(folder: Path) -> Path | None:
     """The newest undamaged checkpoint, or None in a new run; damaged checkpoints are renamed with a message.
 
@@ -185,14 +183,12 @@ def load_checkpoint(
     """Restore the state of a run. Raises ValueError if the checkpoint doesn't fit the model."""
     for module, file in ((model, "model.safetensors"), (ema, "ema.safetensors")):
         if module:
-            current, tensors = dict(module.named_parameters()), read_tensors(checkpoint / file)
-            sharded = {name: distribute_like(tensor, current.get(name)) for name, tensor in tensors.items()}
-            set_weights(module, sharded, checkpoint)
+            set_weights(module, read_tensors(checkpoint / file), checkpoint)
     parameters = dict(model.named_parameters())
     with_momentum = set(map(id, optimizer.param_groups[0]["params"]))
     for name, tensor in read_tensors(checkpoint / "optimizer.safetensors").items():
         parameter, _, key = name.rpartition(":")
         if key == "momentum" and id(parameters[parameter]) not in with_momentum:
             continue  # an older nmt gave untied output layers to Muon
-        optimizer.state[parameters[parameter]][key] = distribute_like(tensor, parameters[parameter])
+        optimizer.state[parameters[parameter]][key] = tensor.to(parameters[parameter].device)
     return Progress.load(checkpoint)

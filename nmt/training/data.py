@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from nmt.config import Config
-from nmt.data.batches import Pairs, Sequences, epoch_batches
+from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
 from nmt.data.corpora import ValSet
 from nmt.data.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
@@ -16,8 +16,10 @@ from nmt.data.mixing import Mixture, WeightedPairs, mixture_of
 from nmt.data.portions import Portion
 from nmt.data.prepared import Prepared
 from nmt.data.record import read_json
+from nmt.data.stored import StoredPairs
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
-from nmt.training.objectives import Objective, make_objective, validation_objective
+from nmt.model.contract import Model
+from nmt.training.objectives import Objective, make_objective
 from nmt.translation.model_folder import Facts
 
 
@@ -26,21 +28,17 @@ class TrainingData:
     """Encoded training and validation pairs, and the validation text, for BLEU."""
 
     tokenizer: Tokenizer
-    train: Pairs
+    train: Pairs | StoredPairs
     validation: Pairs
     validation_text: list[Pair]
     facts: Facts
     """What the sources of `train` tell a translator."""
     objective: Objective = field(default_factory=Objective)
-    """Makes batches of `train`."""
-    validated: Objective = field(default_factory=Objective)
-    """Makes batches of `validation`."""
-    corpus_N: Tensor | None = None
-    """Number of the portion of each pair of `train` (int64), see `portions_of`; None if it isn't known."""
-    weight_N: Tensor | None = None
-    """Weight of each pair of `train` (fp32); None if they have none."""
+    """Makes batches."""
     portions: Sequence[Portion] = ()
     """Those of `train`, if they are known."""
+    stored: bool = False
+    """Whether `train` comes from a store, so that an epoch is planned in windows."""
     val_sets: Sequence[ValSet] = ()
     """The sets of validation pairs that follow one another, if there are several."""
     mixture: Mixture | WeightedPairs | None = None
@@ -60,14 +58,14 @@ class TrainingData:
             return cls.encode(prepared.tokenizer, prepared.train, prepared.val)
         data = prepared.folder / "data"
         tokenizer = prepared.tokenizer.with_words(load_words(data))
-        train, corpus_N, weight_N = prepared.encoded()
+        train = prepared.encoded()
         facts = Facts(**{name: n for name, n in read_json(data / FACTS, prepared.folder).items() if n})
         sets = prepared.val_sets
         starts = [tokenizer.for_corpus(one.source, one.target).starts() for one in sets]  # without tags of corpora
         starts_of_val = [start for start, one in zip(starts, sets, strict=True) for _ in range(one.size)]
         validation = encode_pairs(tokenizer, prepared.val, starts_of_val)
-        whole = cls(tokenizer, train, validation, prepared.val, facts, corpus_N=corpus_N, weight_N=weight_N)
-        return replace(whole, portions=portions, val_sets=sets, commits=prepared.commits)
+        whole = cls(tokenizer, train, validation, prepared.val, facts, portions=portions, stored=True)
+        return replace(whole, val_sets=sets, commits=prepared.commits)
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":
@@ -77,23 +75,31 @@ class TrainingData:
         return cls(tokenizer, encoded, encode_pairs(tokenizer, validation), validation, facts)
 
     def as_read(self, config: Config) -> "TrainingData":
-        """The data as a model reads them that learns `training.objective`."""
-        learned, validated = (make(config, self.tokenizer) for make in (make_objective, validation_objective))
-        train, validation = learned.pairs(self.train), validated.pairs(self.validation)
-        read = replace(self, train=train, validation=validation, objective=learned, validated=validated)
-        if self.corpus_N is None or len(self.portions) < (2 if self.weight_N is None else 1):
+        """The data for a model that learns `training.objective`: validation pairs as it reads them, and mixtures."""
+        objective = make_objective(config, self.tokenizer)
+        read = replace(self, validation=objective.pairs(self.validation), objective=objective)
+        columns = next(self.train.columns())
+        if columns.portion_N is None or len(self.portions) < (2 if columns.weight_N is None else 1):
             return read
         portions, mixtures = self.portions, list[Mixture | WeightedPairs | None]()
         for weights in ({}, *(stage.weights for stage in config.training.stages)):
             portions = [replace(p, weight=weights.get(p.corpus, p.weight)) for p in portions]
-            mixtures.append(mixture_of(self.corpus_N, portions, config.temperature, self.weight_N))
+            mixtures.append(mixture_of(self.train, portions, config.temperature))
         steps = (stage.step for stage in config.training.stages)
         return replace(read, mixture=mixtures[0], stages=list(zip(steps, mixtures[1:], strict=True)))
 
-    def after(self, step: int) -> "TrainingData":
-        """The data of the steps after this one: mixed as the stage that they are in says."""
-        mixtures = [self.mixture, *(mixture for first, mixture in self.stages if first <= step)]
-        return replace(self, mixture=mixtures[-1])
+    def mixture_after(self, step: int) -> Mixture | WeightedPairs | None:
+        """How the portions are mixed in the stage of the steps after this one."""
+        return [self.mixture, *(mixture for first, mixture in self.stages if first <= step)][-1]
+
+    def lengths(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """As `Pairs.lengths`, of the training pairs as a model reads them, in parts."""
+        for source_N, target_N, *_ in self.train.columns():
+            yield self.objective.lengths(source_N, target_N)
+
+    def longest(self, model: Model) -> int:
+        """The longest sequence of a training pair that the model reads, in positions."""
+        return max(int(lengths_N.max()) for part in self.lengths() for lengths_N in model.sequence_lengths(*part))
 
     @property
     def told(self) -> list[tuple[Tokenizer, range]]:
@@ -104,19 +110,6 @@ class TrainingData:
         rows = (range(end - one.size, end) for one, end in zip(self.val_sets, ends, strict=True))
         tokenizers = (self.tokenizer.for_corpus(one.source, one.target) for one in self.val_sets)
         return list(zip(tokenizers, rows, strict=True))
-
-    def batches(
-        self, lengths: Sequence[Tensor], budget: int, seed: int, epoch: int, first: int
-    ) -> Iterator[tuple[int, Tensor]]:
-        """The batches of an epoch; see `epoch_batches`."""
-        stored = not self.train.target.in_memory
-        if not self.mixture:
-            yield from epoch_batches(lengths, budget, seed, epoch, first, windows=stored)
-            return
-        index_N = self.mixture.pairs(seed, epoch)
-        taken = [lengths_N[index_N] for lengths_N in lengths]
-        for number, index_B in epoch_batches(taken, budget, seed, epoch, first, windows=stored):
-            yield number, index_N[index_B]
 
 
 def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:

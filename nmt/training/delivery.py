@@ -10,6 +10,7 @@ from torch import Tensor
 
 from nmt import __version__
 from nmt.config import Config, DataConfig, ObjectiveName
+from nmt.data.lexicon import MOST_PAIRS
 from nmt.decode.shortlist import learn_shortlist
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -32,7 +33,7 @@ def write_model(
     folder: Path, weights: Mapping[str, Tensor], data: TrainingData, config: Config, corpus: str, device: torch.device
 ) -> None:
     """Write the model folder. `corpus`: its name; `device`: for translating validation sentences."""
-    tokenizer, pairs, objective = data.tokenizer, data.train, config.training.objective
+    tokenizer, objective = data.tokenizer, config.training.objective
     model = build_model(config.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     if config.lora.rank:
         add_adapters(model, config.lora)
@@ -49,9 +50,9 @@ def write_model(
         base, _ = read_info(require_model(Path(config.training.start_from)) / "config.json")
         info = replace(info, origin=base.origin, licence=base.licence)
     vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
-    shortlist = learn_shortlist(pairs, *vocabularies) if translates else None
+    shortlist = learn_shortlist(data.train.first(MOST_PAIRS), *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())
-    about = card(info, config.data, parameters, len(pairs.target), data.commits)
+    about = card(info, config.data, parameters, len(data.train), data.commits)
     save_model(folder, weights, tokenizer, info, about, shortlist)
 
 

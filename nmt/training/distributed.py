@@ -3,10 +3,9 @@
     torchrun --nproc-per-node 4 -m nmt.train --training.accumulate 4
 
 An optimizer step has `training.accumulate` batches for any number of processes: each process takes its share of them,
-and the gradients are summed over all processes. So more processes make a run faster and don't change its result. By
-default every process holds the whole model (DDP, Li et al. 2020); with `training.shard`, parameters, gradients and
-optimizer state are sharded (FSDP2, after Zhao et al. 2023). Without torchrun there is one process, and the functions
-here return their input.
+and the gradients are summed over all processes. So more processes make a run faster and don't change its result. Every
+process holds the whole model (DDP, Li et al. 2020). Without torchrun there is one process, and the functions here
+return their input.
 """
 
 import contextlib
@@ -23,9 +22,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.distributed_c10d import PrefixStore
-from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.rendezvous import rendezvous
-from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.futures import Future
 from torch.nn.parallel import DistributedDataParallel
 
@@ -164,31 +161,6 @@ def sum_bucket(state: None, bucket: dist.GradBucket) -> Future[Tensor]:  # type:
 def no_sync(learner: nn.Module, enabled: bool) -> contextlib.AbstractContextManager[None]:
     """If enabled, DDP's backward pass adds gradients up in this process, without an all-reduce."""
     return learner.no_sync() if enabled and isinstance(learner, DistributedDataParallel) else contextlib.nullcontext()
-
-
-def shard(learner: nn.Module, blocks: Sequence[nn.Module], send_bf16: bool = False) -> None:
-    """Shard the parameters of a learner with FSDP2, block by block; those outside all blocks form one more group.
-    `send_bf16`: processes send the weights of blocks rounded to bfloat16, half the bytes; gradients are summed in
-    float32."""
-    rounded = MixedPrecisionPolicy(torch.bfloat16, torch.float32, cast_forward_inputs=False)
-    for module in (*blocks, learner):
-        fully_shard(module, mp_policy=rounded if send_bf16 and module is not learner else MixedPrecisionPolicy())
-        assert isinstance(module, FSDPModule)
-        module.set_force_sum_reduction_for_comms(True)
-        module.set_gradient_divide_factor(1.0)
-
-
-def full_tensor(tensor: Tensor) -> Tensor:
-    """A tensor, gathered in every process if it is sharded."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-
-
-def distribute_like(tensor: Tensor, like: Tensor | None) -> Tensor:
-    """A full tensor, moved to the device of `like` and sharded like it; a scalar tensor is never sharded."""
-    tensor = tensor if like is None else tensor.to(like.device)
-    if not isinstance(like, DTensor) or not tensor.dim():
-        return tensor
-    return distribute_tensor(tensor, like.device_mesh, like.placements, src_data_rank=None)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from typing import NoReturn
 import torch
 from torch import nn
 
-from nmt.config import Config, TrainingConfig
+from nmt.config import Config
 from nmt.data.batches import Batch, PlannedBatch
 from nmt.data.engines import usable_cores
 from nmt.fields import require
@@ -32,17 +32,15 @@ from nmt.model.device import (
     remember_few_shapes,
 )
 from nmt.model.lora import add_adapters
-from nmt.model.weights import set_weights
-from nmt.training.ahead import Ahead
-from nmt.training.balance import load_figures, move_biases
-from nmt.training.checkpoint import Progress, Writer, gather, gather_files, load_checkpoint, newest_checkpoint, signed
+from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, signed
 from nmt.training.data import TrainingData
-from nmt.training.distributed import SINGLE_PROCESS, Processes, full_tensor, no_sync, shard
+from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
+from nmt.training.feed import Feed
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.memory import find_batch_tokens
 from nmt.training.monitor import Monitor, Window
-from nmt.training.optim import learning_rate, local_shards, make_optimizer, update_average
+from nmt.training.optim import learning_rate, make_optimizer, update_average
 from nmt.training.selection import prune
 from nmt.training.teacher import load_teacher
 from nmt.training.validation import Validator
@@ -55,7 +53,9 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     starts with random weights, or with those in `training.start_from`. `training.seed` determines all random numbers.
     """
     training = config.training
-    check_accumulation(training, processes)
+    n, size = training.accumulate, processes.size
+    advice = "raise it (the batch of a step then gets larger)"
+    require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step; {advice}")
     data = data.as_read(config)
     if training.threads or processes.size > 1:
         torch.set_num_threads(training.threads or max(1, usable_cores() // processes.local_size))
@@ -78,7 +78,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     numerics = choose_numerics(processes.choose_device(training.device), training.precision)
     allow_tf32(numerics.device)
     choose_attention(numerics.device, usual_length(model, data))
-    teacher = load_teacher(config, data.tokenizer, data.train, numerics)
+    teacher = load_teacher(config, data, numerics)
     learner = Learner(model.to(numerics.device), training, numerics, teacher)
     if training.batch_tokens == "auto":
         training = replace(training, batch_tokens=choose_batch_tokens(learner, data, checkpoint, processes))
@@ -86,24 +86,17 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     if checkpoint:
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
+    trainer.feed.go_to(trainer.progress.place, trainer.progress.step)
     return trainer
-
-
-def check_accumulation(config: TrainingConfig, processes: Processes) -> None:
-    """Raise ValueError if a process would have no batch."""
-    n, size = config.accumulate, processes.size
-    advice = "raise it (the batch of a step then gets larger)"
-    require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step; {advice}")
-    multiple = not config.shard or n % size == 0
-    require(multiple, f"training.accumulate is {n}: with training.shard it must be a multiple of {size}, the processes")
 
 
 def check_lengths(model: Model, data: TrainingData) -> None:
     """Make the tables of positions long enough for each pair. Raise ValueError if a pair is too long for learned ones,
     which validation would notice only hours later."""
     limit = model.max_positions
-    for name, pairs in (("training", data.train), ("validation", data.validation)):
-        longest = max(int(lengths_N.max()) for lengths_N in model.sequence_lengths(*pairs.lengths))
+    of_validation = model.sequence_lengths(*data.validation.lengths)
+    longest_of = {"training": data.longest(model), "validation": max(int(lengths.max()) for lengths in of_validation)}
+    for name, longest in longest_of.items():
         require(
             limit is None or longest <= limit,
             f"a {name} sequence takes {longest} positions, and model.max_positions is {limit}: "
@@ -114,15 +107,16 @@ def check_lengths(model: Model, data: TrainingData) -> None:
 
 def usual_length(model: Model, data: TrainingData) -> float:
     """The mean length of a training sequence, weighted by length: that of a random position's sequence."""
-    lengths_X = torch.cat(model.sequence_lengths(*data.train.lengths)).float()
-    return float(lengths_X.square().sum() / lengths_X.sum())
+    parts_X = (torch.cat(model.sequence_lengths(*part)).double() for part in data.lengths())
+    squares, total = torch.stack([torch.stack([x.square().sum(), x.sum()]) for x in parts_X]).sum(0).tolist()
+    return float(squares / total)
 
 
 def choose_batch_tokens(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes) -> int:
     """The number for `training.batch_tokens: auto`: from the checkpoint, or else by `find_batch_tokens`."""
     if checkpoint:
         return Progress.load(checkpoint).batch_tokens
-    found = find_batch_tokens(learner, data.objective, data.train, processes.local_size) if processes.is_main else 0
+    found = find_batch_tokens(learner, data, processes.local_size) if processes.is_main else 0
     best = processes.broadcast(found)
     say(f"training.batch_tokens: {best:,} is the best on this machine")
     return best
@@ -138,28 +132,18 @@ class Trainer:
         self.data, self.folder, self.processes = data, folder, processes
         self.config = config = settings.training
         self.ema = copy.deepcopy(self.model).requires_grad_(False) if config.ema else None
-        self.sharded = config.shard and processes.size > 1
-        self.eval_model = self.ema or self.model
-        # A sharded model can't search in one process alone: each process has a full copy of the weights to translate.
-        inference = copy.deepcopy(self.eval_model) if self.sharded else self.eval_model
-        if self.sharded:
-            # Routers compute in float32; the gradients of a block that is used twice would be added up in bfloat16.
-            exact = self.model.config.experts or self.model.config.share_layers > 1
-            shard(learner, self.model.blocks(), send_bf16=self.numerics.bf16 and not exact)
-            if self.ema:
-                shard(self.ema, self.ema.blocks())
-        if config.compile:  # after the copies above were made, which are not compiled
+        if config.compile:  # after the copy above was made, which is not compiled
             for experts in self.model.experts().values():
                 experts.leave_uncompiled()
             for block in self.model.blocks():
                 block.compile(dynamic=True)
-        self.learner = learner if self.sharded else processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
+        self.learner = processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16, processes)
-        self.validator = Validator(inference, data, settings, self.numerics, processes)
+        self.validator = Validator(self.ema or self.model, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
         self.writer = Writer()
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
-        self.ahead = Ahead(self.make_batch, in_thread=self.numerics.device.type == "cuda")
+        self.feed = Feed(data, self.model, config, processes, in_threads=self.numerics.device.type == "cuda")
         self.interrupted = False
         self.time_is_up = False
         """Whether `training.max_minutes` ends the run: the same in all processes."""
@@ -171,7 +155,7 @@ class Trainer:
             KeyboardInterrupt: Ctrl-C was typed or SIGTERM received; the state is saved.
             FloatingPointError: a gradient is not finite.
         """
-        batches, window, started = self.batches(), Window(), time.perf_counter() - self.progress.seconds
+        window, started = Window(), time.perf_counter() - self.progress.seconds
         self.time_is_up = self.used_up(self.progress.seconds)
         with self.catching_signals(), self.writer:
             if self.validation_is_due():  # the run was stopped before its next checkpoint
@@ -182,7 +166,7 @@ class Trainer:
             while not self.finished():
                 stopping = self.processes.all_reduce_any(lambda: self.interrupted)
                 self.writer.check()
-                self.step(batches, window)
+                self.step(window)
                 self.progress.seconds = time.perf_counter() - started
                 if self.config.max_minutes:
                     self.time_is_up = self.processes.all_reduce_any(lambda: self.used_up(self.progress.seconds))()
@@ -233,63 +217,40 @@ class Trainer:
         every = self.config.save_every
         return self.validation_is_due() or (every > 0 and self.progress.step % every == 0)
 
-    def batches(self) -> Iterator[PlannedBatch]:
-        """Endless batches, from the epoch and batch in `progress`, which are updated for each batch."""
-        pairs, progress, in_step = self.data.train, self.progress, 0
-        while True:
-            lengths = self.model.sequence_lengths(*pairs.lengths)
-            budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
-            epoch = progress.epoch
-            data = self.data.after(progress.step)
-            batches = iter(data.batches(lengths, budget, self.config.seed, epoch, progress.batch))
-            planned = (PlannedBatch(pairs, index_B, epoch, number) for number, index_B in batches)
-            following = next(planned, None)
-            while following and progress.epoch == epoch:  # a new stage ends the epoch (see `step`)
-                current, following = following, next(planned, None)
-                progress.epoch, progress.batch = (epoch, current.number + 1) if following else (epoch + 1, 0)
-                in_step = (in_step + 1) % self.config.accumulate
-                if following and in_step % self.processes.size == self.processes.rank:
-                    self.ahead.start(following)
-                yield current
-            if progress.epoch == epoch:  # a checkpoint of an older nmt, after the last batch of an epoch
-                progress.epoch, progress.batch = epoch + 1, 0
-
-    def step(self, batches: Iterator[PlannedBatch], window: Window) -> None:
+    def step(self, window: Window) -> None:
         """Take an optimizer step, with the gradient of the mean loss per target token of `accumulate` batches. Batches
         whose gradient is not finite are left out, if `training.skip_nonfinite` allows it."""
         self.learner.train()
         for skipped in itertools.count():
-            place = self.progress.epoch, self.progress.batch
             with window.waiting():
-                group = [next(batches) for _ in range(self.config.accumulate)]
+                group = self.feed.group()
             trained = self.accumulate(group, window)
             clip = self.config.clip_norm or math.inf
-            norm = float(full_tensor(nn.utils.clip_grad_norm_(self.model.parameters(), clip)))
+            norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), clip))
             if math.isfinite(norm):  # the norm is the same in all processes
                 break
             problem = self.explain_not_finite(group, trained)
             if skipped == self.config.skip_nonfinite:
-                self.stop_before(place, problem)
+                self.stop_before(problem)
             say(f"{problem}. These batches are skipped.")
-            self.optimizer.zero_grad()
-        self.progress.step += 1
-        if self.progress.batch and any(first == self.progress.step for first, _ in self.data.stages):
-            self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
+            self.progress.place = group[-1].after
+            self.forget_batches()
+        self.progress.step, self.progress.place = self.progress.step + 1, group[-1].after
+        if any(first == self.progress.step for first, _ in self.data.stages):
+            if self.progress.batch:  # a stage ends the epoch
+                self.progress.place = self.progress.epoch + 1, 0
+            self.feed.go_to(self.progress.place, self.progress.step)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        move_biases(self.model, [loss.loads_LE for _, _, loss in trained], self.config.balance_rate, self.processes)
+        self.model.after_step(self.config.balance_rate, self.processes.all_reduce_sum)
         if self.ema:
             update_average(self.ema, self.model, self.config.ema, self.progress.step)
         for _, batch, loss in trained:
             window.add(batch, loss, self.model.sequence_lengths(*batch.lengths))
         window.gradient_norm += norm
         window.steps += 1
-
-    def make_batch(self, planned: PlannedBatch) -> Batch:
-        """The batch, on the CPU, which depends on its place in the run alone."""
-        return self.data.objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
 
     def accumulate(self, group: list[PlannedBatch], window: Window) -> list[TrainedBatch]:
         """Compute the group's gradient in the parameters; return this process's batches with their losses.
@@ -304,16 +265,21 @@ class Trainer:
         while len(trained) < len(work):
             planned = work[len(trained)]
             with window.waiting():
-                batch = self.ahead.take(planned)
+                batch = self.feed.take(planned)
             loss = self.backward(planned, batch, tokens, more_follow=len(trained) + 1 < len(work))
             if loss is not None:
                 trained.append((planned, batch, loss))
                 continue
             require(len(planned.index_B) > 1, f"memory ran out over a single pair, in {planned}: lower data.max_pieces")
-            self.optimizer.zero_grad()
+            self.forget_batches()
             work[len(trained) : len(trained) + 1] = planned.halves()
             trained.clear()
         return trained
+
+    def forget_batches(self) -> None:
+        """Drop what the batches since the last step have left in the model."""
+        self.optimizer.zero_grad()
+        self.model.forget_batches()
 
     def backward(self, planned: PlannedBatch, batch: Batch, tokens: int, more_follow: bool) -> Loss | None:
         """Add a batch's gradient to the parameters' gradients; None if memory ran out, when only a part was added.
@@ -321,11 +287,11 @@ class Trainer:
         `more_follow`: this process has more batches in this step, so gradients need no all-reduce yet.
         """
         torch.manual_seed(planned.seed(self.config.seed))
-        exchanging = self.sharded  # FSDP gathers parameters in the forward pass too
+        exchanging = False
         try:
             with no_sync(self.learner, enabled=more_follow):
                 loss: Loss = self.learner(batch)
-                exchanging = self.sharded or (self.processes.size > 1 and not more_follow)
+                exchanging = self.processes.size > 1 and not more_follow
                 (loss.smoothed / tokens).backward()
         except RuntimeError as error:
             if not is_out_of_memory(error):
@@ -342,12 +308,9 @@ class Trainer:
         what, batches = "loss" if not_finite else "gradient", "; ".join(not_finite or map(str, group))
         return f"the {what} is not finite at step {self.progress.step + 1}, of {batches}"
 
-    def stop_before(self, place: tuple[int, int], problem: str) -> NoReturn:
-        """Save the state before the batches at this epoch and batch, unless it is spoiled; raise FloatingPointError."""
-        self.progress.epoch, self.progress.batch = place
-        spoiled = self.processes.all_reduce_any(
-            lambda: not all(bool(p.isfinite().all()) for p in local_shards(self.model))
-        )()
+    def stop_before(self, problem: str) -> NoReturn:
+        """Save the state before the batches of this step, unless it is spoiled; raise FloatingPointError."""
+        spoiled = not all(bool(p.isfinite().all()) for p in self.model.parameters())
         advice = "Look at those lines, and take a lower training.learning_rate or"
         if spoiled:
             advice = "The weights are not finite either: resume from the last checkpoint with a lower learning_rate"
@@ -363,7 +326,7 @@ class Trainer:
         figures = window.figures(self.processes)
         figures["train/learning_rate"] = self.optimizer.param_groups[0]["lr"]
         figures["train/epoch"] = self.progress.epoch
-        figures |= load_figures(self.model, window.loads_LE, self.processes)
+        figures |= self.model.figures(self.processes.all_reduce_sum)
         if monitor:
             monitor.add_scalars(self.progress.step, figures)
             loss, nll, speed = (figures[tag] for tag in ("train/loss", "train/nll", "speed/target_tokens_per_second"))
@@ -371,8 +334,6 @@ class Trainer:
 
     def validate(self, monitor: Monitor | None) -> None:
         """Measure the model on the validation pairs, and record whether it is the best so far."""
-        if self.sharded:
-            set_weights(self.validator.model, gather(self.eval_model.named_parameters()), self.folder)
         step = self.progress.step
         figures, translations = self.validator.measure()
         self.note_best(figures[f"validation/{self.config.metric}"])
@@ -406,12 +367,9 @@ class Trainer:
 
     def start_saving(self) -> None:
         """Save a checkpoint in the background."""
-        is_main = self.processes.is_main
-        if is_main or self.sharded:
+        if self.processes.is_main:
             self.writer.finish()  # so that not more than one copy of the tensors is in memory
-            files = gather_files(self.model, self.optimizer, self.ema, is_main)
-            if is_main:
-                self.writer.start(self.checkpoints, files, self.progress)
+            self.writer.start(self.checkpoints, copy_files(self.model, self.optimizer, self.ema), self.progress)
 
     def finish_saving(self) -> None:
         """Wait until the checkpoint is on the disk."""

@@ -17,7 +17,6 @@ from nmt.data.batches import Batch, hide_pieces
 from nmt.model.contract import Model
 from nmt.model.device import Numerics, move
 from nmt.model.linear import with_bias
-from nmt.training.balance import balance_loss, loads
 from nmt.training.teacher import Lesson, Teacher
 
 # Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache. On a GPU 67 million take half a GiB.
@@ -26,13 +25,11 @@ CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 26}
 
 class Loss(NamedTuple):
     """Sums over tokens: the loss that is minimised, the negative log-likelihood (both in nats), and how many targets
-    are the most probable piece."""
+    are the most probable piece (of equals, the one with the least id); this is counted in validation only."""
 
     smoothed: Tensor
     nll: Tensor
     right: Tensor
-    loads_LE: Tensor | None = None
-    """How often each expert of each mixture of experts was chosen, if the model has any."""
 
 
 class Terms(NamedTuple):
@@ -59,12 +56,14 @@ def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, term
     times the teachers' probabilities (Kim and Rush 2016, section 3.1). Only `smoothed` has a gradient; it is computed
     in the forward pass, while the logits are in memory.
     """
+    if not torch.is_grad_enabled():  # in forward, PyTorch says nothing of this mode
+        states_PNM, weight_VM = states_PNM.detach(), weight_VM.detach()
     arguments = states_PNM, weight_VM, targets_N, terms
     return Loss(*LinearCrossEntropy.apply(*arguments))  # type: ignore[no-untyped-call]
 
 
 class Learner(nn.Module):
-    """A model with its loss, as one module: DDP and FSDP act on what its `forward` computes."""
+    """A model with its loss, as one module: DDP acts on what its `forward` computes."""
 
     def __init__(
         self, model: Model, config: TrainingConfig, numerics: Numerics, teacher: Teacher | None = None
@@ -87,16 +86,14 @@ class Learner(nn.Module):
         terms = Terms(self.config.smoothing, r_drop, lesson, self.config.compile)
         batch = hide_pieces(batch.repeated(passes), word_dropout)
         arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
-        with self.model.computing_in(self.numerics.dtype), self.model.counting(*batch.lengths) as usages:
+        with self.model.computing_in(self.numerics.dtype), self.model.auxiliary(*batch.lengths) as others:
             states_NM = self.model.target_states(*arguments)
         states_NM, weight_VM = with_bias(states_NM, self.model.output)
         loss = cross_entropy(states_NM.unflatten(0, (passes, -1)), weight_VM, targets_N, terms)
-        if not usages:
-            return loss
-        has_loss = self.training and self.model.config.expert_balance == "loss"
-        weight = self.config.balance_weight * targets_N.size(0) if has_loss else 0.0
-        none_E = torch.zeros(self.model.config.experts, device=self.numerics.device)
-        return loss._replace(smoothed=loss.smoothed + weight * balance_loss(usages), loads_LE=loads(usages, none_E))
+        if others:
+            weight = self.config.balance_weight * targets_N.size(0)
+            loss = loss._replace(smoothed=loss.smoothed + weight * sum(others, torch.zeros(())))
+        return loss
 
 
 class LinearCrossEntropy(torch.autograd.Function):
@@ -117,10 +114,13 @@ class LinearCrossEntropy(torch.autograd.Function):
             states_CM = states_PNM[:, start : start + rows].flatten(0, 1)
             targets_C1 = targets_N[start : start + rows].repeat(passes)[:, None]
             taught_CV = lesson.probabilities(start, start + rows).repeat(passes, 1) if lesson else None
-            *sums, p_CV = compute(F.linear(states_CM, weight_VM), targets_C1, taught_CV, terms)
-            for total, part in zip((smoothed, nll, right), sums, strict=True):
-                total += part
-            if wants_gradient:
+            logits_CV = F.linear(states_CM, weight_VM)
+            chunk_smoothed, chunk_nll, p_CV = compute(logits_CV, targets_C1, taught_CV, terms)
+            smoothed += chunk_smoothed
+            nll += chunk_nll
+            if not wants_gradient:
+                right += (logits_CV.argmax(-1, keepdim=True) == targets_C1).sum()
+            else:
                 grad_states[:, start : start + rows] = (p_CV @ weight_VM).unflatten(0, (passes, -1))
                 grad_weight += p_CV.T @ states_CM
         # The share of the uniform distribution needs no logits: the mean of a position's logits is linear in its state.
@@ -130,7 +130,7 @@ class LinearCrossEntropy(torch.autograd.Function):
         grad_states -= uniform * mean_M
         grad_weight -= uniform / vocab_size * sum_M
         if passes > 1:
-            for total in (smoothed, nll, right, grad_states, grad_weight):
+            for total in (smoothed, nll, grad_states, grad_weight):
                 total /= passes
         ctx.save_for_backward(grad_states, grad_weight)
         ctx.mark_non_differentiable(nll, right)
@@ -145,8 +145,8 @@ class LinearCrossEntropy(torch.autograd.Function):
 
 def chunk_loss(
     logits_CV: Tensor, targets_C1: Tensor, taught_CV: Tensor | None, terms: Terms
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The sums of `Loss` over the positions of a chunk, and the gradient with respect to its logits: both without the
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`smoothed` and `nll` of the positions of a chunk, and the gradient with respect to its logits: both without the
     share of the uniform distribution. Few passes over the logits: memory is slower than a GPU's arithmetic."""
     dtype = logits_CV.dtype
     if logits_CV.device.type == "cpu":  # a GPU's kernels widen numbers as they read them
@@ -165,7 +165,7 @@ def chunk_loss(
         p_CV.sub_(taught_CV, alpha=terms.lesson.weight)
     if grad_kl_CV is not None:
         p_CV.add_(grad_kl_CV, alpha=terms.r_drop / 2)
-    return loss, nll, (target_C1 == best_C1).sum(), p_CV.to(dtype)
+    return loss, nll, p_CV.to(dtype)
 
 
 @functools.cache

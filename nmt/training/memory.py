@@ -8,6 +8,7 @@ import torch
 from nmt.data.batches import WINDOW, Pairs, Plan, plan_batches
 from nmt.fields import require
 from nmt.model.device import is_out_of_memory
+from nmt.training.data import TrainingData
 from nmt.training.loss import Learner
 from nmt.training.objectives import Objective
 
@@ -17,20 +18,20 @@ MIN_BATCHES = 100  # in an epoch: fewer steps learn less from the same text, how
 TRIALS = 3  # batches timed for each size
 
 
-def find_batch_tokens(learner: Learner, objective: Objective, pairs: Pairs, processes: int = 1) -> int:
+def find_batch_tokens(learner: Learner, data: TrainingData, processes: int = 1) -> int:
     """The number for `training.batch_tokens: auto`: positions of a batch, doubled while that makes training faster.
 
     A batch must fit in memory beside the optimizer's state, in each of the machine's `processes`, and an epoch must
     have enough batches. Clears the gradients of `learner`. Raises ValueError if no size fits.
     """
+    objective, pairs = data.objective, data.objective.pairs(data.train.first(WINDOW))
     size, lengths = MIN_BATCH_TOKENS, learner.model.sequence_lengths(*pairs.lengths)
-    while objective.budget(size, len(lengths)) < max(int(lengths_N.max()) for lengths_N in lengths):
+    longest = data.longest(learner.model)
+    while objective.budget(size, len(lengths)) < longest:
         size *= 2
     best, speed = 0, 0.0
     while not best or may_double(learner, processes):
-        plan = plan_batches(
-            [lengths_N[:WINDOW] for lengths_N in lengths], objective.budget(size, len(lengths)), seed=0, epoch=0
-        )
+        plan = plan_batches(lengths, objective.budget(size, len(lengths)), seed=0, epoch=0)
         if best and len(plan) < MIN_BATCHES:
             break
         new_speed = tokens_per_second(learner, objective, pairs, plan)
@@ -63,6 +64,7 @@ def tokens_per_second(learner: Learner, objective: Objective, pairs: Pairs, plan
         return None
     finally:
         learner.zero_grad()
+        learner.model.forget_batches()
 
 
 def forward_backward(learner: Learner, objective: Objective, pairs: Pairs, plan: Plan) -> None:

@@ -22,7 +22,9 @@ from nmt.messages import console, say
 from nmt.training.distributed import Processes
 from nmt.training.loss import Loss
 
-EARLY_STEPS = 5  # after which the time of a run is estimated
+# The time of a run is estimated from TIMED_STEPS steps. The first SLOW_STEPS are left out: memory is allocated and
+# kernels are chosen in them, and five of them took five times as long as later ones.
+SLOW_STEPS, TIMED_STEPS = 10, 10
 
 
 @dataclass
@@ -37,8 +39,6 @@ class Window:
     positions: int = 0
     """Positions of all sequences that the model read, with padding."""
     sentences: int = 0
-    loads_LE: Tensor | None = None
-    """How often each expert was chosen; see `Loss`."""
     gradient_norm: float = 0.0
     steps: int = 0
     waited: float = 0.0
@@ -49,8 +49,6 @@ class Window:
         """Add a batch; `lengths`: see `Model.sequence_lengths`."""
         self.loss = self.loss + loss.smoothed.double()
         self.nll = self.nll + loss.nll.double()
-        if loss.loads_LE is not None:
-            self.loads_LE = loss.loads_LE if self.loads_LE is None else self.loads_LE + loss.loads_LE
         self.target_tokens += batch.target_tokens
         self.real_positions += sum(int(lengths_B.sum()) for lengths_B in lengths)
         self.positions += sum(len(lengths_B) * int(lengths_B.max()) for lengths_B in lengths)
@@ -95,7 +93,7 @@ class Monitor:
         self.hook = threading.excepthook
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}")
         self.bar = Progress(*columns, TimeRemainingColumn(), console=console(), disable=not console().is_terminal)
-        self.first_step, self.max_steps, self.started = step, max_steps, time.perf_counter()
+        self.first_step, self.max_steps, self.started = step, max_steps, 0.0
         self.task: TaskID = self.bar.add_task("training", total=max_steps, completed=step, figures="")
 
     def __enter__(self) -> "Monitor":
@@ -134,8 +132,11 @@ class Monitor:
 
     def expect(self, step: int, seconds_left: float = math.inf) -> None:
         """After the first steps, tell how long the others will take, or how many fit into the time that is left."""
-        if step == self.first_step + EARLY_STEPS:
-            seconds, steps = (time.perf_counter() - self.started) / EARLY_STEPS, self.max_steps - step
+        taken = step - self.first_step
+        if taken == SLOW_STEPS:
+            self.started = time.perf_counter()
+        elif taken == SLOW_STEPS + TIMED_STEPS:
+            seconds, steps = (time.perf_counter() - self.started) / TIMED_STEPS, self.max_steps - step
             if seconds * steps > seconds_left:
                 steps = max(0, int(seconds_left / seconds))
                 self.bar.update(self.task, total=step + steps)

@@ -32,8 +32,12 @@ class Objective:
         return batch_tokens * self.n_sides // n_sequences
 
     def pairs(self, pairs: Pairs) -> Pairs:
-        """The corpus as the model reads it, apart from noise: `plan_batches` and `batch` take this."""
+        """The corpus as the model reads it, apart from noise: `batch` takes this."""
         return pairs
+
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        """`Pairs.lengths` of what `pairs` gives, from the numbers of pieces."""
+        return source_N + 1, target_N + 1
 
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         """The batch of the pairs with these indices; `generator`: the random numbers of noise."""
@@ -52,13 +56,8 @@ class LanguageModel(Objective):
     def pairs(self, pairs: Pairs) -> Pairs:
         return replace(pairs, target_only=True)
 
-
-class BothSides(Objective):
-    """Source and target, as one text: `source </s> <s> target` is what a decoder-only translator reads."""
-
-    def pairs(self, pairs: Pairs) -> Pairs:
-        empty = Sequences(torch.empty(0), torch.zeros_like(pairs.source.lengths_N))
-        return Pairs(empty, join(pairs.source, EOS, BOS, pairs.target), target_only=True)
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        return source_N, target_N + 1
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,9 @@ class MaskedPieces(Objective):
     def pairs(self, pairs: Pairs) -> Pairs:
         whole = join(BOS, pairs.target)
         return Pairs(whole, whole)
+
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        return target_N + 2, target_N + 2
 
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         whole_BS, mask_BS = pairs.source.padded(index_B, eos=True)
@@ -93,6 +95,9 @@ class Denoising(Objective):
 
     def pairs(self, pairs: Pairs) -> Pairs:
         return Pairs(pairs.target, pairs.target)
+
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        return target_N + 1, target_N + 1
 
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         ids_BL, _ = pairs.target.padded(index_B)
@@ -122,6 +127,9 @@ class TruePairs(Objective):
     def pairs(self, pairs: Pairs) -> Pairs:
         whole = as_read(pairs)
         return Pairs(whole, whole)
+
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        return source_N + target_N + 4, source_N + target_N + 4
 
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         random = Random(int(torch.randint(2**62, (1,), generator=generator)))
@@ -159,7 +167,7 @@ def make_objective(config: Config, tokenizer: Tokenizer) -> Objective:
     """The objective of training. Raises ValueError if it needs one vocabulary, and the tokenizer has two."""
     name, noise = config.training.objective, config.noise
     if name == "translation":
-        return BothSides() if config.training.source_loss else Objective()
+        return Objective()
     if not tokenizer.joint:
         raise ValueError(f"training.objective is {name}, which needs a joint tokenizer: this one has two vocabularies")
     if name == "lm":
@@ -171,8 +179,3 @@ def make_objective(config: Config, tokenizer: Tokenizer) -> Objective:
     pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))
     most = config.model.max_positions - 4 if config.model.positions == "learned" else sys.maxsize
     return TruePairs(noise, PieceKinds.of(pieces), most)
-
-
-def validation_objective(config: Config, tokenizer: Tokenizer) -> Objective:
-    """The objective of validation and test: of a translator the target alone, whatever else it learns."""
-    return Objective() if config.training.objective == "translation" else make_objective(config, tokenizer)

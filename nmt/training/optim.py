@@ -4,7 +4,6 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor
 from torch.optim import AdamW
 
 from nmt.config import TrainingConfig
@@ -130,9 +129,4 @@ def update_average(average: nn.Module, model: nn.Module, decay: float, step: int
     AveragedModel can't be used: it copies buffers, and fails when the model has enlarged its table of positions.
     """
     decay = min(decay, (1 + step) / (10 + step))
-    torch._foreach_lerp_(local_shards(average), local_shards(model), 1 - decay)
-
-
-def local_shards(model: nn.Module) -> list[Tensor]:
-    """A model's parameters; if they are sharded, the shards of this process."""
-    return [p.to_local() if isinstance(p, DTensor) else p for p in model.parameters()]
+    torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1 - decay)

@@ -17,7 +17,7 @@ from nmt.model.device import choose_numerics
 from nmt.scoring.evaluation import evaluate
 from nmt.training.distributed import Processes
 from nmt.training.loss import Learner
-from nmt.training.objectives import validation_objective
+from nmt.training.objectives import make_objective
 from nmt.training.validation import measure_losses
 from nmt.translation.model_folder import load_model
 from nmt.translation.translator import Translator
@@ -80,7 +80,7 @@ def translate_test(
 
 def measure_test(learner: Learner, tokenizer: Tokenizer, config: Config, pairs: list[Pair]) -> dict[str, Any]:
     """The losses on a test set. Bits per character: of a language model, with a character for the end of each text."""
-    objective = validation_objective(config, tokenizer)
+    objective = make_objective(config, tokenizer)
     encoded = objective.pairs(encode_pairs(tokenizer, pairs))
     losses = measure_losses(learner, objective, encoded, Processes())
     if config.training.objective == "lm":

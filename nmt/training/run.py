@@ -31,7 +31,7 @@ from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.messages import console, say
 from nmt.model.device import is_out_of_memory, let_segments_grow
-from nmt.training.checkpoint import gather, signed
+from nmt.training.checkpoint import signed
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
 from nmt.training.distributed import Processes, process_group
@@ -70,8 +70,8 @@ def enough_memory() -> Iterator[None]:
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        advice = "take a smaller model or, with several processes, training.shard"
-        raise ValueError(f"memory ran out for the model, the optimizer or validation: {advice} ({error})") from error
+        problem = "memory ran out for the model, the optimizer or validation: take a smaller model"
+        raise ValueError(f"{problem} ({error})") from error
 
 
 def require_fitting_text(config: Config) -> None:
@@ -191,7 +191,8 @@ class Run:
             device, precision = str(trainer.numerics.device), "bf16" if trainer.numerics.bf16 else "fp32"
             write_json(self.training_file, {"steps": steps, "device": device, "precision": precision})
             if config.lora.rank:  # not their mean, which is rounded
-                weights |= gather((n, p) for n, p in trainer.model.named_parameters() if not p.requires_grad)
+                frozen = ((name, p) for name, p in trainer.model.named_parameters() if not p.requires_grad)
+                weights |= {name: p.detach().cpu() for name, p in frozen}
             write_model(self.folder / "model", weights, data, config, prepared.name, trainer.numerics.device)
 
     def announce(self, trainer: Trainer, prepared: Prepared) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from nmt.config import TrainingConfig
 from nmt.messages import say
 from nmt.model.weights import read_tensors, set_weights
-from nmt.training.checkpoint import Progress, find_damage, gather, list_checkpoints, signed, step_folder, step_of
+from nmt.training.checkpoint import Progress, find_damage, list_checkpoints, signed, step_folder, step_of
 from nmt.training.validation import Validator
 
 
@@ -29,12 +29,16 @@ def choose_average(checkpoints: Sequence[Path], progress: Progress, config: Trai
 
 
 def prune(folder: Path, progress: Progress, config: TrainingConfig) -> None:
-    """Delete the checkpoints that are neither among the newest, nor to be averaged, nor the best."""
+    """Delete the checkpoints that are neither among the newest, nor to be averaged, nor the best. The user is told of
+    one that can't be deleted; it is tried again after the next checkpoint."""
     checkpoints = list_checkpoints(folder)
     keep = {step_folder(folder, progress.best_step), *choose_average(checkpoints, progress, config)}
     for old in checkpoints[: -config.keep_checkpoints]:
         if old not in keep:
-            shutil.rmtree(old)
+            try:
+                shutil.rmtree(old)
+            except OSError as error:
+                say(f"{old} can't be deleted ({error.strerror or error}): training goes on")
 
 
 def validated_weights(checkpoint: Path) -> dict[str, Tensor]:
@@ -59,7 +63,7 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator) -> tu
     undamaged = [str(c) for c in list_checkpoints(folder) if not find_damage(c)] if processes.is_main else []
     kept = list(map(Path, processes.broadcast(undamaged)))
     if not kept:  # nothing was trained
-        return [progress.step], gather(validator.model.named_parameters())
+        return [progress.step], {name: p.detach().cpu() for name, p in validator.model.named_parameters()}
     best = max(kept, key=lambda c: (step_of(c) == progress.best_step, value_at(progress, step_of(c)), c))
     if progress.best_step and step_of(best) != progress.best_step:
         problem = f"The best checkpoint, of step {progress.best_step:,}, is damaged or missing"

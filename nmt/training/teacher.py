@@ -12,12 +12,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from nmt.config import Config
-from nmt.data.batches import Batch, Pairs
+from nmt.data.batches import Batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import Numerics
 from nmt.model.linear import with_bias
+from nmt.training.data import TrainingData
 from nmt.translation.model_folder import load_model, read_info, require_model
 
 
@@ -41,8 +42,8 @@ class Lesson(NamedTuple):
 
 
 class Teacher:
-    """Trained models, in evaluation mode, and in the precision of the training. It is no module: DDP, FSDP and the
-    checkpoints don't see their weights."""
+    """Trained models, in evaluation mode, and in the precision of the training. It is no module: DDP and checkpoints
+    don't see their weights."""
 
     def __init__(self, models: list[Model], weight: float) -> None:
         self.models, self.weight = models, weight
@@ -53,14 +54,14 @@ class Teacher:
         return Lesson(self.weight, [with_bias(m.target_states(*arguments), m.output) for m in self.models])
 
 
-def load_teacher(config: Config, tokenizer: Tokenizer, pairs: Pairs, numerics: Numerics) -> Teacher | None:
+def load_teacher(config: Config, data: TrainingData, numerics: Numerics) -> Teacher | None:
     """The models in `training.teacher`; None if it names none. ValueError if one doesn't fit the run."""
     if not config.training.teachers:
         return None
-    check_teachers(config, tokenizer)
+    check_teachers(config, data.tokenizer)
     models = [load_model(Path(folder), numerics.device)[0] for folder in config.training.teachers]
     for model, folder in zip(models, config.training.teachers, strict=True):
-        longest, limit = max(int(n_N.max()) for n_N in model.sequence_lengths(*pairs.lengths)), model.max_positions
+        longest, limit = data.longest(model), model.max_positions
         problem = f"the teacher in {folder} reads at most {limit} positions, and a training sequence takes {longest}"
         require(limit is None or longest <= limit, f"{problem}: lower data.max_pieces")
     models = [model.requires_grad_(False) for model in models]

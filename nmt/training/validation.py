@@ -79,8 +79,9 @@ class Validator:
 
     def measure_loss(self, direction: int = 0) -> dict[str, float]:
         """The losses of the validation pairs of a direction, by name."""
-        pairs = self.data.validation.part(self.rows[direction]) if self.names else self.data.validation
-        return measure_losses(self.learner, self.data.validated, pairs, self.processes)
+        rows = torch.arange(self.rows[direction].start, self.rows[direction].stop)
+        pairs = self.data.validation.chosen(rows) if self.names else self.data.validation
+        return measure_losses(self.learner, self.data.objective, pairs, self.processes)
 
     def describe(self, figures: Mapping[str, float]) -> Iterator[str]:
         """The figures of each set for the user, if sets have names of their own (directions alone may be many)."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.data import batches as module
-from nmt.data.batches import Pairs, Sequences, epoch_batches, make_batch, plan_batches
+from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches, repeated_rows, window_starts
 from nmt.vocabulary import BOS, EOS, PAD
 
 ids = st.lists(st.integers(4, 99), max_size=12)
@@ -68,33 +68,20 @@ def test_a_plan_is_a_pure_function_of_seed_and_epoch() -> None:
         assert [b.tolist() for b in other] != [b.tolist() for b in one]
 
 
-@pytest.mark.parametrize("windows", [False, True])
-def test_an_epoch_in_windows_has_every_pair_once_and_goes_on_at_any_batch(
-    monkeypatch: pytest.MonkeyPatch, windows: bool
-) -> None:
+def test_windows_hold_every_pair_once_and_come_in_another_order_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WINDOW", 128)
-    lengths = random_lengths(500).lengths
-    whole = list(epoch_batches(lengths, 200, 1, 3, windows=windows))
-    assert sorted(torch.cat([index for _, index in whole]).tolist()) == list(range(500))
-    numbers = [number for number, _ in whole]
-    assert numbers == sorted(set(numbers))
-    assert (len({int(index[0]) // 128 for _, index in whole[:10]}) == 1) == windows
-    for n in (0, 7, len(whole) - 1):
-        rest = list(epoch_batches(lengths, 200, 1, 3, numbers[n], windows=windows))
-        assert [k for k, _ in rest] == numbers[n:]
-        assert all(torch.equal(a, b) for (_, a), (_, b) in zip(rest, whole[n:], strict=True))
-    assert list(epoch_batches(lengths, 200, 1, 3, numbers[-1] + 1, windows=windows)) == []
-    other = list(epoch_batches(lengths, 200, 1, 4, windows=windows))
-    assert [index.tolist() for _, index in other] != [index.tolist() for _, index in whole]
+    orders = [window_starts(1000, seed=1, epoch=epoch) for epoch in range(5)]
+    assert all(sorted(order) == [*range(0, 1000, 128)] for order in orders)
+    assert len({*map(tuple, orders)}) == 5
+    assert orders[3] == window_starts(1000, seed=1, epoch=3)
 
 
-def test_a_corpus_of_one_window_has_the_plan_of_the_whole() -> None:
-    lengths = random_lengths(500).lengths
-    plan = plan_batches(lengths, 200, 1, 3)
-    for windows in (False, True):
-        batches = list(epoch_batches(lengths, 200, 1, 3, windows=windows))
-        assert [number for number, _ in batches] == list(range(len(plan)))
-        assert all(torch.equal(a, b) for (_, a), b in zip(batches, plan, strict=True))
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=20).filter(any), st.integers(0, 99), st.integers(0, 99))
+def test_rows_are_repeated_as_often_as_they_are_taken(times: list[int], start: int, stop: int) -> None:
+    times_N = torch.tensor(times * 9000, dtype=torch.int32)  # more than are counted together
+    whole = torch.arange(len(times_N)).repeat_interleave(times_N)
+    start, stop = sorted((start * len(whole) // 100, stop * len(whole) // 100 + 1))
+    assert torch.equal(repeated_rows(times_N, start, stop), whole[start:stop])
 
 
 @pytest.mark.parametrize(("budget", "share"), [(4096, 0.95), (16_384, 0.9)])

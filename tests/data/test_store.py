@@ -9,21 +9,19 @@ import torch
 from torch import Tensor
 
 from nmt.data import shards
-from nmt.data.batches import Pairs, Sequences, join, make_batch, plan_batches
+from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches
 from nmt.data.engines import Engine
 from nmt.data.prepared import prepare
 from nmt.data.store import Shard, Side, small
-from nmt.data.stored import load_store
+from nmt.data.stored import StoredPairs, read_store
 from nmt.data.tokenizer import encode_pairs
 from nmt.training.data import TrainingData
-from nmt.training.objectives import BothSides, Objective
-from nmt.vocabulary import BOS, EOS
 from tests.data.test_prepared import config, corpus
 
 TEXTS = [[[5, 6, 7], [], [8]], [[4] * 9, [70_000, 5]], [], [[6]]]
 
 
-def store(folder: Path, parts: list[list[list[int]]] = TEXTS) -> tuple[Pairs, Sequences]:
+def store(folder: Path, parts: list[list[list[int]]]) -> tuple[StoredPairs, Sequences]:
     """A store of these texts as sources, and reversed as targets; and the sources in memory."""
     files = [folder / f"{n}.safetensors" for n in range(len(parts))]
     for n, (file, part) in enumerate(zip(files, parts, strict=True)):
@@ -32,57 +30,61 @@ def store(folder: Path, parts: list[list[list[int]]] = TEXTS) -> tuple[Pairs, Se
         source.add(part[1:])
         target.add(ids[::-1] for ids in part)
         Shard(*source.arrays(), *target.arrays(), small(np.full(len(part), n, np.int32))).write(file)
-    pairs, corpus_N, weight_N = load_store(files)
-    assert weight_N is None
-    assert corpus_N.tolist() == [n for n, part in enumerate(parts) for _ in part]
-    return pairs, Sequences.of(ids for part in parts for ids in part)
+    return StoredPairs(files), Sequences.of(ids for part in parts for ids in part)
 
 
 @pytest.mark.parametrize("parts", [TEXTS, [[ids for part in TEXTS for ids in part]], [[[], []]]])
-def test_stored_ids_are_those_in_memory(tmp_path: Path, parts: list[list[list[int]]]) -> None:
+def test_stored_pairs_are_those_in_memory_in_any_part(tmp_path: Path, parts: list[list[list[int]]]) -> None:
     stored, memory = store(tmp_path, parts)
     every = torch.arange(len(memory))
-    for index in (every, every.flip(0), every[1:2]):
-        for bos, eos in ((True, False), (False, True), (True, True)):
-            pair = zip(
-                stored.source.padded(index, bos=bos, eos=eos), memory.padded(index, bos=bos, eos=eos), strict=True
-            )
-            assert all(torch.equal(*both) for both in pair)
-        assert stored.source.rows(index) == memory.rows(index)
-        assert [ids[::-1] for ids in stored.target.rows(index)] == memory.rows(index)
-    assert torch.equal(stored.source.counts(70_001), memory.counts(70_001))
-    assert [stored.source.ids(n).tolist() for n in every.tolist()] == memory.rows(every)
+    for index in (every, every[1:], every[1::2], every[-1:]):
+        pairs, rows = stored.chosen(index), torch.arange(len(index))
+        assert pairs.source.rows(rows) == memory.rows(index) == memory.chosen(index).rows(rows)
+        assert [ids[::-1] for ids in pairs.target.rows(rows)] == memory.rows(index)
+    whole = read_store(stored.files)
+    assert isinstance(whole, Pairs)
+    assert whole.source.rows(every) == memory.rows(every)
+    for columns in (zip(*stored.columns(), strict=True), zip(*whole.columns(), strict=True)):
+        source, target, portions, weights = columns
+        assert torch.equal(torch.cat(source), memory.lengths_N)
+        assert torch.equal(torch.cat(target), memory.lengths_N)
+        assert torch.cat(portions).tolist() == [n for n, part in enumerate(parts) for _ in part]
+        assert not any(weight is not None for weight in weights)
 
 
-def test_joined_sequences_are_joined_batch_by_batch(tmp_path: Path) -> None:
-    stored, memory = store(tmp_path)
-    index = torch.tensor([3, 0, 5, 1])
-    whole = join(BOS, memory, EOS, memory)
-    lazy = join(BOS, stored.source, EOS, stored.source)
-    assert not lazy.in_memory
-    assert lazy.rows(index) == whole.rows(index)
-    assert torch.equal(lazy.lengths_N, whole.lengths_N)
+def test_files_are_open_only_while_they_are_read(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    stored, memory = store(tmp_path, [[[n, n]] for n in range(1, 400)])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
+    try:
+        stored = StoredPairs(stored.files)
+        assert sum(len(columns.source_N) for columns in stored.columns()) == len(stored) == 399
+        every = torch.arange(399)
+        assert stored.chosen(every).source.rows(every) == memory.rows(every)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def batches(pairs: Pairs, objective: Objective) -> list[Tensor]:
-    pairs = objective.pairs(pairs)
+def batches(pairs: Pairs) -> list[Tensor]:
     plan = plan_batches(pairs.lengths, 200, seed=1, epoch=0)
-    return [t for index in plan for t in vars(objective.batch(pairs, index, torch.Generator())).values()]
+    return [t for index in plan for t in vars(make_batch(pairs, index)).values()]
 
 
 @pytest.mark.parametrize("size", [1 << 17, 16])
-@pytest.mark.parametrize("objective", [Objective(), BothSides()])
 def test_training_reads_what_encoding_the_text_would_give(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, objective: Objective
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(shards, "SHARD", size)
     prepared = prepare(corpus(), config(tmp_path), tmp_path / "run", engine=Engine(workers=1))
     assert len(prepared.store) == (1 if size > 99 else 8)
     data = TrainingData.load(prepared)
     again = TrainingData.encode(prepared.tokenizer, list(prepared.train), prepared.val)
-    assert data.corpus_N is not None
-    assert data.corpus_N.tolist() == [0] * 60
-    assert all(map(torch.equal, batches(data.train, objective), batches(again.train, objective)))
+    assert isinstance(data.train, Pairs)
+    assert isinstance(again.train, Pairs)
+    assert data.train.portion_N is not None
+    assert data.train.portion_N.tolist() == [0] * 60
+    assert all(map(torch.equal, batches(data.train), batches(again.train)))
     assert (data.facts, data.validation_text) == (again.facts, again.validation_text)
     assert data.tokenizer.words == again.tokenizer.words
 
@@ -92,9 +94,11 @@ def test_a_folder_of_an_older_nmt_is_encoded_when_it_is_read(tmp_path: Path) -> 
     old = replace(prepared, store=[], train=list(prepared.train))
     new, old_data = TrainingData.load(prepared), TrainingData.load(old)
     index = torch.arange(60)
-    for a, b in zip(*(vars(make_batch(data.train, index)).values() for data in (new, old_data)), strict=True):
+    assert isinstance(new.train, Pairs)
+    assert isinstance(old_data.train, Pairs)
+    for a, b in zip(*(vars(make_batch(pairs, index)).values() for pairs in (new.train, old_data.train)), strict=True):
         assert torch.equal(a, b)
-    assert torch.equal(encode_pairs(prepared.tokenizer, old.train).source.flat[:-1], old_data.train.source.flat[:-1])
+    assert torch.equal(encode_pairs(prepared.tokenizer, old.train).source.flat, old_data.train.source.flat)
 
 
 @pytest.mark.parametrize("content", [b"", b"\1\2", (8).to_bytes(8, "little") + b"nonsense"])

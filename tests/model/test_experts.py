@@ -114,33 +114,39 @@ def test_loads_count_each_real_position_once(family: str, counted: Any) -> None:
     if family == "encoder-only":
         tgt, tgt_mask = src, src_mask
 
-    def usages(src: Tensor, tgt: Tensor) -> dict[str, Any]:
-        with model.counting(*lengths) as found:
+    def counts(src: Tensor, tgt: Tensor) -> dict[str, list[Tensor]]:
+        model.forget_batches()
+        with model.auxiliary(*lengths) as losses:
             model.target_states(src, src_mask, tgt, tgt_mask)
-        return {name: usage for name, (usage,) in zip(model.experts(), found, strict=True)}
+        layers = model.experts().items()
+        return {name: [layer.loads_E, loss] for (name, layer), loss in zip(layers, losses, strict=True)}
 
-    first = usages(src, tgt)
+    first = counts(src, tgt)
     counted = counted if isinstance(counted, dict) else dict.fromkeys(model.experts(), counted)
-    assert {name: float(usage.loads_E.sum()) for name, usage in first.items()} == {n: 2 * c for n, c in counted.items()}
-    for usage in first.values():
-        torch.testing.assert_close(usage.probabilities_E.sum(), torch.tensor(1.0))
+    assert {name: float(loads_E.sum()) for name, (loads_E, _) in first.items()} == {
+        n: 2 * c for n, c in counted.items()
+    }
     # Padding is not counted: other ids there change nothing.
-    other = usages(src.where(src_mask, 7), tgt.where(tgt_mask, 7))
+    other = counts(src.where(src_mask, 7), tgt.where(tgt_mask, 7))
     torch.testing.assert_close(list(other.values()), list(first.values()))
+    model.eval()
+    with model.auxiliary(*lengths) as losses:
+        model.target_states(src, src_mask, tgt, tgt_mask)
+    assert losses == [], "in training only"
 
 
 def test_routes_are_noted_only_where_they_are_counted() -> None:
     model = make(config(experts=3), 1).train()
     source, (tgt, tgt_mask) = sentences(1, [5]), sentences(2, [4])
-    with pytest.raises(ZeroDivisionError), model.counting(torch.tensor([5]), torch.tensor([4])) as usages:
+    with pytest.raises(ZeroDivisionError), model.auxiliary(torch.tensor([5]), torch.tensor([4])) as losses:
         raise ZeroDivisionError
-    assert usages == []
+    assert losses == []
     model.target_states(*source, tgt, tgt_mask)
     assert all(experts.routes is None for experts in model.experts().values())
     dense = make(config(), 1)
-    with dense.counting(torch.tensor([5]), torch.tensor([4])) as usages:
+    with dense.auxiliary(torch.tensor([5]), torch.tensor([4])) as losses:
         dense.target_states(*source, tgt, tgt_mask)
-    assert usages == []
+    assert losses == []
 
 
 def test_each_expert_starts_as_a_matrix_of_its_own() -> None:

@@ -138,7 +138,6 @@ def test_in_bfloat16_an_adapter_is_added_before_the_weight_is_rounded() -> None:
     [
         ({"start_from": ""}, {}, {}, "give training.start_from"),
         ({"freeze": ("encoder",)}, {}, {}, "doesn't go with training.freeze"),
-        ({"shard": True}, {}, {}, "doesn't go with training.shard"),
         ({"compile": True}, {}, {}, "doesn't go with training.compile"),
         ({}, {}, {"experts": 2}, "doesn't go with model.experts"),
         ({}, {"rank": -1}, {}, "lora.rank is -1: it must be at least 0"),

@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from nmt.config import Config, ModelConfig, TrainingConfig
-from nmt.data.batches import PlannedBatch
-from nmt.training.checkpoint import Progress, gather_files, step_folder, write_checkpoint
+from nmt.training.checkpoint import Progress, copy_files, step_folder, write_checkpoint
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.monitor import Monitor, Window
@@ -85,7 +84,7 @@ def run(trainer: Trainer) -> Trainer:
 
 
 def save_checkpoint(folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Path:
-    write_checkpoint(folder, gather_files(model, optimizer, None, keep=True), progress)
+    write_checkpoint(folder, copy_files(model, optimizer, None), progress)
     return step_folder(folder, progress.step)
 
 
@@ -101,8 +100,8 @@ def run_until(trainer: Trainer, step: int) -> None:
     """Train, and press Ctrl-C in this step."""
     take_step = trainer.step
 
-    def step_then_interrupt(batches: Iterator[PlannedBatch], window: Window) -> None:
-        take_step(batches, window)
+    def step_then_interrupt(window: Window) -> None:
+        take_step(window)
         if trainer.progress.step == step:
             os.kill(os.getpid(), signal.SIGINT)
 

@@ -30,12 +30,26 @@ def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -
     run = corpus.parent / "runs" / "many"
     (run / "report.json").unlink()
     (run / "model").rename(run / "model-of-step-4")
-    output = train(corpus, 2, "many", *often, "--training.max_steps", "6", "--training.shard", "true")
+    output = train(corpus, 2, "many", *often, "--training.max_steps", "6")
     assert "Resuming after step 4" in output
     assert difference(saved(corpus, "one", 6), saved(corpus, "many", 6)) < 1e-5
     runs = corpus.parent / "runs"
     one_text, many_text = ((runs / name / "translations" / "test.en").read_text() for name in ("one", "many"))
     assert one_text == many_text
+
+
+def test_processes_see_the_same_pairs_of_mixed_corpora(corpus: Path, tmp_path: Path) -> None:
+    """Of two corpora with weights, pairs with weights, and a stage that begins within an epoch: each process must plan
+    the same batches, of which it takes its own."""
+    more, main = write_corpus(tmp_path / "more"), write_corpus(tmp_path / "mixed")
+    for folder in (more, main):
+        (folder / "train.quality").write_text("".join(f"{1 + n % 3 / 2}\n" for n in range(60)))
+    steps = ["--data.weights", "quality", "--training.max_steps", "4", "--training.validate_every", "4"]
+    steps += ["--data.more", f"[{{corpus: {more}, weight: 0.5, weights: quality}}]", "--data.max_pieces", "600"]
+    steps += ["--training.stages", "[{step: 2, weights: {more: 2}}]"]
+    train(main, 0, "mixed", *steps)
+    train(main, 2, "mixed in two", *steps)
+    assert difference(saved(main, "mixed", 4), saved(main, "mixed in two", 4)) < 1e-5
 
 
 def test_processes_skip_layers_as_one_does_and_compute_them_twice(corpus: Path) -> None:
@@ -47,22 +61,6 @@ def test_processes_skip_layers_as_one_does_and_compute_them_twice(corpus: Path) 
     assert difference(saved(corpus, "skipping", 6), saved(corpus, "skipping-together", 6)) < 1e-5
 
 
-def test_sharded_blocks_may_be_shared_and_computed_twice(corpus: Path) -> None:
-    shared = ["--model.share_layers", "2", "--model.sharing", "cycle", "--model.encoder_layers", "4"]
-    shared += ["--training.max_steps", "4", "--training.validate_every", "4", "--training.precision", "bf16"]
-    train(corpus, 0, "shared", *shared)
-    train(corpus, 2, "shared-sharded", *shared, "--training.shard", "true", "--training.recompute", "true")
-    assert difference(saved(corpus, "shared", 4), saved(corpus, "shared-sharded", 4)) < 1e-5
-
-
-def test_sharding_in_bf16_changes_nothing_that_is_learned(corpus: Path) -> None:
-    """Weights are sent rounded, as layers use them."""
-    steps = ["--training.max_steps", "4", "--training.validate_every", "4", "--training.precision", "bf16"]
-    train(corpus, 0, "bf16", *steps)
-    train(corpus, 2, "bf16-sharded", *steps, "--training.shard", "true")
-    assert difference(saved(corpus, "bf16", 4), saved(corpus, "bf16-sharded", 4)) < 1e-5
-
-
 @pytest.mark.parametrize("balance", ["loss", "bias"])
 def test_the_number_of_processes_changes_no_expert(corpus: Path, balance: str) -> None:
     experts = shlex.split(f"--model.experts 4 --model.shared_experts 1 --model.expert_balance {balance}")
@@ -72,9 +70,8 @@ def test_the_number_of_processes_changes_no_expert(corpus: Path, balance: str) -
     biases = [tensor for name, tensor in one.items() if name.startswith("model") and "choice_bias" in name]
     assert len(biases) == (2 if balance == "bias" else 0)
     assert all(tensor.abs().sum() > 0 for tensor in biases)
-    for name, settings in (("ddp", []), ("fsdp", ["--training.shard", "true"])):
-        train(corpus, 2, f"{balance} in two {name}", *more, *settings)
-        assert difference(one, saved(corpus, f"{balance} in two {name}", 3)) < 1e-5
+    train(corpus, 2, f"{balance} in two", *more)
+    assert difference(one, saved(corpus, f"{balance} in two", 3)) < 1e-5
 
 
 KINDS = {

@@ -3,7 +3,6 @@
 import math
 import shutil
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, takewhile
 from pathlib import Path
@@ -14,11 +13,11 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from nmt.config import Config
-from nmt.data.batches import Batch, Pairs, PlannedBatch, make_batch
+from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, make_batch
 from nmt.data.tokenizer import Tokenizer
-from nmt.training.checkpoint import Progress, list_checkpoints, step_folder, step_of
+from nmt.training.checkpoint import list_checkpoints, step_folder, step_of
 from nmt.training.data import TrainingData
-from nmt.training.loop import Trainer, make_trainer
+from nmt.training.loop import Trainer, make_trainer, usual_length
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Window
 from nmt.training.objectives import Objective
@@ -92,14 +91,26 @@ def test_an_interrupted_run_goes_on_bit_for_bit(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "Ctrl-C is as it was"
 
 
+def test_the_usual_length_is_that_of_the_sequence_of_a_random_position(data: TrainingData, tmp_path: Path) -> None:
+    """Not of a random sequence: nearly all positions may be in the long ones. Sequences of 2, 2, 4 and 4, of 2 and 12
+    positions."""
+    pairs = [
+        Pairs(Sequences.of([[7], [7] * 3]), Sequences.of([[7], [7] * 3])),
+        Pairs(*[Sequences.of([[7], [7] * 11])] * 2),
+    ]
+    model = new_trainer(data, tmp_path).model
+    for part, expected in zip(pairs, (40 / 12, 296 / 28), strict=True):
+        assert usual_length(model, replace(data, train=part)) == pytest.approx(expected)
+
+
 def test_two_small_batches_weigh_as_one_large_batch(data: TrainingData, tmp_path: Path) -> None:
     """The gradient is that of the mean over tokens, not of the mean over batches."""
     whole, parts = (new_trainer(data, tmp_path, NO_DROPOUT, accumulate=n) for n in (1, 3))
-    batches = parts.batches()
-    group = [next(batches) for _ in range(3)]
+    group = list(islice(parts.feed.planned, 3))
     tokens = [Objective().predictions(planned.pairs, planned.index_B) for planned in group]
     assert len({*tokens}) > 1, "batches of different weight"
-    parts.step(iter(group), Window())
+    parts.feed.go_to((0, 0), 0)
+    parts.step(Window())
     losses = [whole.learner(make_batch(planned.pairs, planned.index_B)).smoothed for planned in group]
     (torch.stack(losses).sum() / sum(tokens)).backward()
     torch.nn.utils.clip_grad_norm_(whole.model.parameters(), 1.0)
@@ -126,10 +137,10 @@ def test_after_a_loss_that_is_not_finite_a_run_goes_on_at_a_lower_rate(data: Tra
     trainer = new_trainer(data, tmp_path)
     step = trainer.step
 
-    def diverge(batches: Iterator[PlannedBatch], window: Window) -> None:
+    def diverge(window: Window) -> None:
         if trainer.progress.step == 6:
             torch.nn.init.constant_(trainer.model.output.weight, math.inf)
-        step(batches, window)
+        step(window)
 
     trainer.step = diverge  # type: ignore[method-assign]
     with pytest.raises(FloatingPointError, match=r"step 7.*No step was taken.*resume from the last checkpoint"):
@@ -161,15 +172,14 @@ def test_batches_that_are_not_finite_can_be_skipped(
 ) -> None:
     spoil(monkeypatch, (0, 2), (1, 0), (1, 1))
     skipping = new_trainer(data, tmp_path / "skipping", skip_nonfinite=2)
-    batches = skipping.batches
+    take = skipping.feed.take
     drawn: list[PlannedBatch] = []
 
-    def noted() -> Iterator[PlannedBatch]:
-        for planned in batches():
-            drawn.append(planned)
-            yield planned
+    def noted(planned: PlannedBatch) -> Batch:
+        drawn.append(planned)
+        return take(planned)
 
-    monkeypatch.setattr(skipping, "batches", noted)
+    monkeypatch.setattr(skipping.feed, "take", noted)
     run(skipping)
     assert (skipping.progress.step, len(drawn)) == (12, 15)
     said = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
@@ -213,7 +223,7 @@ def test_checkpoints_can_be_saved_more_often_than_validated(data: TrainingData, 
 
 
 def test_the_last_epoch_ends_a_run_as_the_last_step_does(data: TrainingData, tmp_path: Path) -> None:
-    steps = len(list(takewhile(lambda batch: batch.epoch == 0, new_trainer(data, tmp_path / "plan").batches())))
+    steps = len(list(takewhile(lambda batch: batch.epoch == 0, new_trainer(data, tmp_path / "plan").feed.planned)))
     one = run(new_trainer(data, tmp_path / "run", max_steps=99, validate_every=99, max_epochs=1))
     assert (one.progress.step, one.progress.epoch, one.progress.batch) == (steps, 1, 0)
     assert list(one.progress.validated) == [str(steps)]
@@ -236,9 +246,9 @@ def test_the_last_minute_ends_a_run_as_the_last_step_does(data: TrainingData, tm
 def test_a_checkpoint_of_an_older_nmt_may_end_with_its_epoch(data: TrainingData, tmp_path: Path) -> None:
     """It had the number of the finished epoch, and of all its batches."""
     trainer = new_trainer(data, tmp_path)
-    trainer.progress.batch = len(list(takewhile(lambda batch: batch.epoch == 0, trainer.batches())))
-    trainer.progress.epoch = 0
-    first = next(trainer.batches())
+    batches = len(list(takewhile(lambda batch: batch.epoch == 0, trainer.feed.planned)))
+    trainer.feed.go_to((0, batches), 0)
+    first = next(trainer.feed.planned)
     assert (first.epoch, first.number) == (1, 0)
 
 
@@ -266,8 +276,8 @@ def test_of_several_batches_the_one_to_blame_is_named(
     data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = new_trainer(data, tmp_path, accumulate=3)
-    third = list(islice(trainer.batches(), 3))[2]
-    trainer.progress = Progress()
+    third = list(islice(trainer.feed.planned, 3))[2]
+    trainer.feed.go_to((0, 0), 0)
 
     def poison(objective: Objective, pairs: Pairs, index_B: torch.Tensor, generator: torch.Generator) -> Batch:
         is_third = index_B.equal(third.index_B)
@@ -307,9 +317,9 @@ def test_a_batch_without_room_in_memory_is_split_not_dropped(
 ) -> None:
     roomy, tight = (new_trainer(data, tmp_path, NO_DROPOUT, accumulate=2) for _ in range(2))
     windows = Window(), Window()
-    roomy.step(roomy.batches(), windows[0])
+    roomy.step(windows[0])
     tried = out_of_memory_above(tight, 3, monkeypatch)
-    tight.step(tight.batches(), windows[1])
+    tight.step(windows[1])
     assert max(tried) > 6, "split more than once"
     assert windows[0].sentences == windows[1].sentences
     assert windows[0].target_tokens == windows[1].target_tokens
@@ -327,7 +337,7 @@ def test_a_pair_without_room_in_memory_is_named(
     trainer = new_trainer(data, tmp_path)
     out_of_memory_above(trainer, 0, monkeypatch)
     with pytest.raises(ValueError, match=r"memory ran out over a single pair, in batch 1 of epoch 1 \(pairs \d+ of"):
-        trainer.step(trainer.batches(), Window())
+        trainer.step(Window())
 
 
 def test_bf16_follows_fp32(data: TrainingData, tmp_path: Path) -> None:
@@ -373,9 +383,8 @@ def test_deepnorm_lets_a_deep_model_learn(tokenizer: Tokenizer, tmp_path: Path) 
         deep = replace(NO_DROPOUT, encoder_layers=24, norm_position=position)
         settings = replace(SHORT, max_steps=320, warmup_steps=50, batch_tokens=600, label_smoothing=0.0)
         trainer = make_trainer(Config(model=deep, training=settings), data, tmp_path / position)
-        batches = trainer.batches()
         for _ in range(320):
-            trainer.step(batches, Window())
+            trainer.step(Window())
         nll[position] = trainer.validator.measure_loss()["nll"]
     assert nll["deepnorm"] < 0.5 < nll["post"]
 

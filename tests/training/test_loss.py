@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
 from nmt.data.batches import make_batch
 from nmt.model.linear import with_bias
@@ -32,7 +33,10 @@ def test_value_and_gradients_are_those_of_pytorch(n: int, label_smoothing: float
     theirs = F.cross_entropy(logits, targets, label_smoothing=label_smoothing, reduction="sum")
     torch.testing.assert_close(ours.smoothed, theirs)
     torch.testing.assert_close(ours.nll, F.cross_entropy(logits, targets, reduction="sum"))
-    assert int(ours.right) == int((logits.argmax(-1) == targets).sum())
+    with torch.no_grad():
+        assert int(cross_entropy(states[None], weight, targets, Terms(0.1)).right) == int(
+            (logits.argmax(-1) == targets).sum()
+        )
     for mine, expected in zip(gradients, torch.autograd.grad(theirs / 3, (states, weight)), strict=True):
         torch.testing.assert_close(mine, expected, atol=1e-5, rtol=1e-4)
 
@@ -79,10 +83,24 @@ def test_evaluation_mode_has_no_dropout_and_no_r_drop(data: TrainingData, tmp_pa
     trainer = new_trainer(data, tmp_path, r_drop=5.0, word_dropout=0.5)
     noisy = Learner(trainer.model, trainer.config, trainer.numerics).eval()
     plain = Learner(trainer.model, replace(trainer.config, r_drop=0.0, word_dropout=0.0), trainer.numerics).eval()
-    batch = make_batch(data.train, torch.arange(10))
+    batch = make_batch(data.train.first(100), torch.arange(10))
     with torch.no_grad():
         assert float(noisy(batch).smoothed) == float(noisy(batch).smoothed) == float(plain(batch).smoothed)
         assert float(noisy.train()(batch).smoothed) > 1.01 * float(plain(batch).smoothed)
+
+
+def test_of_equal_logits_one_alone_counts_as_right() -> None:
+    """In bfloat16 many logits are equal."""
+    states, weight = torch.ones(1, 7, 2, dtype=torch.bfloat16), torch.ones(7, 2)
+    with torch.no_grad():
+        assert int(cross_entropy(states, weight, torch.arange(7), Terms(0.0)).right) == 1
+
+
+def test_validation_computes_no_gradient_of_the_output_layer() -> None:
+    states, weight = torch.randn(1, 9, 4, requires_grad=True), torch.randn(5, 4, requires_grad=True)
+    with torch.inference_mode(), FlopCounterMode(display=False) as counter:
+        cross_entropy(states, weight, torch.arange(9) % 5, Terms(0.0))
+    assert counter.get_total_flops() == 2 * 9 * 5 * 4
 
 
 def test_a_certain_model_has_no_infinite_loss() -> None:
@@ -96,7 +114,7 @@ def test_a_certain_model_has_no_infinite_loss() -> None:
 def test_r_drop_compares_two_dropouts(data: TrainingData, tmp_path: Path, dropout: float, apart: bool) -> None:
     trainer = new_trainer(data, tmp_path, replace(NO_DROPOUT, dropout=dropout))
     learner = Learner(trainer.model, trainer.config, trainer.numerics).train()
-    batch = make_batch(data.train, torch.arange(10))
+    batch = make_batch(data.train.first(100), torch.arange(10))
 
     def loss_with(r_drop: float) -> Loss:
         torch.manual_seed(1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,9 +11,11 @@ from nmt.config import ModelConfig, TrainingConfig
 from nmt.data.batches import Pairs, Plan, Sequences
 from nmt.model.build import build_model
 from nmt.model.device import choose_numerics, is_out_of_memory
+from nmt.training.data import TrainingData
 from nmt.training.loss import Learner
 from nmt.training.memory import find_batch_tokens, memory_available, tokens_per_second
 from nmt.training.objectives import Objective
+from nmt.translation.model_folder import Facts
 
 Speed = Callable[[int], float | None]
 
@@ -27,6 +30,11 @@ def some_pairs(n: int, length: int) -> Pairs:
     return Pairs(*(Sequences.of([[5] * length for _ in range(n)]) for _ in range(2)))
 
 
+def data_of(n: int, length: int) -> TrainingData:
+    tokenizer: Any = None
+    return TrainingData(tokenizer, some_pairs(n, length), some_pairs(1, 1), [], Facts())
+
+
 @pytest.mark.parametrize(
     ("speed", "found"),
     [
@@ -39,25 +47,25 @@ def some_pairs(n: int, length: int) -> Pairs:
 def test_batches_grow_while_that_is_possible_and_pays(
     learner: Learner, monkeypatch: pytest.MonkeyPatch, speed: Speed, found: int
 ) -> None:
-    pairs = some_pairs(60_000, 7)
+    data = data_of(60_000, 7)
 
     def measured(learner: Learner, objective: Objective, pairs: Pairs, plan: Plan) -> float | None:
         return speed(max(map(len, plan)) * 8)
 
     monkeypatch.setattr("nmt.training.memory.tokens_per_second", measured)
-    assert find_batch_tokens(learner, Objective(), pairs) == found
+    assert find_batch_tokens(learner, data) == found
 
 
 def test_the_longest_pair_fits_and_a_small_corpus_has_a_size_too(learner: Learner) -> None:
-    assert find_batch_tokens(learner, Objective(), some_pairs(3, 1500)) == 2048
-    assert find_batch_tokens(learner, Objective(), some_pairs(20, 5)) == 1024
+    assert find_batch_tokens(learner, data_of(3, 1500)) == 2048
+    assert find_batch_tokens(learner, data_of(20, 5)) == 1024
     assert all(p.grad is None for p in learner.parameters())
 
 
 def test_a_machine_without_room_is_told_of(learner: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt.training.memory.tokens_per_second", lambda *arguments: None)
     with pytest.raises(ValueError, match="not even 1,024 positions fit"):
-        find_batch_tokens(learner, Objective(), some_pairs(20, 5))
+        find_batch_tokens(learner, data_of(20, 5))
 
 
 def test_a_containers_limit_counts(tmp_path: Path) -> None:

@@ -4,16 +4,14 @@ import errno
 import itertools
 import re
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from nmt.data.batches import PlannedBatch
 from nmt.training.checkpoint import list_checkpoints, step_of
 from nmt.training.data import TrainingData
-from nmt.training.monitor import EARLY_STEPS, Monitor, Window, append_line, drop_records_after
+from nmt.training.monitor import Monitor, Window, append_line, drop_records_after
 from tests.training.reversal import new_trainer, records, run
 
 
@@ -30,21 +28,31 @@ def test_every_step_is_logged_once_whenever_validation_is(data: TrainingData, tm
         assert norms[1][last] == pytest.approx(mean)
 
 
-def test_the_expected_time_is_told_once(data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(new_trainer(data, tmp_path))
-    assert len(re.findall(r"\d s a step: about 1 min for 7 more steps", capsys.readouterr().err)) == 1
+def test_the_expected_time_is_told_once_and_leaves_out_the_first_slow_steps(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first steps take 10 s, and later ones 1 s, as where each length of a batch is new to the kernels."""
+    monitor, now = Monitor(tmp_path, 100, max_steps=7000), 0.0
+    monkeypatch.setattr("nmt.training.monitor.time.perf_counter", lambda: now)
+    for step in range(101, 200):
+        now += 10.0 if step <= 105 else 1.0
+        monitor.expect(step)
+    assert re.findall(r".* a step: .*", capsys.readouterr().err) == ["1.0 s a step: about 115 min for 6,880 more steps"]
 
 
 def test_the_expected_time_is_at_most_the_time_that_is_left(
-    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As with training.max_minutes: 20 s a step, and 110 s left."""
-    monitor = Monitor(tmp_path, 0, max_steps=1000)
-    monitor.started -= 20 * EARLY_STEPS
-    monitor.expect(EARLY_STEPS, seconds_left=110.0)
+    monitor, now = Monitor(tmp_path, 0, max_steps=1000), 0.0
+    with monkeypatch.context() as patch:
+        patch.setattr("nmt.training.monitor.time.perf_counter", lambda: now)
+        for step in range(1, 21):
+            now += 20.0
+            monitor.expect(step, seconds_left=110.0)
     assert "20.0 s a step: about 2 min for 5 more steps" in capsys.readouterr().err
-    assert monitor.bar.tasks[0].total == EARLY_STEPS + 5
-    run(new_trainer(data, tmp_path / "run", max_steps=10**6, max_minutes=0.02))
+    assert monitor.bar.tasks[0].total == 25
+    run(new_trainer(data, tmp_path / "run", max_steps=10**6, max_minutes=0.05))
     assert "about 1 min for" in capsys.readouterr().err
 
 
@@ -85,13 +93,13 @@ def test_a_full_disk_costs_records_and_not_the_run(
     trainer, hook = new_trainer(data, tmp_path), threading.excepthook
     step = trainer.step
 
-    def fill_disk(batches: Iterator[PlannedBatch], window: Window) -> None:
+    def fill_disk(window: Window) -> None:
         if trainer.progress.step == 5:
             monkeypatch.setattr("nmt.training.monitor.append_line", full)
             monkeypatch.setattr("nmt.training.loop.write_lines", full)
             monkeypatch.setattr("tensorboard.summary.writer.record_writer.RecordWriter.write", full)
             monkeypatch.setattr("tensorboard.summary.writer.record_writer.RecordWriter.flush", full)
-        step(batches, window)
+        step(window)
 
     monkeypatch.setattr(trainer, "step", fill_disk)
     run(trainer)

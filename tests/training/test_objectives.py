@@ -19,17 +19,15 @@ from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, join
 from nmt.data.false_pairs import FALSE, TRUE, PieceKinds
 from nmt.data.noise import hidden_counts
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.model.build import build_model
 from nmt.model.contract import Model
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.objectives import BothSides, Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
+from nmt.training.objectives import Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
 from nmt.training.report import describe, measure_tests
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK
-from tests.tiny import TINY
 from tests.training.reversal import NO_DROPOUT, SHORT, corpus, losses, records, run
 
 VOCAB = 60
@@ -41,7 +39,6 @@ KINDS = PieceKinds.of(["▁" * (i % 3 == 0) + "Aa1"[i % 3] for i in range(VOCAB)
 OBJECTIVES: list[Objective] = [
     Objective(),
     LanguageModel(),
-    BothSides(),
     MaskedPieces(NoiseConfig(), VOCAB),
     Denoising(NoiseConfig()),
     Denoising(SPANS),
@@ -71,7 +68,7 @@ def generator(seed: int) -> torch.Generator:
 def test_batches_repeat_mark_padding_and_have_as_many_targets_as_predicted(
     rows: list[tuple[list[int], list[int]]], objective: Objective, seed: int
 ) -> None:
-    pairs = as_pairs(rows) if type(objective) in (Objective, BothSides, TruePairs) else texts(rows)
+    pairs = as_pairs(rows) if type(objective) in (Objective, TruePairs) else texts(rows)
     batch, again = everything(objective, pairs, seed), everything(objective, pairs, seed)
     assert all(a.equal(b) for a, b in zip(vars(batch).values(), vars(again).values(), strict=True))
     index_B = torch.arange(len(rows))
@@ -97,27 +94,6 @@ def test_a_language_model_reads_no_source() -> None:
     assert batch.tgt_in_BT.tolist() == [[BOS, 7, 8], [BOS, 9, PAD]]
     assert batch.tgt_out_BT.tolist() == [[7, 8, EOS], [9, EOS, PAD]]
     assert [lengths.tolist() for lengths in pairs.lengths] == [[0, 0], [3, 2]]
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
-def test_a_loss_on_both_sides_is_that_of_the_target_and_that_of_the_source(positions: Any) -> None:
-    """The model reads the same sequence, so the targets have the same probabilities."""
-    family = {"family": "decoder-only", "source_attention": "causal", "tied_embeddings": "three-way"}
-    config = replace(TINY, **family, positions=positions, max_positions=40)  # type: ignore[arg-type]
-    torch.manual_seed(1)
-    model = build_model(config, VOCAB, VOCAB).eval()
-    rows = [([7, 8, 9], [10, 11]), ([12], [13, 14, 15, 16])]
-    usual, both = everything(Objective(), as_pairs(rows)), everything(BothSides(), as_pairs(rows))
-    usual_NM, both_NM = (
-        model.target_states(b.src_BS, b.src_mask_BS, b.tgt_in_BT, b.tgt_mask_BT) for b in (usual, both)
-    )
-    ends = [list(part) for part in (range(5, 8), range(11, 16))]  # the targets with EOS of the two sequences
-    torch.testing.assert_close(both_NM[ends[0] + ends[1]], usual_NM)
-    predicted = [[*source, EOS, BOS, *target, EOS] for source, target in rows]
-    assert both.tgt_out_BT[both.tgt_mask_BT].tolist() == predicted[0] + predicted[1]
-    pairs = as_pairs(rows)
-    read = model.sequence_lengths(*BothSides().pairs(pairs).lengths)
-    assert [x.tolist() for x in read] == [x.tolist() for x in model.sequence_lengths(*pairs.lengths)]
 
 
 @given(corpora, seeds)
@@ -185,8 +161,8 @@ def test_noise_depends_on_the_place_of_a_batch_in_the_run_and_on_nothing_else() 
     objective = MaskedPieces(NoiseConfig(), VOCAB)
     pairs = objective.pairs(texts([([], [*range(10, 40)])] * 4))
 
-    def noised(seed: int = 1, **place: int) -> list[list[int]]:
-        planned = PlannedBatch(pairs, torch.arange(4), **{"epoch": 0, "number": 0, **place})
+    def noised(seed: int = 1, epoch: int = 0, number: int = 0, part: int = 0) -> list[list[int]]:
+        planned = PlannedBatch(pairs, torch.arange(4), epoch, number, part)
         torch.rand(3)
         return objective.batch(pairs, planned.index_B, planned.generator(seed)).src_BS.tolist()
 
@@ -305,22 +281,6 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     assert "of reversal" in card
 
 
-def test_a_translator_may_learn_both_sides_and_is_validated_on_the_target(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    model = replace(NO_DROPOUT, family="decoder-only", source_attention="causal")
-    config = Config(model=model, training=replace(SHORT, source_loss=True))
-    trainer = run(trainer_of(config, tokenizer, tmp_path / "both"))
-    assert "validation/bleu" in {key for record in records(tmp_path / "both") for key in record}
-    usual = replace(config, training=replace(config.training, source_loss=False))
-    other = trainer_of(usual, tokenizer, tmp_path / "usual")
-    other.model.load_state_dict(trainer.model.state_dict())
-    assert trainer.validator.measure_loss() == other.validator.measure_loss()
-    data = data_of(config, tokenizer)
-    write_model(tmp_path / "model", dict(trainer.model.named_parameters()), data, config, "x", torch.device("cpu"))
-    translator = Translator.load(tmp_path / "model", "cpu")
-    assert translator.shortlist is not None
-    assert translator.facts.longest_source == int(data.train.source.lengths_N.max())
-
-
 @pytest.mark.parametrize(
     ("model", "training", "message"),
     [
@@ -329,9 +289,6 @@ def test_a_translator_may_learn_both_sides_and_is_validated_on_the_target(tokeni
         ({}, {"objective": "pair"}, "objective pair needs model.family encoder-only"),
         ({"family": "decoder-only"}, {"objective": "denoise"}, "denoise needs model.family encoder-decoder"),
         ({"family": "encoder-only"}, {}, "translation needs model.family encoder-decoder or decoder-only"),
-        ({"family": "decoder-only"}, {"source_loss": True}, "source_loss needs model.family decoder-only and"),
-        ({}, {"source_loss": True}, "source_loss needs model.family decoder-only and"),
-        ({}, {"objective": "denoise", "source_loss": True}, "source_loss is for objective translation"),
         ({}, {"objective": "denoise", "best_metric": "bleu"}, "best_metric is bleu, which objective denoise doesn't"),
         ({}, {"best_metric": "accuracy"}, "best_metric is accuracy, which objective translation doesn't"),
     ],

@@ -1,16 +1,17 @@
 """Which checkpoints a run keeps, and which weights its model folder gets."""
 
+import errno
 import math
-from collections.abc import Iterator
+import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from nmt.data.batches import PlannedBatch
 from nmt.training.checkpoint import Progress, list_checkpoints, step_folder, step_of
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer
@@ -30,6 +31,23 @@ def saved_weights(trainer: Trainer, step: int, file: str = "model") -> dict[str,
 def same(weights: dict[str, Tensor], others: dict[str, Tensor]) -> bool:
     assert weights.keys() == others.keys()
     return all(torch.equal(weights[name], others[name]) for name in weights)
+
+
+def test_a_checkpoint_that_cannot_be_deleted_does_not_end_training(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on a network file system that keeps files which are open elsewhere."""
+
+    def busy(folder: Path, **options: Any) -> None:
+        if folder.name == "step-00000004":
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        delete(folder, **options)
+
+    delete = shutil.rmtree
+    monkeypatch.setattr("nmt.training.selection.shutil.rmtree", busy)
+    trainer = run(new_trainer(data, tmp_path, keep_checkpoints=1, validations=[1.0, 2.0, 3.0]))
+    assert trainer.progress.step == 12
+    assert "step-00000004 can't be deleted (Device or resource busy): training goes on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -72,8 +90,8 @@ def test_a_stop_between_validations_is_not_averaged(data: TrainingData, tmp_path
     trainer = new_trainer(data, tmp_path, average=2, keep_checkpoints=2)
     step = trainer.step
 
-    def step_and_save(batches: Iterator[PlannedBatch], window: Window) -> None:
-        step(batches, window)
+    def step_and_save(window: Window) -> None:
+        step(window)
         if trainer.progress.step in (9, 10, 11):
             trainer.save()
 

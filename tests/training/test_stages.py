@@ -1,7 +1,6 @@
 """Weights of corpora that change at a step: an epoch ends there, and a run that resumes there goes on bit for bit."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from nmt.config import Config, DataConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
 from nmt.config.training import StageConfig
+from nmt.data.batches import Batch, Pairs, PlannedBatch
 from nmt.data.portions import portions_of
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer, make_trainer
@@ -27,7 +27,9 @@ Seen = list[tuple[int, int, list[int]]]
 @pytest.fixture
 def two(data: TrainingData) -> TrainingData:
     """Two corpora: 60 and 40 pairs."""
-    return replace(data, corpus_N=(torch.arange(100) >= 60).long(), portions=portions_of(DATA))
+    assert isinstance(data.train, Pairs)
+    train = replace(data.train, portion_N=(torch.arange(100) >= 60).long())
+    return replace(data, train=train, portions=portions_of(DATA))
 
 
 def trainer_of(data: TrainingData, folder: Path, stages: Any = STAGES, steps: int = 12) -> Trainer:
@@ -37,14 +39,13 @@ def trainer_of(data: TrainingData, folder: Path, stages: Any = STAGES, steps: in
 
 def watched(trainer: Trainer, seen: Seen, monkeypatch: pytest.MonkeyPatch) -> Trainer:
     """The trainer, which notes the step, the epoch and the pairs of each batch that it takes."""
-    plan = trainer.batches
+    take = trainer.feed.take
 
-    def batches() -> Iterator[Any]:
-        for planned in plan():
-            seen.append((trainer.progress.step, planned.epoch, planned.index_B.tolist()))
-            yield planned
+    def noted(planned: PlannedBatch) -> Batch:
+        seen.append((trainer.progress.step, planned.epoch, planned.index_B.tolist()))
+        return take(planned)
 
-    monkeypatch.setattr(trainer, "batches", batches)
+    monkeypatch.setattr(trainer.feed, "take", noted)
     return trainer
 
 
@@ -70,7 +71,7 @@ def test_a_stage_begins_after_its_step_with_a_new_epoch(
 def test_a_run_that_stops_near_a_stage_goes_on_bit_for_bit(
     two: TrainingData, tmp_path: Path, stop_after: int, weight_N: torch.Tensor | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two = replace(two, weight_N=weight_N)
+    two = replace(two, train=replace(two.train, weight_N=weight_N))  # type: ignore[type-var]
     whole_seen, parts_seen = list[Any](), list[Any]()
     whole = run(watched(trainer_of(two, tmp_path / "whole"), whole_seen, monkeypatch))
     run_until(watched(trainer_of(two, tmp_path / "parts"), parts_seen, monkeypatch), stop_after)
@@ -86,10 +87,10 @@ def test_a_stage_that_keeps_all_weights_changes_no_pair_of_its_epoch(two: Traini
     """What an epoch takes depends on the weights, the seed and the epoch alone."""
     same = Config(data=DATA, training=TrainingConfig(stages=(StageConfig(step=3, weights={"crawl": 2}),)))
     read = two.as_read(same)
-    first, later = read.after(2).mixture, read.after(3).mixture
+    first, later = read.mixture_after(2), read.mixture_after(3)
     assert first
     assert later
-    assert torch.equal(first.pairs(1, 4), later.pairs(1, 4))
+    assert torch.equal(first.times(1, 4), later.times(1, 4))
 
 
 def test_a_recipe_has_stages_and_a_run_records_them(tmp_path: Path) -> None:

@@ -47,7 +47,9 @@ def test_each_set_is_measured_and_the_first_or_the_mean_decides(data: TrainingDa
     rows = [range(8), range(8, 20)]
     for one, part in zip(sets, rows, strict=True):
         alone = replace(
-            data, validation=data.validation.part(part), validation_text=data.validation_text[part.start :][: len(part)]
+            data,
+            validation=data.validation.chosen(torch.tensor([*part])),
+            validation_text=data.validation_text[part.start :][: len(part)],
         )
         own, _ = new_trainer(alone, tmp_path / one.name).validator.measure()
         for name in ("nll", "bleu"):
@@ -67,7 +69,7 @@ def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Pa
     [translator] = trainer.validator.translators
     used = translator.search
     assert used == SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, beam_size=1, guard=False)
-    assert translator.facts.longest_source == int(data.train.source.lengths_N.max())
+    assert translator.facts.longest_source == int(data.train.first(100).source.lengths_N.max())
     longer = make_trainer(Config(model=TINY, training=SHORT, search=SearchConfig(max_length_ratio=5.0)), data, tmp_path)
     lengths = [
         [len(data.tokenizer.encode_target([text])[0]) for text in validator.measure()[1]]

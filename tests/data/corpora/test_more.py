@@ -12,6 +12,7 @@ from nmt.config import CleaningConfig, Config, DataConfig, TokenizerConfig
 from nmt.config.cleaning import Profile
 from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
+from nmt.data.batches import Pairs
 from nmt.data.corpora import corpus_files, labels, load_corpus
 from nmt.data.mixing import Mixture
 from nmt.data.portions import portions_of
@@ -21,6 +22,7 @@ from nmt.data.texts import Texts
 from nmt.training.data import TrainingData
 from nmt.training.delivery import card
 from nmt.translation.model_folder import ModelInfo
+from tests.data.test_mixing import rows_of
 
 
 def write(folder: Path, sizes: dict[str, int], word: str, languages: tuple[str, ...] = ("de", "en")) -> Path:
@@ -71,18 +73,20 @@ def test_a_pair_keeps_its_corpus_its_tag_and_its_weight(data: DataConfig, tmp_pa
     prepared = prepared_of(data, tmp_path / "run")
     read = TrainingData.load(prepared, portions_of(data)).as_read(Config(data=data))
     tokenizer = prepared.tokenizer
-    assert read.corpus_N is not None
+    assert isinstance(read.train, Pairs)
+    assert read.train.portion_N is not None
     assert isinstance(read.mixture, Mixture)
     assert read.mixture.amounts == [40, 15, 40]
     tag = tokenizer.source.piece_to_id("<bt>")
     texts = [text for text, _ in prepared.train]
-    for text, ids, number in zip(texts, read.train.source.rows(torch.arange(90)), read.corpus_N.tolist(), strict=True):
+    rows = read.train.source.rows(torch.arange(90))
+    for text, ids, number in zip(texts, rows, read.train.portion_N.tolist(), strict=True):
         assert text.startswith(("haupt", "back", "news")[number])
         assert (ids[0] == tag) == (number == 1)
     assert not any(tag in ids for ids in tokenizer.encode_source(["<bt> haupt"]))
-    seen = [n for epoch in (0, 1) for n in read.mixture.pairs(1, epoch).tolist()]
-    assert {seen.count(n) for n in range(90) if read.corpus_N[n] == 1} == {1}  # in two epochs
-    assert {seen.count(n) for n in range(90) if read.corpus_N[n] == 2} == {4}
+    seen = [n for epoch in (0, 1) for n in rows_of(read.mixture, 1, epoch).tolist()]
+    assert {seen.count(n) for n in range(90) if read.train.portion_N[n] == 1} == {1}  # in two epochs
+    assert {seen.count(n) for n in range(90) if read.train.portion_N[n] == 2} == {4}
 
 
 def test_a_pair_that_an_earlier_corpus_has_is_dropped_and_counted(data: DataConfig, tmp_path: Path) -> None:
@@ -175,14 +179,15 @@ def test_a_corpus_may_have_some_of_the_languages_of_many(tmp_path: Path) -> None
     settings = Config(data=data, tokenizer=TokenizerConfig(vocab_size=330))
     prepared = prepare(None, settings, tmp_path / "run")
     read = TrainingData.load(prepared, portions_of(data)).as_read(settings)
-    assert read.corpus_N is not None
-    sizes = torch.bincount(read.corpus_N).tolist()
+    assert isinstance(read.train, Pairs)
+    assert read.train.portion_N is not None
+    sizes = torch.bincount(read.train.portion_N).tolist()
     assert sizes == [part.kept for part in prepared.ledgers["train"].parts.values()]
     piece = prepared.tokenizer.source.piece_to_id
     tag, into = piece("<bt>"), {code: piece(f"<2{code}>") for code in data.many_to_many}
     texts = [text for text, _ in prepared.train]
     rows = read.train.source.rows(torch.arange(len(texts)))
-    for text, ids, portion in zip(texts, rows, (portions_of(data)[n] for n in read.corpus_N), strict=True):
+    for text, ids, portion in zip(texts, rows, (portions_of(data)[n] for n in read.train.portion_N), strict=True):
         assert text.startswith(f"{'back' if portion.tag else 'haupt'} train {portion.source}")
         assert ids[0] == into[portion.target]
         assert (ids[1] == tag) == bool(portion.tag)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.config.data import CorpusConfig
@@ -23,6 +22,7 @@ from nmt.data.prepared import Prepared, prepare
 from nmt.data.store import Shard
 from nmt.data.texts import Texts, read_rows
 from nmt.training.data import TrainingData
+from tests.data.test_mixing import rows_of
 from tests.data.test_prepared import tree
 
 ROWS = [(f"Satz {n}", f"sentence {n}", f"{n % 4 / 2:g}") for n in range(60)]
@@ -219,7 +219,7 @@ def prepared_of(data: DataConfig, folder: Path, workers: int = 1) -> Prepared:
 
 def weight_in(prepared: Prepared) -> dict[tuple[str, str], float]:
     rows = [row for file in prepared.store for row in read_rows(file.with_suffix(".parquet"))]
-    _, _, weight_N = prepared.encoded()
+    weight_N = next(prepared.encoded().columns()).weight_N
     assert weight_N is not None
     assert [row.weight for row in rows] == weight_N.tolist()
     return {row.pair: row.weight for row in rows}
@@ -239,7 +239,7 @@ def test_prepared_data_has_the_weights_and_training_sees_the_pairs_as_often(
     assert isinstance(read.mixture, WeightedPairs)
     seen: Counter[tuple[str, str]] = Counter()
     for epoch in range(4):
-        for n in read.mixture.pairs(1, epoch).tolist():
+        for n in rows_of(read.mixture, 1, epoch).tolist():
             seen[prepared.train[n]] += 1
     for (source, _), weight in weights.items():
         times = seen[source, source.replace("Satz", "sentence")]
@@ -247,22 +247,6 @@ def test_prepared_data_has_the_weights_and_training_sees_the_pairs_as_often(
     report = "".join(page(prepared, portions_of(data)))
     assert "The pairs have weights: 0.75 on average, 1.5 at most; 15 have weight 0." in report
     assert tmp_path / "main" / "train.quality" in corpus_files(data)["train"]
-
-
-def test_the_batches_of_an_epoch_have_its_pairs_in_another_order_each_time(tmp_path: Path, data: DataConfig) -> None:
-    alone = replace(data, more=())
-    prepared = prepared_of(alone, tmp_path / "run")
-    read = TrainingData.load(prepared, portions_of(alone)).as_read(Config(data=alone))
-    assert read.mixture
-    orders = []
-    for epoch in (0, 1):
-        batches = [index_B for _, index_B in read.batches(read.train.lengths, 120, 1, epoch, 0)]
-        resumed = [index_B for _, index_B in read.batches(read.train.lengths, 120, 1, epoch, 3)]
-        assert all(map(torch.equal, batches[3:], resumed))
-        assert torch.equal(torch.cat(batches).sort().values, read.mixture.pairs(1, epoch))
-        orders.append(torch.cat(batches).tolist())
-    assert orders[0] != orders[1]
-    assert 0 < len(batches) - 3 == len(resumed)
 
 
 def test_copies_have_the_weight_of_their_pair(tmp_path: Path, data: DataConfig) -> None:
@@ -301,7 +285,7 @@ def test_processes_make_the_same_bytes_as_one(
 def test_without_weights_nothing_has_any(tmp_path: Path, data: DataConfig) -> None:
     bare = replace(data, weights="", more=data.more[1:])
     prepared = prepared_of(bare, tmp_path / "run")
-    assert prepared.encoded()[2] is None
+    assert next(prepared.encoded().columns()).weight_N is None
     assert b"weight" not in prepared.store[0].read_bytes()
     assert b"weight" not in prepared.store[0].with_suffix(".parquet").read_bytes()
     assert Shard.read(prepared.store[0]).weights is None

@@ -10,11 +10,9 @@ from torch import Tensor
 
 from nmt.config import FAMILIES, Config, ModelConfig
 from nmt.data.batches import make_batch
-from nmt.model.experts import Usage
-from nmt.training.balance import balance_loss, load_figures, move_biases
+from nmt.model.experts import Experts, Routes
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
-from nmt.training.distributed import Processes
 from nmt.training.loop import Trainer
 from nmt.translation.model_folder import load_model
 from tests.training.reversal import NO_DROPOUT, TINY, losses, new_trainer, records, run
@@ -27,10 +25,19 @@ def weights(trainer: Trainer) -> dict[str, Tensor]:
     return dict(trainer.model.named_parameters())
 
 
-def test_the_loss_is_one_a_layer_at_best_and_the_number_of_experts_at_worst() -> None:
-    even, alone = Usage(torch.full((4,), 5.0), torch.full((4,), 0.25)), Usage(*(torch.eye(4)[0] for _ in range(2)))
-    assert float(balance_loss([[even]])) == 1
-    assert float(balance_loss([[even, alone], [alone]])) == 9
+def layer_with(passes: list[Routes], **changes: Any) -> Experts:
+    layer = Experts(replace(EXPERTS, **changes))
+    layer.routes = passes
+    return layer
+
+
+def test_the_loss_is_one_a_pass_at_best_and_the_number_of_experts_at_worst() -> None:
+    even = Routes(torch.full((1, 4, 4), 0.25), torch.arange(4)[None, :, None])
+    alone = Routes(torch.eye(4)[0].expand(1, 4, 4), torch.zeros(1, 4, 1, dtype=torch.int64))
+    layer = layer_with([even, alone, alone])
+    assert [float(loss) for loss in layer.count(torch.tensor([4]))] == [1, 4, 4]
+    assert layer.loads_E.tolist() == [9, 1, 1, 1]
+    assert layer_with([even], expert_balance="bias").count(torch.tensor([4])) == []
 
 
 @pytest.mark.parametrize("r_drop", [0.0, 1.0])
@@ -38,7 +45,7 @@ def test_the_loss_counts_as_much_as_its_weight_for_each_token(
     data: TrainingData, tmp_path: Path, r_drop: float
 ) -> None:
     model = replace(NO_DROPOUT, experts=4)
-    batch = make_batch(data.train, torch.arange(6))
+    batch = make_batch(data.train.first(100), torch.arange(6))
 
     def smoothed(weight: float, training: bool) -> float:
         trainer = new_trainer(data, tmp_path, model, balance_weight=weight, r_drop=r_drop)
@@ -63,24 +70,33 @@ def test_the_loss_alone_and_the_biases_alone_balance_a_router(
     assert largest[strong] < min(1.6, 0.8 * largest[0.0])
 
 
+def give_loads(trainer: Trainer, loads: list[list[float]]) -> None:
+    for layer, loads_E in zip(trainer.model.experts().values(), loads, strict=True):
+        layer.loads_E = torch.tensor(loads_E)
+
+
 def test_biases_move_towards_the_mean_load_unless_the_router_is_frozen(data: TrainingData, tmp_path: Path) -> None:
-    model = new_trainer(data, tmp_path, BIAS, freeze=("encoder",)).model
-    batches: list[Tensor | None] = [
-        torch.tensor([[1.0, 0, 2, 0], [3, 1, 1, 0]]),
-        torch.tensor([[1.0, 0, 2, 0], [0, 3, 1, 3]]),
-    ]
-    move_biases(model, batches, 0.25, Processes())
-    biases = {name: layer.choice_bias for name, layer in model.experts().items()}
+    trainer = new_trainer(data, tmp_path, BIAS, freeze=("encoder",))
+    give_loads(trainer, [[2.0, 0, 4, 0], [3.0, 4, 2, 3]])
+    trainer.model.after_step(0.25, list)
+    biases = {name: layer.choice_bias for name, layer in trainer.model.experts().items()}
     assert biases["encoder.0"].tolist() == [0, 0, 0, 0]  # type: ignore[union-attr]
     assert biases["decoder.0"].tolist() == [0, -0.25, 0.25, 0]  # type: ignore[union-attr]
 
 
 def test_figures_are_relative_to_the_mean_load(data: TrainingData, tmp_path: Path) -> None:
-    model = new_trainer(data, tmp_path, EXPERTS).model
-    figures = load_figures(model, torch.tensor([[2.0, 2, 2, 2], [0, 4, 6, 6]]), Processes())
+    trainer = new_trainer(data, tmp_path, EXPERTS)
+    for loads in ([[2.0, 1, 1, 2], [0.0, 2, 3, 3]], [[0.0, 1, 1, 0], [0.0, 2, 3, 3]]):
+        give_loads(trainer, loads)
+        trainer.model.after_step(0.0, list)
+    give_loads(trainer, [[9.0, 0, 0, 0]] * 2)
+    trainer.model.forget_batches()
+    trainer.model.after_step(0.0, list)
+    figures = trainer.model.figures(list)
     assert figures.pop("experts/variation_decoder.0") == pytest.approx(6**0.5 / 4)
     assert figures == {"experts/least_load": 0, "experts/largest_load": 1.5, "experts/variation_encoder.0": 0}
-    assert load_figures(model, None, Processes()) == {}
+    assert trainer.model.figures(list)["experts/largest_load"] == 0, "since the last time"
+    assert new_trainer(data, tmp_path, TINY).model.figures(list) == {}
 
 
 @pytest.mark.parametrize("model", [EXPERTS, BIAS])
