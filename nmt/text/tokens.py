@@ -7,7 +7,6 @@ or a sign. Signs are tokens of their own, so that a tag can end between a word a
 import re
 import unicodedata
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from nmt.text.items import NO_OWN, find_items
@@ -67,23 +66,6 @@ def is_spaced(character: str) -> bool:
 def word_starts(text: str) -> list[int]:
     """Where the words begin. Only spaces separate words: a no-break space is a part of one."""
     return [word.start() for word in re.finditer("[^ ]+", text)]
-
-
-def token_links(links: Links, source: tuple[str, Tokens], target: tuple[str, Tokens]) -> list[tuple[int, int]]:
-    """Links of tokens, from links of the words of two texts: words are linked with words, and signs with signs."""
-    by_word = [defaultdict[tuple[int, bool], list[int]](list) for _ in range(2)]
-    for found, (text, tokens) in zip(by_word, (source, target), strict=True):
-        starts = word_starts(text)
-        for n, token in enumerate(tokens):
-            found[bisect_right(starts, token[0]) - 1, is_word(text, token)].append(n)
-    return [
-        (of_source[min(n, len(of_source) - 1)], of_target[min(n, len(of_target) - 1)])
-        for source_word, target_word in links
-        for kind in (True, False)
-        if (of_source := by_word[0].get((source_word, kind), []))
-        if (of_target := by_word[1].get((target_word, kind), []))
-        for n in range(max(len(of_source), len(of_target)))
-    ]
 
 
 def word_links(places: Iterable[tuple[int, int]], source: str, target: str) -> list[tuple[int, int]]:
