@@ -6,7 +6,6 @@ or a sign. Signs are tokens of their own, so that a tag can end between a word a
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from nmt.text.items import NO_OWN, find_items
@@ -66,10 +65,3 @@ def is_spaced(character: str) -> bool:
 def word_starts(text: str) -> list[int]:
     """Where the words begin. Only spaces separate words: a no-break space is a part of one."""
     return [word.start() for word in re.finditer("[^ ]+", text)]
-
-
-def word_links(places: Iterable[tuple[int, int]], source: str, target: str) -> list[tuple[int, int]]:
-    """Links of the words of two texts, from linked places (of characters) in them."""
-    starts, target_starts = word_starts(source), word_starts(target)
-    found = {(bisect_right(starts, i) - 1, bisect_right(target_starts, j) - 1) for i, j in places}
-    return sorted((link for link in found if min(link) >= 0), key=lambda link: (link[1], link[0]))
