@@ -49,10 +49,11 @@ class Lines(Taken):
 
 
 def cut_text(reading: Reading, context: Context) -> Lines | None:
-    """The lines of a text. Blanks at its ends, which a translation doesn't have, may be line breaks too."""
+    """The lines of a text. Blanks at its ends, which a translation doesn't have, may be line breaks too. In a segment of
+    mark-up, breaks are blanks."""
     start, end = len(reading.text) - len(reading.text.lstrip()), len(reading.text.rstrip())
     breaks = [match.span() for match in BREAK.finditer(reading.text, start, end)]
-    if not breaks:
+    if not breaks or reading.segment:
         return None
     starts, ends = [start, *(stop for _, stop in breaks)], [*(begin for begin, _ in breaks), end]
     spans = [inner(reading.text, *span) for span in zip(starts, ends, strict=True)]
