@@ -136,14 +136,14 @@ def sentences_of(
 ) -> tuple[list[tuple[str, str]], list[list[int]]]:
     """The sentences of a line that are searched alone, each with the blanks after it, and their ids."""
     tokenizer, limits = context.tokenizer, context.limits
-    whole, odd = tokenizer.encode_source([text]), has_odd_dash(text, tokenizer)
+    whole, odd = tokenizer.encode_source([text.replace("\t", " ")]), has_odd_dash(text, tokenizer)
     usual = not (clauses or halves or odd) and len(whole[0]) <= limits.split_above
     if usual and limits.sentences == math.inf:
         return [(text, "")], whole
     parts = (split_clauses if clauses or odd else split_sentences)(text)
     if len(parts) <= (limits.sentences if usual else 1):
         return [(text, "")], whole
-    return parts, tokenizer.encode_source([sentence for sentence, _ in parts])
+    return parts, tokenizer.encode_source([sentence.replace("\t", " ") for sentence, _ in parts])
 
 
 def spans_of(
