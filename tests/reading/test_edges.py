@@ -1,47 +1,69 @@
-"""Lines are translated without what stands around their text (see also tests/text/test_edges.py)."""
-
-from collections.abc import Sequence
-from math import log
+"""Lines are read without what stands around their text, which comes back (see also tests/text/test_edges.py)."""
 
 import pytest
+from hypothesis import given
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.hypothesis import Hypothesis
-from nmt.translation.line_edges import translate_inside
-from nmt.reading.request import Part, Request, Translation
-
-
-def sure(text: str, confidence: float) -> Translation:
-    value = log(confidence)
-    return Translation(text, value, (Part((5,), Hypothesis([5], value, value, [value], finished=True)),))
+from nmt.reading.edges import inside
+from nmt.reading.reading import Reading
+from nmt.reading.request import Constraints, Request, Term
+from nmt.text.edges import quotes_of
+from tests.reading.pretended import Pretended, asked_of, context_of, text_of
+from tests.text.test_edges import lines, many
 
 
 @pytest.mark.parametrize(
-    ("loud", "calm", "best"), [(0.9, 0.5, "loud!!!"), (0.5, 0.9, "calm!!!"), (0.7, 0.7, "loud!!!")]
+    ("line", "final", "read", "translation", "expected"),
+    [
+        ("Das Haus…", "", "Das Haus.", "The house.", "The house…"),
+        ("Das Haus ...", "", "Das Haus.", "The house", "The house ..."),
+        ("Ja!!!", "", "Ja!", "Yes!", "Yes!!!"),
+        ("(Was?!)", "", "Was?", "What？", "(What?!)"),
+        ("Das Haus", ".", "Das Haus.", "The house.", "The house"),
+        ("Das Haus.", ".", "Das Haus.", "The house.", "The house."),
+        ("# Das Haus", ".", "Das Haus.", "The house", "# The house"),
+        ("Die USA", ".", "Die USA.", "The U.S.", "The U.S."),
+        ("Das Haus [1]", ".", "Das Haus.", "家。", "家 [1]"),
+        ("Das Haus", ".", "Das Haus.", "", ""),
+        ("Das Haus 12", ".", "Das Haus 12", "The house 12.", "The house 12."),
+        ("Das Haus von https://x.org", ".", "Das Haus von https://x.org", "The house.", "The house."),
+        ("„Das Haus.“", "", "Das Haus.", "La maison.", "«La maison.»"),
+        ('"Das Haus."', "", "Das Haus.", "La maison.", '"La maison."'),
+    ],
 )
-def test_several_exclamation_marks_are_also_read_as_a_full_stop_and_the_surer_translation_is_taken(
-    tokenizer: Tokenizer, loud: float, calm: float, best: str
+def test_the_model_reads_the_text_and_users_the_marks_around_it(
+    tokenizer: Tokenizer, line: str, final: str, read: str, translation: str, expected: str
 ) -> None:
-    asked = list[str]()
-
-    def translate(requests: Sequence[Request]) -> list[list[Translation]]:
-        asked.extend(request.text for request in requests)
-        return [[sure("loud!", loud) if "!" in one.text else sure("calm.", calm)] for one in requests]
-
-    lines = ["Der Hund läuft!!!", "Der Hund läuft!", "Der Hund läuft?!"]
-    found = translate_inside(list(map(Request, lines)), tokenizer, None, "", translate)
-    assert found[0][0].text == best
-    assert asked == ["Der Hund läuft!", "Der Hund läuft!", "Der Hund läuft?", "Der Hund läuft."]
+    model, context = Pretended(lambda _: translation), context_of(tokenizer, final_mark=final, quotes=quotes_of("fr"))
+    assert text_of(line, [inside], context, model).text == expected
+    assert model.asked == [read]
+    assert not translation or translation in asked_of(line, expected, [inside], context) or translation[-1] in "？。"
 
 
-def test_lines_without_a_final_mark_get_that_of_training_and_their_translations_lose_it(tokenizer: Tokenizer) -> None:
-    asked = list[str]()
+@many
+@given(lines)
+def test_an_unchanged_text_gives_the_line(tokenizer: Tokenizer, line: str) -> None:
+    for final in ("", "."):
+        assert text_of(line, [inside], context_of(tokenizer, final_mark=final)).text == line
 
-    def translate(requests: Sequence[Request]) -> list[list[Translation]]:
-        asked.extend(request.text for request in requests)
-        return [[sure("A dog.", 0.9)] for _ in requests]
 
-    lines = ["Ein Hund", "Ein Hund.", "1) Ein Hund", "Ein Hund 12", "Der Hund von https://x.org"]
-    found = translate_inside([*map(Request, lines)], tokenizer, None, ".", translate)
-    assert asked == ["Ein Hund.", "Ein Hund.", "Ein Hund.", "Ein Hund 12", "Der Hund von https://x.org"]
-    assert [row[0].text for row in found] == ["A dog", "A dog.", "1) A dog", "A dog.", "A dog."]
+@pytest.mark.parametrize(
+    ("constraints", "prefix", "must"),
+    [
+        (Constraints("- The"), "The", 0),
+        (Constraints("The"), None, 0),
+        (Constraints(must_not=("[1]",)), None, 0),
+        (Constraints(must_not=("dog",), must=(Term(("[1]",)), Term(("house",)))), "", 1),
+    ],
+)
+def test_edges_meet_constraints_or_stay(
+    tokenizer: Tokenizer, constraints: Constraints, prefix: str | None, must: int
+) -> None:
+    taken = inside(Reading.of(Request("- Das Haus [1]", constraints)), context_of(tokenizer))
+    assert (taken and taken.readings[0].constraints.prefix) == prefix
+    assert taken is None or len(taken.readings[0].constraints.must) == must
+
+
+def test_a_long_line_takes_no_longer(tokenizer: Tokenizer) -> None:
+    for line in ("> " * 50_000 + "a", "a" + " :)" * 50_000, "(" * 50_000 + "a" + ")" * 50_000, "a" + "!" * 100_000):
+        assert text_of(line, [inside], context_of(tokenizer)).text == line

@@ -1,165 +1,164 @@
-"""Items reach the model as placeholders, if it has learned to copy them, and come back in their places."""
+"""Items and quotes are read as placeholders, or not at all, and come back in their places."""
 
-from collections.abc import Callable, Sequence
+import re
+from dataclasses import replace
 
 import pytest
 
-from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.text.marking import Mark, mark
-from nmt.text.normalise import tidy
-from nmt.text.restore import SINGLE, flatten
+from nmt.reading.items import items, lifted_items, quotes, tags
+from nmt.reading.reading import Reading
+from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.spelling import readable
 from nmt.text.words import Words
-from nmt.translation.markup import translate_markup
-from nmt.translation.placeholders import as_written, mark_request, name_request, put_back, translate_marked
-from nmt.reading.request import Constraints, Request, Term, Translation
+from nmt.translation.repair import USUAL
 from nmt.translation.translator import Translator
 from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
-from tests.tiny import SHORT
+from tests.reading.pretended import Pretended, asked_of, context_of, text_of
+from tests.tiny import PAIRS, SHORT
 
 FIRST, SECOND, *_ = ITEMS
-
-
-class Pretended:
-    """Translates by a function of the text, and remembers what it was asked."""
-
-    def __init__(self, *answers: Callable[[str], str]) -> None:
-        self.answers, self.asked = answers, list[list[str]]()
-
-    def __call__(self, requests: Sequence[Request]) -> list[list[Translation]]:
-        self.asked.append([request.text for request in requests])
-        return [[Translation(answer(one.text), -1.0, ()) for answer in self.answers] for one in requests]
-
-
-def translate(tokenizer: Tokenizer, lines: Sequence[str], pretended: Pretended, **options: bool) -> list[list[str]]:
-    requests = list(map(Request, lines))
-    marked = [mark_request(request, tokenizer) for request in requests]
-    n_best = translate_marked(requests, marked, pretended, whole_lists=options.get("whole_lists", False))
-    return [[translation.text for translation in translations] for translations in n_best]
-
-
-def test_the_model_reads_placeholders_and_users_their_items(tokenizer: Tokenizer) -> None:
-    pretended = Pretended(lambda text: text.upper())
-    found = translate(tokenizer, ["ein {name} im haus", "kein hut", "ein <b>hut</b>."], pretended)
-    assert found == [["EIN {name} IM HAUS"], ["KEIN HUT"], ["EIN <b>HUT</b>."]]
-    assert pretended.asked == [[f"ein {FIRST} im haus", "kein hut", f"ein {OPENINGS[0]} hut {CLOSINGS[0]}."]]
-
-
-def test_a_line_whose_placeholder_is_lost_is_translated_as_it_is(tokenizer: Tokenizer) -> None:
-    pretended = Pretended(lambda text: text.replace(FIRST, ""))
-    assert translate(tokenizer, ["ein hut", "ein {name} da"], pretended) == [["ein hut"], ["ein {name} da"]]
-    assert pretended.asked == [["ein hut", f"ein {FIRST} da"], ["ein {name} da"]]
-
-
-def test_of_ranked_translations_those_without_placeholders_are_left_out_but_no_sample_is(tokenizer: Tokenizer) -> None:
-    answers = (lambda text: text.replace(FIRST, ""), str, str.upper)
-    assert translate(tokenizer, ["ein {x} da"], Pretended(*answers)) == [["ein {x} da", "EIN {x} DA"]]
-    found = translate(tokenizer, ["ein {x} da"], Pretended(*answers), whole_lists=True)
-    assert found == [["ein {x} da", "ein {x} da", "EIN {X} DA"]]
-
-
-def test_constraints_with_items_leave_a_line_as_it_is(tokenizer: Tokenizer) -> None:
-    assert mark_request(Request("ein {x} da", Constraints("Hello")), tokenizer)
-    assert mark_request(Request("ein {x} da", Constraints("Hello {x}")), tokenizer) is None
-    assert mark_request(Request("ein {x} da", Constraints(must=(Term(("{x}",)),))), tokenizer) is None
+SOURCES = [source for source, _ in PAIRS]
+ENGLISH = ("“", "”")
 
 
 @pytest.fixture
-def copier(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> Translator:
-    """A translator whose translations are its sources, with placeholders."""
-
-    def attempt(requests: Sequence[Request], search: SearchConfig, *_: object, **__: object) -> list[list[Translation]]:
-        plain = Translator.attempt(translator, [Request(f"wort {i}") for i, _ in enumerate(requests)], search)
-        texts = (tidy(request.text)[0] for request in requests)
-        return [[Translation(text, -1.0, best.parts)] for text, (best, *_) in zip(texts, plain, strict=True)]
-
-    monkeypatch.setattr(translator, "attempt", attempt)
-    monkeypatch.setattr(translator, "has_placeholders", True)
-    return translator
-
-
-def test_links_of_mark_up_count_the_words_that_were_taken_off_its_edges() -> None:
-    line = "1) Ein <b>roter</b> Hut"
-    marked = mark(flatten(line))
-    assert marked
-    found = put_back(Translation(marked.text, -1.0, (), words_around=(1, 0)), marked)
-    assert found
-    assert found.moved
-    assert found.text == line
-    # The words with placeholders are 1) Ein X roter Y Hut, those of the parts begin after the first.
-    assert found.moved.links([(0, 0), (2, 2), (4, 4)]) == [(1, 1), (2, 2), (3, 3)]
-    assert found.words_around == (0, 0)
-
-
-def test_a_translator_uses_them_for_plain_text_and_for_mark_up(copier: Translator) -> None:
-    lines = ["Der {x} Hut", 'Der <a href="x &amp; y">rote &amp; <i>alte</i></a> Hut: https://x.org<br>']
-    plain, marked = copier.translate(lines, SHORT), translate_markup(copier, [Request(line) for line in lines], SHORT)
-    assert plain[0] == marked[0][0].text == "Der {x} Hut"
-    assert marked[1][0].text == lines[1]
-    assert marked[0][0].moved
-    links = copier.align(lines[0], marked[0][0])
-    assert all(0 <= i < 3 and 0 <= j < 3 for i, j in links)
-
-
-def test_placeholders_that_a_model_invents_are_removed(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator, "has_placeholders", True)
-    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: [f"A {FIRST} dog {SECOND}."] * len(ids))
-    assert translator.translate(["Ein Hund.", f"Ein {SECOND} Hund."], SHORT) == ["A dog.", f"A dog {SECOND}."]
-
-
-def named(tokenizer: Tokenizer) -> Tokenizer:
-    return tokenizer.with_words(Words(frozenset(), (), (), ("Anna", "Karl"), (("Frau", "Weber"), ("nach", "Rom"))))
+def copier(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
+    """A tokenizer of a model that has learned placeholders."""
+    monkeypatch.setattr(Tokenizer, "has_placeholders", True)
+    return tokenizer
 
 
 @pytest.mark.parametrize(
-    ("line", "read"),
+    ("line", "read", "text"),
     [
-        ("{name} schläft", "Anna schläft"),
-        ('Anna und "%s" schlafen', "Anna und Karl schlafen"),
-        ("${x}, wo ist %(place)s?", "Anna, wo ist Karl?"),
-        ("Frau {name} fährt nach {place}", "Frau Weber fährt nach Rom"),
-        ("Frau {name} und Frau {other}", "Frau Weber und Frau Anna"),
-        ("Frau Weber und Frau {name}", "Frau Weber und Frau Anna"),
-        ("Das Haus ({name}) schläft", None),
-        ("<b>{name}</b> schläft", None),
-        ("{name}s Hund", None),
-        ("{a}, {b} und {c}", None),
-        ("Siehe https://example.org", None),
-        ("Der Hund", None),
+        ("ein {name} im haus", f"ein {FIRST} im haus", "EIN {name} IM HAUS"),
+        ("kein hut", "kein hut", "KEIN HUT"),
+        ("ein <b>hut</b>.", f"ein {OPENINGS[0]} hut {CLOSINGS[0]}.", "EIN <b>HUT</b>."),
+        (
+            '<p>der <a href="x &amp; y">rote &amp; <i>alte</i></a> hut: {x}</p>',
+            f"der {OPENINGS[0]} rote & {OPENINGS[1]} alte {CLOSINGS[1]} {CLOSINGS[0]} hut: {FIRST}",
+            '<p>DER <a href="x &amp; y">ROTE &amp; <i>ALTE</i></a> HUT: {x}</p>',
+        ),
     ],
 )
-def test_names_stand_for_placeholders_in_the_place_of_words(tokenizer: Tokenizer, line: str, read: str | None) -> None:
-    found = name_request(Request(line), named(tokenizer))
-    assert (found and found.text) == read
-    assert name_request(Request(line), tokenizer) is None
-
-
-@pytest.mark.parametrize(
-    ("answer", "text", "flags"),
-    [
-        (lambda text: text.replace("und", "and"), 'Karl and "%s" x', ()),
-        (lambda text: text.replace("Anna", "Annas"), 'Karl und "%s" x', ("items",)),
-        (lambda text: f"{text} Anna", 'Karl und "%s" x Anna', ("items",)),
-    ],
-)
-def test_a_name_that_is_lost_or_repeated_is_flagged(
-    tokenizer: Tokenizer, answer: Callable[[str], str], text: str, flags: tuple[str, ...]
+@pytest.mark.parametrize("mode", ["auto", "none"])
+def test_the_model_reads_placeholders_and_users_their_items(
+    copier: Tokenizer, line: str, read: str, text: str, mode: str
 ) -> None:
-    request = Request('Karl und "%s" x')
-    marked = [name_request(request, named(tokenizer))]
-    ((best,),) = translate_marked([request], marked, Pretended(answer), whole_lists=False)
-    assert (best.text, best.flags) == (text, flags)
+    model, context = Pretended(str.upper), context_of(copier, mode=mode)
+    if mode == "auto" or "&" not in line:
+        best = text_of(line, [tags, items], context, model)
+        assert (best.text, model.asked) == (text, [read])
+        assert model.asked[0].upper() in asked_of(line, text, [tags, items], context)
+        words = [text[j:].split()[0].lower() == line[i:].split()[0].lower() for i, j in best.links]
+        assert all(words)
+
+
+def test_a_line_whose_placeholder_is_lost_has_no_translation_so_far_and_no_sample_is_left_out(
+    copier: Tokenizer,
+) -> None:
+    answers, reading = (lambda text: text.replace(FIRST, ""), str, str.upper), Reading.of(Request("ein {x} da"))
+    for search, texts in ((SHORT, ["ein {x} da", "EIN {x} DA"]), (replace(SHORT, samples=3), [])):
+        taken = items(reading, context_of(copier, search))
+        assert taken
+        assert [best.text for best in taken.back([*map(Pretended(*answers), [taken.readings])][0])] == texts
+
+
+def test_constraints_with_items_leave_a_line_as_it_is(copier: Tokenizer) -> None:
+    def taken(constraints: Constraints) -> object:
+        return items(Reading.of(Request("ein {x} da", constraints)), context_of(copier))
+
+    assert taken(Constraints("Hello 12"))
+    for constraints in (Constraints("Hello {x}"), Constraints(must=(Term(("{x}",)),)), Constraints(must_not=("{x}",))):
+        assert taken(constraints) is None
+
+
+def test_placeholders_that_a_model_invents_are_removed(
+    translator: Translator, copier: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: [f"A {FIRST} dog {SECOND}."] * len(ids))
+    assert translator.translate(["Ein Hund.", f"Ein {SECOND} Hund."]) == ["A dog.", f"A dog {SECOND}."]
 
 
 @pytest.mark.parametrize(
-    ("read", "line", "written"),
+    ("line", "written"),
     [
-        ("'%s'", 'Der "%s" läuft', '"%s"'),
-        ("'%s'", "Der „%s“ läuft", "„%s“"),
-        ("%s", 'Der "%s" läuft', "%s"),
-        ("'%s'", "Der %s läuft", "'%s'"),
-        ("(%s)", "Der (%s) läuft", "(%s)"),
+        ("Der „%s“ läuft", "DER „%s“ LÄUFT"),
+        ("Der '%s' läuft", "DER '%s' LÄUFT"),
+        ("Der (%s) läuft", "DER (%s) LÄUFT"),
+        ("Der %s läuft", "DER %s LÄUFT"),
     ],
 )
-def test_quotes_around_an_item_come_back_as_they_were_written(read: str, line: str, written: str) -> None:
-    assert as_written(Mark(read, SINGLE, (False, False)), line).text == written
+def test_signs_around_an_item_come_back_as_they_were_written(copier: Tokenizer, line: str, written: str) -> None:
+    """The vocabulary lacks „ and “, which are read as other quotes."""
+    assert text_of(line, [readable, items], context_of(copier), Pretended(str.upper)).text == written
+    assert text_of(line, [readable, lifted_items], context_of(copier), Pretended(str.upper)).text == written
+
+
+@pytest.mark.parametrize(
+    ("line", "order", "expected"),
+    [
+        ("Hallo {name} und wer?", [2, 1, 0], "WER? UND HALLO {name}"),
+        ("Ein <b>roter</b> Hut.", [0, 2, 1], "EIN HUT. <b>ROTER</b>"),
+        ("{x} {y}", [0], "{x} {y}"),
+    ],
+)
+def test_items_follow_the_words_beside_them(tokenizer: Tokenizer, line: str, order: list[int], expected: str) -> None:
+    model = Pretended(str.upper, order=lambda n: order[:n])
+    assert text_of(line, [lifted_items], context_of(tokenizer), model).text == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "inside"),
+    [
+        ("Der „kleine“ Hund läuft.", "Der kleine Hund läuft."),
+        ('Der "kleine Hund" läuft.', "Der kleine Hund läuft."),
+        ("Der («kleine») Hund, der “liest”.", "Der (kleine) Hund, der liest."),
+        ('Das Brett ist 5" lang und 3" breit.', ""),
+        ('Ein Brett von 5" und "6".', ""),
+        ('Der "%s" und „{name}“ laufen.', ""),
+        ("Der „kleine Hund läuft.", ""),
+        ("Der kleine Hund läuft.", ""),
+        ("Der „kleine“\tHund", ""),
+    ],
+)
+def test_only_pairs_of_quotes_around_words_are_taken_off(tokenizer: Tokenizer, line: str, inside: str) -> None:
+    model, context = Pretended(), context_of(tokenizer.with_words(Words.learn(SOURCES)), quotes=ENGLISH)
+    text = text_of(line, [quotes], context, model).text
+    assert model.asked == [inside or line]
+    assert re.sub('["“”„«»]', "", text) == re.sub('["“”„«»]', "", line)
+    assert text == line or asked_of(line, text, [quotes], context) == [inside]
+    assert text_of(line, [quotes], context_of(tokenizer), model).text == line, "what training had isn't known"
+
+
+def test_quotes_of_training_and_those_that_constraints_forbid_stay(tokenizer: Tokenizer) -> None:
+    def taken(words: Words, constraints: Constraints) -> object:
+        request = Request("Der „kleine“ Hund läuft.", constraints)
+        return quotes(Reading.of(request), context_of(tokenizer.with_words(words), quotes=ENGLISH))
+
+    words = Words.learn(SOURCES)
+    assert taken(words, Constraints("A", must_not=("dog", "„"))), "an English translation has other quotes"
+    assert taken(words, Constraints(must_not=("“",))) is None
+    assert taken(Words.learn([*SOURCES, "Der „große“ Hund."]), Constraints()) is None
+
+
+def test_a_translation_has_the_quotes_of_its_language_and_the_words_of_the_plain_one(translator: Translator) -> None:
+    search = replace(SHORT, max_length_ratio=1.0)
+    known = Translator(translator.model, translator.tokenizer.with_words(Words.learn(SOURCES)), search)
+    known.quotes = ENGLISH
+    plain, quoted, straight = (
+        best for best, *_ in known.translate_n_best(["Der Hund läuft.", "Der „Hund“ läuft.", 'Der "Hund" läuft.'])
+    )
+    assert quoted.text.replace("“", "").replace("”", "").split() == plain.text.split()
+    assert (quoted.text.count("“"), quoted.text.count("”")) == (1, 1)
+    assert straight.text.count('"') == plain.text.count('"') + 2
+
+
+def test_links_count_the_words_that_were_taken_off_the_edges(copier: Tokenizer) -> None:
+    line = "1) Ein <b>roter</b> {x} Hut"
+    best = text_of(line, USUAL, context_of(copier, mode="auto"))
+    assert best.text == line
+    assert {j: i for i, j in best.links} == {j: j for _, j in best.links}
+    (part,) = best.parts
+    assert {*map(line.__getitem__, part.target_places)} >= {*"EinroterHut"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nmt.text.items import NO_OWN, find_items, tag_pairs
 from nmt.text.restore import Restored, lift, restore
-from nmt.text.tokens import token_links, tokenize, word_links
+from nmt.text.tokens import token_links, tokenize
 
 
 def put_back(line: str, translation: str, links: str) -> Restored:
@@ -137,22 +137,12 @@ def test_without_a_translation_the_words_and_items_of_a_line_stay_as_they_are(li
     assert re.findall(r"[^\s]", restored.text) == re.findall(r"[^\s]", line)
 
 
-@many
-@given(line=st.lists(pieces, max_size=12).map("".join), words=some_words, links=some_links)
-def test_links_with_items_are_between_words_that_are_there(
-    line: str, words: list[str], links: list[tuple[int, int]]
-) -> None:
-    line = line.strip()
-    restored = restore(" ".join(words), lift(line), links)
-    found = word_links(restored.links, line, restored.text)
-    assert all(i < len(line.split(" ")) and j < len(restored.text.split(" ")) for i, j in found)
-
-
-def test_links_are_those_of_the_visible_words() -> None:
+def test_links_are_those_of_the_words_of_items() -> None:
     line = "Ein {x} roter Hut 😀"
     restored = put_back(line, "A hat red", "0-0 1-2 2-1")
     assert restored.text == "A {x} hat red 😀"
-    assert word_links(restored.links, line, restored.text) == [(0, 0), (1, 1), (3, 2), (2, 3), (4, 4)]
+    assert [(line[i], restored.text[j]) for i, j in restored.links] == [("{", "{"), ("😀", "😀")]
+    assert [restored.text[restored.place(place)] for place in (0, 2, 6)] == ["A", "h", "r"]
 
 
 @pytest.mark.parametrize(
@@ -163,8 +153,7 @@ def test_thousands_of_items_take_linear_time(unit: str) -> None:
     line = (unit * 20_000).strip()
     begin = time.process_time()
     lifted = lift(line)
-    restored = restore(lifted.text, lifted, [(i, i) for i in range(len(lifted.tokens))])
-    word_links(restored.links, line, restored.text)
+    restore(lifted.text, lifted, [(i, i) for i in range(len(lifted.tokens))])
     assert time.process_time() - begin < 12  # 0.1 to 2.5 s; quadratic time is minutes
 
 
