@@ -49,8 +49,8 @@ class Lines(Taken):
 
 
 def cut_text(reading: Reading, context: Context) -> Lines | None:
-    """The lines of a text. Blanks at its ends, which a translation doesn't have, may be line breaks too. In a segment of
-    mark-up, breaks are blanks."""
+    """The lines of a text. Blanks at its ends, which a translation doesn't have, may be line breaks too. In mark-up,
+    breaks are blanks."""
     start, end = len(reading.text) - len(reading.text.lstrip()), len(reading.text.rstrip())
     breaks = [match.span() for match in BREAK.finditer(reading.text, start, end)]
     if not breaks or reading.segment:
