@@ -1,4 +1,4 @@
-"""A model that is pretended: it writes the words that it reads, in any order, changed, and knows which word is whose."""
+"""A model that is pretended: it writes the words that it reads, in any order, and knows which word is whose."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -62,7 +62,7 @@ def test_a_line_whose_placeholder_is_lost_has_no_translation_so_far_and_no_sampl
     for search, texts in ((SHORT, ["ein {x} da", "EIN {x} DA"]), (replace(SHORT, samples=3), [])):
         taken = items(reading, context_of(copier, search))
         assert taken
-        assert [best.text for best in taken.back([*map(Pretended(*answers), [taken.readings])][0])] == texts
+        assert [best.text for best in taken.back(Pretended(*answers)(taken.readings))] == texts
 
 
 def test_constraints_with_items_leave_a_line_as_it_is(copier: Tokenizer) -> None:
