@@ -26,11 +26,11 @@ from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import learn_shortlist
 from nmt.model.build import build_model
 from nmt.model.lora import add_adapters
+from nmt.reading.request import Constraints, Part, Request, Term, Translation
 from nmt.scoring.evaluation import Evaluation
 from nmt.scoring.metrics import Score
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, load_model, save_model
-from nmt.reading.request import Constraints, Part, Request, Term, Translation
 from tests import pretend
 from tests.documents.office_samples import TMX, docx, run
 from tests.tiny import PAIRS, TINY, save_scorer

@@ -49,10 +49,11 @@ class Lines(Taken):
 
 
 def cut_text(reading: Reading, context: Context) -> Lines | None:
-    """The lines of a text. Blanks at its ends, which a translation doesn't have, may be line breaks too."""
+    """The lines of a text. Blanks at its ends, which a translation doesn't have, may be line breaks too. In mark-up,
+    breaks are blanks."""
     start, end = len(reading.text) - len(reading.text.lstrip()), len(reading.text.rstrip())
     breaks = [match.span() for match in BREAK.finditer(reading.text, start, end)]
-    if not breaks:
+    if not breaks or reading.segment:
         return None
     starts, ends = [start, *(stop for _, stop in breaks)], [*(begin for begin, _ in breaks), end]
     spans = [inner(reading.text, *span) for span in zip(starts, ends, strict=True)]
@@ -135,14 +136,14 @@ def sentences_of(
 ) -> tuple[list[tuple[str, str]], list[list[int]]]:
     """The sentences of a line that are searched alone, each with the blanks after it, and their ids."""
     tokenizer, limits = context.tokenizer, context.limits
-    whole, odd = tokenizer.encode_source([text]), has_odd_dash(text, tokenizer)
+    whole, odd = tokenizer.encode_source([text.replace("\t", " ")]), has_odd_dash(text, tokenizer)
     usual = not (clauses or halves or odd) and len(whole[0]) <= limits.split_above
     if usual and limits.sentences == math.inf:
         return [(text, "")], whole
     parts = (split_clauses if clauses or odd else split_sentences)(text)
     if len(parts) <= (limits.sentences if usual else 1):
         return [(text, "")], whole
-    return parts, tokenizer.encode_source([sentence for sentence, _ in parts])
+    return parts, tokenizer.encode_source([sentence.replace("\t", " ") for sentence, _ in parts])
 
 
 def spans_of(

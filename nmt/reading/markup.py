@@ -4,6 +4,7 @@ Segments between tags come first, then those inside tags: attributes that reader
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -46,11 +47,12 @@ class Segments(Taken):
         if len(parse_inner(edited.text).segments) < len(found):  # a translation is too long for an attribute
             edited = whole.flagged("items")
         else:
-            place, first = shifts(edits), {segment.raw: segment.start for segment in reversed(found)}
-            for raw, start in first.items():
-                parts += [
-                    replace(part, target_places=shifted(part.target_places, place(start))) for part in new[raw].parts
-                ]
+            place, starts = shifts(edits), defaultdict[str, list[int]](list)
+            for segment in reversed(found):
+                starts[segment.raw].append(segment.start)
+            for segment, translation in zip(self.inner.segments, inside, strict=True):
+                start = place(starts[segment.raw].pop()) if starts[segment.raw] else 0
+                parts += [replace(part, target_places=shifted(part.target_places, start)) for part in translation.parts]
         parts = [*edited.parts, *parts]
         return replace(edited, score=all_parts.score, parts=tuple(parts), fallback=all_parts.fallback).flagged(
             *all_parts.flags

@@ -12,6 +12,7 @@ from nmt.reading.request import NO_CONSTRAINTS, Constraints, Places, Request, Tr
 from nmt.text.edits import Edit, apply
 from nmt.text.items import NO_OWN
 from nmt.text.markup import Segment
+from nmt.text.normalise import require_string
 from nmt.text.own_items import OwnItems
 
 LONGEST_COMPARED = 200  # characters of a word: comparing two words takes quadratic time
@@ -39,6 +40,7 @@ class Reading:
     @classmethod
     def of(cls, request: Request) -> "Reading":
         text = request.text
+        require_string(text)
         return cls(text, text, range(len(text) + 1), request.constraints, request.own)
 
     @property

@@ -27,6 +27,6 @@ def shifts(edits: Sequence[Edit]) -> Callable[[int], int]:
         if n < 0 or old >= edits[n][1]:
             return old + shift[n + 1]
         start, _, new = edits[n]
-        return start + shift[n] + min(old - start, len(new))
+        return start + shift[n] + min(old - start, max(0, len(new) - 1))
 
     return place

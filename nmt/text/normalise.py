@@ -39,10 +39,15 @@ def one_line(text: str) -> str:
     return text
 
 
-def tidy(text: str) -> tuple[str, Sequence[str]]:
-    """The normalised text, and the names of the rules that changed it. `text` is decoded with `surrogateescape`."""
+def require_string(text: object) -> None:
+    """Raise TypeError, for the user, if this is no text."""
     if not isinstance(text, str):
         raise TypeError(f"{str(text)[:40]!r} is of type {type(text).__name__}, but a text must be a string (str)")
+
+
+def tidy(text: str) -> tuple[str, Sequence[str]]:
+    """The normalised text, and the names of the rules that changed it. `text` is decoded with `surrogateescape`."""
+    require_string(text)
     if text.isascii() and text.isprintable() and text[:1] != " " != text[-1:]:
         return text, ()
     causes: list[str] = []

@@ -372,7 +372,7 @@ class Writer:
 
     def put(self, text: str, last: str) -> None:
         """Write a text, whose last character was `last` before it was spelled."""
-        if text and self.needs_blank and is_spaced(text[0]):
+        if text and self.needs_blank and (is_spaced(text[0]) or text[0] in JOINT):
             text = f" {text}"
         if text:
             self.text.append(text)

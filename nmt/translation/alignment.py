@@ -105,10 +105,11 @@ def numbers(
     Also, for such a token, the others that only this piece has: characters of scripts without spaces.
     """
     found, others = list[int](), dict[int, list[int]]()
+    first = number_of(starts, places[0]) if len(places) else 0
     for characters in piece_places(pieces, text):
         letters = [place for place in characters if text[place].isalnum()] or characters
         tokens = [number_of(starts, places[place]) for place in letters]
-        found.append(tokens[0] if tokens else found[-1] if found else 0)
+        found.append(tokens[0] if tokens else found[-1] if found else first)
         others.setdefault(found[-1], []).extend(tokens)
     owned = set(found)
     alone = {n: sorted(set(tokens) - owned) for n, tokens in others.items()}

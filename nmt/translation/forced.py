@@ -23,7 +23,7 @@ from nmt.reading.reading import Reading
 from nmt.reading.request import Part, Request, Translation
 from nmt.text.normalise import tidy
 from nmt.text.suspicions import prose
-from nmt.translation.repair import AS_WRITTEN, CLAUSES, LIFTED, LOWERED, USUAL
+from nmt.translation.repair import AS_WRITTEN, CLAUSES, LIFTED, LOWERED, USUAL, in_capitals, shown
 from nmt.translation.spans import make_batches
 
 # Longest sentence, in pieces, that is scored: the memory of attention grows with its square.
@@ -69,10 +69,12 @@ class ForcedScorer:
     ) -> list[Translation | None]:
         """The best score of each line by any plan."""
         best: list[Translation | None] = [None] * len(lines)
-        plans = (*PLANS, *([] if self.tokenizer.words else [LOWERED]))
-        for steps in plans:
-            found = force(lines, steps, self.context, partial(self.score_leaves, known=known, stop=stop))
-            for n, translation in enumerate(found):
+        capitals = [n for n, (line, _) in enumerate(lines) if in_capitals(shown(line, line.text), line)]
+        lowered = [] if self.tokenizer.words else [(LOWERED, capitals)]
+        for steps, chosen in [*((steps, [*range(len(lines))]) for steps in PLANS), *lowered]:
+            scores = partial(self.score_leaves, known=known, stop=stop)
+            found = force([lines[n] for n in chosen], steps, self.context, scores)
+            for n, translation in zip(chosen, found, strict=True):
                 before = best[n]
                 if translation and (before is None or translation.score > before.score):
                     best[n] = translation

@@ -169,8 +169,7 @@ class Line:
     @property
     def is_capitals(self) -> bool:
         """Whether the line is in capitals, and its translation may be too."""
-        text = prose(self.text, self.reading.own)
-        return text.upper() == text != text.lower() and len(text.split()) > 1 and not self.reading.constraints
+        return in_capitals(self.text, self.reading) and not self.reading.constraints
 
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""
@@ -187,6 +186,12 @@ class Line:
         elif gravity(new[0].flags) < gravity(self.translations[0].flags):
             others = [translation for translation in self.translations if translation.text != new[0].text]
             self.translations = [new[0], *others][: len(self.translations)]
+
+
+def in_capitals(text: str, line: Reading) -> bool:
+    """Whether a line of several words is in capitals; `text`: as a reader sees it."""
+    text = prose(text, line.own)
+    return text.upper() == text != text.lower() and len(text.split()) > 1
 
 
 def gravity(flags: Sequence[Flag]) -> tuple[int, int]:

@@ -18,8 +18,8 @@ from nmt.model.cache import Cache
 from nmt.model.contract import Decoder, GenerativeModel
 from nmt.model.precision import with_precision
 from nmt.model.weights import write_tensors
-from nmt.translation.model_folder import ModelInfo, load_shortlist, save_model
 from nmt.reading.request import Constraints, Request, Term
+from nmt.translation.model_folder import ModelInfo, load_shortlist, save_model
 from nmt.translation.translator import Translator
 from tests.decode.families import of_family
 from tests.tiny import PAIRS, TINY, needs_int8

@@ -10,8 +10,8 @@ from nmt.decode.begun import BegunModel
 from nmt.interop import huggingface_check
 from nmt.interop.convert import convert
 from nmt.interop.export import export
-from nmt.translation.model_folder import load_model, read_info, save_model
 from nmt.reading.request import Constraints, Request, Term
+from nmt.translation.model_folder import load_model, read_info, save_model
 from tests.interop import foreign
 from tests.interop.foreign import m2m, mbart, nllb, sentencepiece, sides
 from tests.interop.parity import Twins, load_translator, train

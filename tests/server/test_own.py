@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from nmt.config import LoraConfig, SearchConfig
 from nmt.model.linear import AdaptedLinear
 from nmt.model.lora import adapters, add_adapters
+from nmt.reading.request import Constraints, Request, Term
 from nmt.server.answers import FLAG_TEXTS
 from nmt.server.app import make_app
 from nmt.server.keys import make_key, remove_key
@@ -20,7 +21,6 @@ from nmt.text.suspicions import Flag
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import load_model
 from nmt.translation.pair_scorer import PairScorer
-from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
 from tests.server.conftest import make_service
 from tests.tiny import PAIRS, SHORT

@@ -11,10 +11,10 @@ import pytest
 
 from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
+from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.models import Models
-from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.server.queue import Engine, Group, Item, Job
 from nmt.translation.translator import Translator
 from tests.server.conftest import load
@@ -34,7 +34,7 @@ class Slow(Translator):
         self.gate.set()
 
     def translate_n_best(  # type: ignore[override]
-        self, lines: Sequence[Request], search: SearchConfig | None = None
+        self, lines: Sequence[Request], search: SearchConfig | None = None, **options: Any
     ) -> list[list[Translation]]:
         self.gate.wait(10)
         self.batches.append([line.text for line in lines])

@@ -3,27 +3,28 @@
 import asyncio
 from typing import Any
 
-from nmt.server.stream import cut, events
+from nmt.data.tokenizer import Tokenizer
 from nmt.reading.request import Constraints, Request, Term, Translation
+from nmt.server.stream import cut, events
+from tests.reading.pretended import context_of
 
 
-def test_texts_are_cut_into_lines_and_sentences() -> None:
+def test_texts_are_cut_into_lines_and_sentences(tokenizer: Tokenizer) -> None:
     constraints = Constraints("It", (Term(("run",), "Lauf"),))
-    pieces = cut(3, Request(" Wo ist er? Lauf!\r\n\nJa. ", constraints), whole=False)
-    places = [(p.index, p.line, p.sentence, p.request.text, p.gap) for p in pieces]
-    assert places == [
-        (3, 0, 0, "Wo ist er?", " "),
-        (3, 0, 1, "Lauf!", "\r\n"),
-        (3, 1, 0, "", "\n"),
-        (3, 2, 0, "Ja.", ""),
-    ]
+    text = cut(3, Request(" Wo ist er? Lauf!\r\n\nJa. ", constraints), context_of(tokenizer))
+    pieces = text.pieces
+    places = [(p.index, p.line, p.sentence, p.request.text) for p in pieces]
+    assert places == [(3, 0, 0, "Wo ist er?"), (3, 0, 1, "Lauf!"), (3, 1, 0, ""), (3, 2, 0, "Ja.")]
+    assert text.join([[Translation(p.request.text.upper(), 0.0, ())] for p in pieces])[0].text == (
+        "WO IST ER? LAUF!\r\n\nJA."
+    )
     assert [p.request.constraints.prefix for p in pieces] == ["It", "", "", ""]
     assert [len(p.request.constraints.must) for p in pieces] == [0, 1, 0, 0]
-    [whole] = cut(0, Request("<p>A. B.</p>"), whole=True)
+    [whole] = cut(0, Request("<p>A. B.</p>"), context_of(tokenizer, mode="html")).pieces
     assert whole.request.text == "<p>A. B.</p>"
 
 
-def test_searches_end_when_the_client_hangs_up() -> None:
+def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> None:
     ended: list[str] = []
 
     async def translate(request: Request) -> list[Translation]:
@@ -38,7 +39,7 @@ def test_searches_end_when_the_client_hangs_up() -> None:
         raise AssertionError
 
     async def test() -> None:
-        stream = events(cut(0, Request("Ja. Nein. Gut."), whole=False), translate, never)
+        stream = events(cut(0, Request("Ja. Nein. Gut."), context_of(tokenizer)).pieces, translate, never)
         assert b'"text": "<Ja.>"' in await anext(stream)
         await stream.aclose()  # type: ignore[attr-defined]
         await asyncio.sleep(0)
@@ -47,12 +48,12 @@ def test_searches_end_when_the_client_hangs_up() -> None:
     assert ended == ["Nein.", "Gut."]
 
 
-def test_an_error_is_an_event() -> None:
+def test_an_error_is_an_event(tokenizer: Tokenizer) -> None:
     async def fail(_: Any) -> list[Translation]:
         raise ValueError("too hard")
 
     async def test() -> list[bytes]:
-        return [event async for event in events(cut(0, Request("A."), whole=False), fail, fail)]
+        return [event async for event in events(cut(0, Request("A."), context_of(tokenizer)).pieces, fail, fail)]
 
     [event] = asyncio.run(test())
     assert event.startswith(b"event: error\ndata: ")

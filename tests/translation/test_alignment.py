@@ -5,33 +5,36 @@ from dataclasses import replace
 import torch
 
 from nmt.decode.shortlist import Shortlist
+from nmt.reading.request import Part, Translation
 from nmt.text.tokens import is_word, tokenize
-from nmt.translation.alignment import Aligner, n_words, owner_links, owners, word_links, word_numbers
+from nmt.translation.alignment import Aligner, numbers, owner_links
 from nmt.translation.translator import Translator
 
 
-def test_no_break_spaces_separate_words_too() -> None:
-    assert word_numbers(["▁10", "\u00a0", "km", "▁a\u00a0b", "c\u202f", "d"]) == [0, 1, 1, 2, 3, 4]
-    assert n_words(["▁a\u00a0b"]) == 2
-    weights_TS = torch.tensor([[0.1, 0.9]])
-    assert word_links(weights_TS, ["▁a\u00a0b", "c"], ["▁x"]) == [(1, 0)]
+def aligner_of(weights_TS: torch.Tensor, source: list[str], target: list[str]) -> Aligner:
+    """An aligner with this attention, of these pieces."""
+    aligner = Aligner(None, None)  # type: ignore[arg-type]
+    aligner.weighted_attention = lambda part: (weights_TS, source, target)  # type: ignore[method-assign]
+    return aligner
 
 
 def test_words_are_linked_by_the_attention_of_their_pieces() -> None:
     source, target = ["▁Der", "▁Hu", "nd", "▁", "▁bellt", "."], ["▁The", "▁do", "g", "▁barks", "."]
-    assert n_words(source) == 3
     weights_TS = torch.zeros(5, 6)
     for t, s in ((0, 0), (1, 2), (2, 1), (3, 4), (4, 5)):
         weights_TS[t, s] = 1
-    assert word_links(weights_TS, source, target) == [(0, 0), (1, 1), (2, 2)]
+    line, text = "> Der\u00a0Hund bellt.", "The dog barks."
+    part = Part((), None, line[2:], text, range(2, len(line)), range(len(text)))  # type: ignore[arg-type]
+    translation = Translation(f"> {text}", 0.0, (replace(part, target_places=range(2, len(text) + 2)),))
+    assert aligner_of(weights_TS, source, target).align(line, translation) == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_pieces_belong_to_the_token_of_their_first_letter_whatever_pieces_and_text_differ_in() -> None:
     text = "„Hut“, ä日本 x."
-    tokens = tokenize(text)
-    assert [text[start:end] for start, end in tokens] == ["„", "Hut", "“", ",", "ä", "日", "本", "x", "."]
-    parts = [["▁„H", "ut", "“,", "▁", "<0xC3>", "<0xA4>", "日本"], ["▁", "⁇", "x."]]
-    assert owners(parts, text, tokens) == ([[1, 1, 2, 4, 4, 5, 5], [7, 7, 7]], {2: [3], 5: [6]})
+    starts = [start for start, _ in tokenize(text)]
+    assert len(starts) == 9
+    pieces = ["▁„H", "ut", "“,", "▁", "<0xC3>", "<0xA4>", "日本", "▁", "⁇", "x."]
+    assert numbers(pieces, text, range(len(text)), starts) == ([1, 1, 2, 2, 4, 4, 5, 5, 5, 7], {2: [3], 5: [6]})
 
 
 def test_words_are_linked_with_words_and_signs_with_signs() -> None:
@@ -59,9 +62,9 @@ def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
     for piece, translation in known.items():
         candidates_UC[piece, 0] = translation
     shortlist = Shortlist(candidates_UC, torch.tensor([4]).int())
-    aligner = Aligner(translator.engine, translator.tokenizer, shortlist)
-    ((weights_TS, _, pieces),) = aligner.weighted_attention(best)
-    ((plain_TS, _, _),) = aligner.attention(best)
+    aligner = Aligner(replace(translator.engine, shortlist=shortlist), translator.tokenizer)  # type: ignore[type-var]
+    weights_TS, _, pieces = aligner.weighted_attention(best.parts[0])
+    plain_TS, _, _ = aligner.attention(best.parts[0])
     own = translator.tokenizer.joint
     wanted_TS = shortlist.link_weights(torch.tensor(source), torch.tensor(target), own=own)
     assert weights_TS.allclose(plain_TS * wanted_TS[: len(pieces)])
@@ -82,7 +85,8 @@ def test_tokens_of_a_translation_are_linked(translator: Translator) -> None:
     source = "Der Hund, der läuft."
     ((best,),) = translator.translate_n_best([source])
     tokens = tokenize(source), tokenize(best.text)
-    links = translator.aligner.align_tokens(best, (source, tokens[0]), (best.text, tokens[1]))
+    sides = [[(start, is_word(text, (start, end))) for start, end in tokenize(text)] for text in (source, best.text)]
+    links = translator.aligner.links(best, *sides)
     assert links
     for i, j in links:
         assert is_word(source, tokens[0][i]) == is_word(best.text, tokens[1][j])

@@ -12,10 +12,13 @@ from nmt.config import SearchConfig
 from nmt.decode.phrases import Automaton
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.surfaces import Surfaces
-from nmt.translation import constraints
+from nmt.reading.lines import cut_sentences
+from nmt.reading.loop import Limits
+from nmt.reading.reading import Reading
 from nmt.reading.request import Constraints, Request, Term
-from nmt.translation.spans import Limits, cut_lines
+from nmt.translation import constraints
 from nmt.translation.translator import Translator
+from tests.reading.pretended import context_of
 from tests.tiny import PAIRS, SHORT
 
 
@@ -24,8 +27,8 @@ def test_a_term_is_for_the_span_that_has_its_source_as_a_word(translator: Transl
     request = Request(
         "Die Hundehütte und der Tisch sind grün. Der HUND trinkt Kaffee und sitzt.", Constraints(must=(term,))
     )
-    (spans,) = cut_lines([request], translator.tokenizer, Limits(200, 10))
-    assert [span.constraints.must for span in spans] == [(), (term,)]
+    spans = cut_sentences(Reading.of(request), context_of(translator.tokenizer, limits=Limits(200, 10)))
+    assert [span.constraints.must for span in spans.readings] == [(), (term,)]
     (text,) = translator.translate([request], replace(SHORT, split_above=10))
     assert re.search(r"(?<![a-z])dog(?![a-z])", text)
 

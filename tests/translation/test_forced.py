@@ -92,7 +92,7 @@ def test_sentences_are_scored_one_by_one_where_they_would_be_translated_so(trans
     assert len(fewer.parts) == 1, "its sentences can't be paired"
     (whole,) = translator.scorer(replace(SHORT, split_above=200)).score([(source, target)])
     assert whole is not None
-    assert len(whole.parts) == 1
+    assert whole.score >= both.score - 1e-4, "of several readings the most probable one counts"
     assert translator.scorer().score([("Hund " * 5000 + ". Wo ist er?", "dog. Where?")])[0] is None
 
 

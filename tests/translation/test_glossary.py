@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces
+from nmt.reading.request import Term
+from nmt.reading.share import place_of
 from nmt.text.scripts import phrase_text
 from nmt.translation.glossary import Entry, Glossary
-from nmt.reading.request import Term
-from nmt.translation.spans import place_of
 
 BYTES = Surfaces(["<unk>", "<s>", "</s>", "<pad>", *(f"<0x{byte:02X}>" for byte in range(256))])
 # Half-width katakana, Tibetan, Thai, Han, kana, Hangul, combining marks, digits, joiners, other letters, and signs.

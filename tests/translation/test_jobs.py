@@ -10,6 +10,7 @@ from PIL import Image
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.reading.request import Constraints, Request, Term
 from nmt.text.markup import Mode
 from nmt.text.own_items import OwnItems
 from nmt.translate import main
@@ -17,7 +18,6 @@ from nmt.translation.formats import Columns, Format, Json, Text
 from nmt.translation.glossary import Entry, Glossary
 from nmt.translation.jobs import Scoring, Translating
 from nmt.translation.pair_scorer import PairScorer
-from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT, save_scorer
 

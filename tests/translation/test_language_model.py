@@ -23,9 +23,9 @@ from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop, Stopped
 from nmt.model.contract import GenerativeModel
 from nmt.model.decoder_only import DecoderOnly
+from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.growing_text import GrowingText
 from nmt.translation.language_model import LENGTH, LanguageModel
-from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
 from tests.tiny import PAIRS, SHORT, TINY, make_model, make_tokenizer, save_tiny

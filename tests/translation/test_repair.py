@@ -1,45 +1,67 @@
 """What looks wrong is translated again in other ways; what still looks wrong is flagged."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import pytest
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.hypothesis import Hypothesis
+from nmt.reading.lines import cut_sentences
+from nmt.reading.loop import translate
+from nmt.reading.reading import Reading
+from nmt.reading.request import BLANK, Part, Request, Translation
 from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
+from nmt.translation.call import Call
 from nmt.translation.model_folder import Facts
-from nmt.translation.repair import gravity
-from nmt.reading.request import Part, Request, Translation
-from nmt.translation.spans import Cut, Limits, cut_lines
+from nmt.translation.repair import CLAUSES, HALVES, LIFTED, LOWERED, USUAL, Steps, gravity
 from nmt.translation.translator import Translator
+from tests.reading.pretended import SURE
 from tests.tiny import SHORT
 
+GUARDED = replace(SHORT, guard=True, split_above=200)
 
-class Scripted(Translator):
-    """Finds what it is told to: the first answers at first, then those of each further attempt."""
+
+class Scripted:
+    """A call that finds what it is told to: each attempt has answers for its leaves."""
 
     def __init__(self, translator: Translator, *attempts: list[str], facts: Facts | None = None) -> None:
-        super().__init__(translator.model, translator.tokenizer, replace(SHORT, guard=True), facts=facts)
-        self.attempts, self.asked = list(attempts), list[tuple[list[Request], SearchConfig]]()
-        self.cuts: list[Cut] = []
+        self.translator = Translator(translator.model, translator.tokenizer, GUARDED, facts=facts)
+        self.attempts, self.asked = list(attempts), list[tuple[list[str], Steps, SearchConfig]]()
+
+    def __call__(self, *lines: str | Request, search: SearchConfig = GUARDED) -> list[list[Translation]]:
+        requests = [line if isinstance(line, Request) else Request(line) for line in lines]
+        call = self.translator.call(search, "none")
+        object.__setattr__(call, "attempt", partial(self.attempt, call))
+        return call.translate(requests)
 
     def attempt(
-        self,
-        requests: Sequence[Request],
-        search: SearchConfig,
-        rerank: Any = None,
-        *,
-        cut: Cut = "usual",
-        stop: Any = None,
+        self, call: Call, lines: Sequence[Reading], steps: Steps, search: SearchConfig
     ) -> list[list[Translation]]:
-        self.asked.append((list(requests), search))
-        self.cuts.append(cut)
-        part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
-        return [[Translation(text, -1.0, (part,))] for text in self.attempts.pop(0)]
+        if not lines:
+            return []
+        answers = iter(self.attempts.pop(0))
+
+        def leaves(readings: Sequence[Reading]) -> list[list[Translation]]:
+            self.asked.append(([reading.text for reading in readings], steps, search))
+            return [self.answers(reading, answers) if reading.text else [BLANK] for reading in readings]
+
+        whole = (*steps[:-1], cut_sentences) if steps == HALVES else steps
+        return translate(lines, whole, call.context, leaves)
+
+    def answers(self, reading: Reading, answers: Iterator[str]) -> list[Translation]:
+        text = next(answers)
+        part = Part((5,), SURE, reading.text, text, reading.places, range(len(text)))
+        return [Translation(text, -1.0, (part,))]
+
+
+class Listed(Scripted):
+    """Finds lists of translations; the answers of each attempt are those of its only leaf."""
+
+    def answers(self, reading: Reading, answers: Iterator[str]) -> list[Translation]:
+        return [best for text in answers for best in Scripted.answers(self, reading, iter([text]))]
 
 
 LOOP = "the the the the the the the the the the the the the the the the"
@@ -47,17 +69,17 @@ LOOP = "the the the the the the the the the the the the the the the the"
 
 def test_what_looks_wrong_is_tried_again_and_the_better_one_is_taken_and_marked(translator: Translator) -> None:
     scripted = Scripted(translator, ["A good one.", LOOP], ["A dog runs."])
-    (good,), (repaired,) = scripted.translate_n_best(["Ein guter.", "Ein Hund läuft."])
+    (good,), (repaired,) = scripted("Ein guter.", "Ein Hund läuft.")
     assert (good.text, good.flags, good.fallback) == ("A good one.", (), "")
     assert (repaired.text, repaired.flags, repaired.fallback) == ("A dog runs.", (), "no repeats")
-    _, (requests, search) = scripted.asked
-    assert [request.text for request in requests] == ["Ein Hund läuft."]
+    _, (texts, _, search) = scripted.asked
+    assert texts == ["Ein Hund läuft."]
     assert search.no_repeat_ngram > 0
 
 
 def test_what_looks_wrong_after_all_attempts_is_flagged_and_the_first_one_kept(translator: Translator) -> None:
     scripted = Scripted(translator, [LOOP], ["x " + LOOP], ["y " + LOOP])
-    ((best,),) = scripted.translate_n_best(["Ein Hund läuft."])
+    ((best,),) = scripted("Ein Hund läuft.")
     assert (best.text, best.fallback) == (LOOP, "")
     assert "loop" in best.flags
     assert len(scripted.asked) == 3
@@ -65,16 +87,9 @@ def test_what_looks_wrong_after_all_attempts_is_flagged_and_the_first_one_kept(t
 
 def test_the_second_look_is_at_spans_half_as_long_and_repeats_no_more_than_before(translator: Translator) -> None:
     scripted = Scripted(translator, [LOOP], [LOOP], [LOOP])
-    scripted.translate_n_best(["Ein Hund läuft."], replace(scripted.search, no_repeat_ngram=2))
-    assert [search.no_repeat_ngram for _, search in scripted.asked] == [2, 2, 2]
-    assert scripted.cuts == ["usual", "usual", "halves"]
-    request = Request("ein Hund und noch ein Hund " * 4)
-    (ids,) = translator.tokenizer.encode_source([request.text])
-    (whole,) = cut_lines([request], translator.tokenizer, Limits(200, 200))
-    (halves,) = cut_lines([request], translator.tokenizer, Limits(200, 200), "halves")
-    assert [span.ids for span in whole] == [tuple(ids)]
-    assert max(map(len, halves)) <= len(ids) // 2
-    assert [i for span in halves for i in span.ids] == ids
+    scripted("Ein Hund läuft.", search=replace(GUARDED, no_repeat_ngram=2))
+    assert [search.no_repeat_ngram for _, _, search in scripted.asked] == [2, 2, 2]
+    assert [steps for _, steps, _ in scripted.asked] == [USUAL, USUAL, HALVES]
 
 
 def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translator: Translator) -> None:
@@ -82,80 +97,65 @@ def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translat
         "Das Rathaus öffnet am Freitag. Das Museum schließt.",
         "The town hall opens on Friday. The museum closes.",
     )
-    scripted = Scripted(translator, ["The town hall opens.", both], [both])
-    (repaired,), (good,) = scripted.translate_n_best([line, line])
+    scripted = Scripted(
+        translator, ["The town hall opens.", both], ["The town hall opens on Friday.", "The museum closes."]
+    )
+    (repaired,), (good,) = scripted(line, line)
     assert (repaired.text, repaired.flags, repaired.fallback) == (both, ("unknown",), "sentences")
     assert (good.text, good.flags, good.fallback) == (both, ("unknown",), "")  # the vocabulary lacks letters
-    assert ([text.text for text in scripted.asked[1][0]], scripted.cuts) == (
-        [translator.tokenizer.readable(line)],
-        ["usual", "sentences"],
-    )
-    lost = Scripted(translator, ["The town hall opens."], *[["The town hall opens."]] * 3)
-    assert [best.flags for (best,) in lost.translate_n_best([line])] == [("sentences", "unknown")]
+    texts, steps, _ = scripted.asked[1]
+    assert (" ".join(texts), len(texts), steps) == (translator.tokenizer.readable(line), 2, CLAUSES)
+    lost = Scripted(translator, *[["The town hall opens.", *[""] * 9]] * 4)
+    assert [best.flags for (best,) in lost(line)] == [("sentences", "unknown")]
 
 
 def test_a_line_that_was_cut_already_is_not_cut_once_more(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["Yes"] * len(ids))
-    cuts: list[Cut] = []
-    attempt = translator.attempt
+    noted, attempt = list[Steps](), Call.attempt
 
-    def noted(*args: Any, cut: Cut = "usual", **options: Any) -> list[list[Translation]]:
-        cuts.append(cut)
-        return attempt(*args, cut=cut, **options)
+    def note(call: Call, lines: Sequence[Reading], steps: Steps, search: SearchConfig) -> list[list[Translation]]:
+        noted.extend([steps] if lines else [])
+        return attempt(call, lines, steps, search)
 
-    monkeypatch.setattr(translator, "attempt", noted)
+    monkeypatch.setattr(Call, "attempt", note)
     line = "Das Rathaus öffnet am Freitag. Das Museum schließt am Montag."
     ((best,),) = translator.translate_n_best([line], replace(SHORT, guard=True))
     assert "sentences" in best.flags
-    assert cuts == ["usual", "usual", "halves"]
-    cuts.clear()
-    translator.translate([line], replace(SHORT, guard=True, split_above=200))
-    assert cuts == ["usual", "sentences", "usual", "halves"]
+    assert noted == [USUAL, USUAL, HALVES]
+    noted.clear()
+    translator.translate([line], GUARDED)
+    assert noted == [USUAL, CLAUSES, USUAL, HALVES]
 
 
 def test_capitals_are_translated_as_small_letters_and_figures_copied(translator: Translator) -> None:
-    scripted = Scripted(translator, [LOOP, "A team", "Good."], [LOOP], ["A dog."])
-    shouted, figures, good = scripted.translate_n_best(["EIN HUND {x}.", "12:30!", "GUT."])
+    scripted = Scripted(translator, [LOOP, "A team", "Good."], [LOOP], ["A dog {x}."])
+    shouted, figures, good = scripted("EIN HUND {x}.", "12:30!", "GUT.")
     assert (shouted[0].text, shouted[0].fallback) == ("A DOG {x}.", "lower case")
-    assert [requests[0].text for requests, _ in scripted.asked[1:]] == ["EIN HUND.", "ein hund."]
+    assert [(texts, steps) for texts, steps, _ in scripted.asked[1:]] == [
+        (["EIN HUND."], LIFTED),
+        (["ein hund {x}."], LOWERED),
+    ]
     assert (figures[0].text, figures[0].fallback, figures[0].flags) == ("12:30!", "copy", ())
     assert (good[0].text, good[0].fallback) == ("Good.", "")
 
 
-class Listed(Scripted):
-    """Finds lists of translations; the answers of each attempt are those of its only line."""
-
-    def attempt(
-        self,
-        requests: Sequence[Request],
-        search: SearchConfig,
-        rerank: Any = None,
-        *,
-        cut: Cut = "usual",
-        stop: Any = None,
-    ) -> list[list[Translation]]:
-        self.asked.append((list(requests), search))
-        part = Part((5,), Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True))
-        return [[Translation(text, -1.0, (part,)) for text in self.attempts.pop(0)]]
-
-
 def test_samples_are_judged_and_replaced_one_by_one_and_never_by_beam_search(translator: Translator) -> None:
     sampling = replace(SHORT, guard=True, samples=3, n_best=3)
-    listed = Listed(translator, ["A {x}.", "A dog.", LOOP], ["One.", "Two.", LOOP], ["Half.", "Half.", "Half."])
-    (found,) = listed.translate_n_best(["Ein {x}."], sampling)
+    listed = Listed(translator, ["A {x}.", "A dog.", LOOP], ["One.", "Two.", LOOP], ["Half {x}."] * 3)
+    (found,) = listed("Ein {x}.", search=sampling)
     assert [(t.text, t.flags, t.fallback) for t in found] == [
         ("A {x}.", (), ""),
         ("Two {x}.", (), "items"),
         ("Half {x}.", (), "shorter spans"),
     ]
-    assert [search for _, search in listed.asked] == [sampling] * 3
+    assert [search for _, _, search in listed.asked] == [sampling] * 3
 
 
 def test_samples_without_letters_are_all_copied(translator: Translator) -> None:
     listed = Listed(translator, ["Noon.", "12", "Ten."])
-    (found,) = listed.translate_n_best(["12"], replace(SHORT, guard=True, samples=3, n_best=3))
+    (found,) = listed("12", search=replace(SHORT, guard=True, samples=3, n_best=3))
     assert [(t.text, t.fallback) for t in found] == [("12", "copy"), ("12", ""), ("12", "copy")]
 
 
@@ -169,50 +169,50 @@ def test_samples_of_a_line_of_items_alone_keep_their_number(translator: Translat
 def test_retries_choose_by_minimum_bayes_risk_if_the_first_attempt_did(translator: Translator, samples: int) -> None:
     listed = Listed(translator, [LOOP], ["A dog."], ["A dog."])
     search = replace(SHORT, guard=True, samples=samples, mbr="chrf")
-    ((best,),) = listed.translate_n_best(["Ein Hund."], search)
+    ((best,),) = listed("Ein Hund.", search=search)
     assert best.fallback == ("shorter spans" if samples else "no repeats")
-    assert {(asked.samples, asked.mbr) for _, asked in listed.asked} == {(samples, "chrf")}
+    assert {(asked.samples, asked.mbr) for _, _, asked in listed.asked} == {(samples, "chrf")}
 
 
 def test_a_retry_comes_first_in_an_n_best_list_and_the_others_stay(translator: Translator) -> None:
     n_best = replace(SHORT, guard=True, beam_size=3, n_best=3)
     listed = Listed(translator, [LOOP, "A dog.", "x " + LOOP], ["A dog runs.", "Never shown."])
-    (found,) = listed.translate_n_best(["Ein Hund läuft."], n_best)
+    (found,) = listed("Ein Hund läuft.", search=n_best)
     assert [(t.text, t.flags, t.fallback) for t in found] == [
         ("A dog runs.", (), "no repeats"),
         (LOOP, ("loop", "too_long"), ""),
         ("A dog.", (), ""),
     ]
     listed = Listed(translator, [LOOP, "A dog.", "Dogs."], ["A dog.", "Never shown."])
-    (found,) = listed.translate_n_best(["Ein Hund läuft."], n_best)
+    (found,) = listed("Ein Hund läuft.", search=n_best)
     assert [t.text for t in found] == ["A dog.", LOOP, "Dogs."], "no translation is listed twice"
 
 
 def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator: Translator) -> None:
     scripted = Scripted(translator, [LOOP, "Fine."], ["A dog runs."], facts=Facts(least_confidence=0.7))
-    (looped,), (fine,) = scripted.translate_n_best(["Ein Hund läuft.", "Schön."])
+    (looped,), (fine,) = scripted("Ein Hund läuft.", "Schön.")
     assert (looped.text, looped.flags, looped.fallback) == ("A dog runs.", ("unsure",), "no repeats")
     assert (fine.text, fine.flags, fine.fallback) == ("Fine.", ("unsure", "unknown"), "")
 
 
 def test_a_lost_number_is_told_but_causes_no_search_and_dates_may_be_spelled_out(translator: Translator) -> None:
     scripted = Scripted(translator, ["It costs a hundred euros.", "December 24, 2023"])
-    (price,), (date,) = scripted.translate_n_best(["Es kostet 12 Euro.", "24.12.2023"])
+    (price,), (date,) = scripted("Es kostet 12 Euro.", "24.12.2023")
     assert (price.flags, price.fallback) == (("numbers",), "")
     assert (date.text, date.flags, date.fallback) == ("December 24, 2023", (), "")
 
 
 def test_an_item_keeps_its_brackets_and_is_not_called_repaired_without_them(translator: Translator) -> None:
     scripted = Scripted(translator, ["The dog {x} runs."], ["Dog runs."])
-    ((best,),) = scripted.translate_n_best(["Hund ({x}) läuft."])
+    ((best,),) = scripted("Hund ({x}) läuft.")
     assert "({x})" in best.text
     assert (best.flags, best.fallback) == ((), "items")
-    assert scripted.asked[1][0][0].text == "Hund läuft."
+    assert scripted.asked[1][0][0] == "Hund läuft."
 
 
 def test_items_that_the_user_describes_are_kept(translator: Translator) -> None:
     scripted = Scripted(translator, ["Part hello."], ["Part."])
-    ((best,),) = scripted.translate_n_best([Request("Teil AB-12.", own=OwnItems.parse(["[A-Z]+-[0-9]+"]))])
+    ((best,),) = scripted(Request("Teil AB-12.", own=OwnItems.parse(["[A-Z]+-[0-9]+"])))
     assert (best.text, best.flags) == ("Part AB-12.", ())
 
 
@@ -220,18 +220,16 @@ def test_what_is_wrong_to_the_eye_is_worse_than_being_unsure(translator: Transla
     falling: list[list[Flag]] = [["loop", "copy"], ["items", "unsure"], ["items"], ["unsure"], []]
     assert sorted(falling, key=gravity) == falling[::-1]
     scripted = Scripted(translator, [LOOP], [LOOP], [LOOP])
-    scripted.translate_n_best(["NATO"])
-    assert [requests[0].text for requests, _ in scripted.asked] == ["NATO"] * 3, "one word may be a name"
+    scripted("NATO")
+    assert [texts[0] for texts, _, _ in scripted.asked] == ["NATO"] * 3, "one word may be a name"
 
 
 def test_lost_items_are_lifted_out_and_put_back(translator: Translator) -> None:
     scripted = Scripted(translator, ["Hello!"], ["Hello!"])
-    ((best,),) = scripted.translate_n_best(["Hallo {name}!"])
+    ((best,),) = scripted("Hallo {name}!")
     assert (best.text, best.flags, best.fallback) == ("Hello {name}!", (), "items")
-    assert scripted.asked[1][0][0].text == "Hallo!"
-    assert best.links is not None
-    assert translator.aligner.align(best) == list(best.links)
-    assert (1, 1) in best.links
+    assert scripted.asked[1][0][0] == "Hallo!"
+    assert (1, 1) in translator.align("Hallo {name}!", best)
 
 
 @pytest.mark.parametrize("item", ["{name}", "%s", "https://example.org/a?b=1", "a.b@example.org", "<b>", "😀"])

@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,14 @@ from hypothesis import strategies as st
 import nmt
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
+from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.words import Words
 from nmt.translation.model_folder import Facts
-from nmt.reading.request import Constraints, Request, Term, Translation
-from nmt.translation.translator import Translator, best_joins, find_model
+from nmt.translation.translator import Translator, find_model
 from tests.tiny import PAIRS, SHORT, save_tiny
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
@@ -38,16 +36,26 @@ class Syllables(Tokenizer):
 
     VOWELS, CONSONANTS = "aeiou", "bdfgklmnprst"
     has_placeholders = joint = False
+    words = None
 
     def __init__(self) -> None:
         self.pieces = [consonant + vowel for consonant in self.CONSONANTS for vowel in self.VOWELS]
         self.src_vocab_size = self.tgt_vocab_size = 4 + len(self.pieces)
 
+    def readable(self, text: str) -> str:
+        return text
+
+    def knows(self, text: str) -> bool:
+        return True
+
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         return [[4 + self.pieces.index(text[i : i + 2]) for i in range(0, len(text), 2)] for text in texts]
 
     def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        return ["".join(self.pieces[i - 4] for i in sentence) for sentence in ids]
+        return ["".join(self.target_pieces(sentence)) for sentence in ids]
+
+    def target_pieces(self, ids: Sequence[int]) -> list[str]:
+        return [self.pieces[i - 4] for i in ids]
 
 
 def frozen_model(positions: str) -> GenerativeModel:
@@ -174,48 +182,10 @@ def test_what_belongs_to_a_line_of_several_sentences_is_made_of_its_sentences(tr
     assert joined[0].log_prob == pytest.approx(first.log_prob + second.log_prob)
     assert min(first.confidence, second.confidence) <= joined[0].confidence <= max(first.confidence, second.confidence)
     assert len({translation.text for translation in joined}) == 3
-    links = translator.aligner.align(joined[0])
-    of_first, of_second = translator.aligner.align(first), translator.aligner.align(second)
+    links = translator.align("  ".join(lines), joined[0])
+    of_first, of_second = translator.align(lines[0], first), translator.align(lines[1], second)
     assert links[: len(of_first)] == of_first
     assert links[len(of_first) :] == [(i + 4, j + len(of_first)) for i, j in of_second]  # "Wo ist der Tisch?"
-
-
-def test_sentences_without_a_space_between_them_are_joined_and_aligned_so(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["你好。"] * len(ids))
-    (spaced,), (joined,) = translator.translate_n_best(["Wo ist der Tisch? Ja.", "你是谁？我是。"])
-    assert spaced.text == joined.text == "你好。你好。"
-    assert [part.touches for part in spaced.parts] == [(False, False), (False, True)]
-    assert [part.touches for part in joined.parts] == [(False, False), (True, True)]
-    assert max(i for i, _ in translator.aligner.align(joined)) == 0
-    assert max(i for i, _ in translator.aligner.align(spaced)) <= 4
-
-
-def test_clauses_are_joined_by_their_mark_and_aligned_over_it(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["They run"] * len(ids))
-    line = "Die Hunde laufen heute — Zwei Männer trinken Kaffee."
-    ((best,),) = translator.attempt([Request(line)], SHORT, None, cut="sentences")
-    assert best.text == "They run — They run"
-    assert [part.between for part in best.parts] == [(0, 0), (1, 1)]
-    numbers = {i for i, _ in translator.aligner.align(best)}
-    assert 4 not in numbers
-    assert max(numbers) > 4
-
-
-@given(st.lists(st.lists(st.integers(-4, 0), min_size=1, max_size=4), max_size=4), st.integers(1, 9))
-def test_the_best_joins_of_spans_are_those_of_all_combinations(scores: list[list[int]], n_best: int) -> None:
-    lists = [
-        [Hypothesis([i, k], score, score, [], finished=True) for k, score in enumerate(sorted(row, reverse=True))]
-        for i, row in enumerate(scores)
-    ]
-    combinations = sorted(map(list, product(*lists)), key=lambda chosen: -sum(h.score for h in chosen))
-    joins = best_joins(lists, n_best)
-    assert [sum(h.score for h in join) for join in joins] == [sum(h.score for h in c) for c in combinations[:n_best]]
-    assert all(join in combinations for join in joins)
-    assert len({tuple(h.ids[1] for h in join) for join in joins}) == len(joins)
 
 
 def test_a_model_folder_translates_as_the_model_did_with_the_settings_stored_in_it(
@@ -355,7 +325,6 @@ def test_word_numbers_of_an_alignment_are_those_of_the_line_as_written(translato
     ((best,),), ((same,),) = (translator.translate_n_best([line]) for line in (read, written))
     places = [0, 1, 4, 5]
     assert translator.align(written, same) == [(places[i], j) for i, j in translator.align(read, best)]
-    assert translator.align(read, best) == translator.aligner.align(best)
 
 
 @pytest.mark.parametrize("line", [None, 7, b"Hund"])

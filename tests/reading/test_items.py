@@ -1,0 +1,164 @@
+"""Items and quotes are read as placeholders, or not at all, and come back in their places."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.reading.items import items, lifted_items, quotes, tags
+from nmt.reading.reading import Reading
+from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.spelling import readable
+from nmt.text.words import Words
+from nmt.translation.repair import USUAL
+from nmt.translation.translator import Translator
+from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
+from tests.reading.pretended import Pretended, asked_of, context_of, text_of
+from tests.tiny import PAIRS, SHORT
+
+FIRST, SECOND, *_ = ITEMS
+SOURCES = [source for source, _ in PAIRS]
+ENGLISH = ("“", "”")
+
+
+@pytest.fixture
+def copier(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
+    """A tokenizer of a model that has learned placeholders."""
+    monkeypatch.setattr(Tokenizer, "has_placeholders", True)
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    ("line", "read", "text"),
+    [
+        ("ein {name} im haus", f"ein {FIRST} im haus", "EIN {name} IM HAUS"),
+        ("kein hut", "kein hut", "KEIN HUT"),
+        ("ein <b>hut</b>.", f"ein {OPENINGS[0]} hut {CLOSINGS[0]}.", "EIN <b>HUT</b>."),
+        (
+            '<p>der <a href="x &amp; y">rote &amp; <i>alte</i></a> hut: {x}</p>',
+            f"der {OPENINGS[0]} rote & {OPENINGS[1]} alte {CLOSINGS[1]} {CLOSINGS[0]} hut: {FIRST}",
+            '<p>DER <a href="x &amp; y">ROTE &amp; <i>ALTE</i></a> HUT: {x}</p>',
+        ),
+    ],
+)
+@pytest.mark.parametrize("mode", ["auto", "none"])
+def test_the_model_reads_placeholders_and_users_their_items(
+    copier: Tokenizer, line: str, read: str, text: str, mode: str
+) -> None:
+    model, context = Pretended(str.upper), context_of(copier, mode=mode)
+    if mode == "auto" or "&" not in line:
+        best = text_of(line, [tags, items], context, model)
+        assert (best.text, model.asked) == (text, [read])
+        assert model.asked[0].upper() in asked_of(line, text, [tags, items], context)
+        words = [text[j:].split()[0].lower() == line[i:].split()[0].lower() for i, j in best.links]
+        assert all(words)
+
+
+def test_a_line_whose_placeholder_is_lost_has_no_translation_so_far_and_no_sample_is_left_out(
+    copier: Tokenizer,
+) -> None:
+    answers, reading = (lambda text: text.replace(FIRST, ""), str, str.upper), Reading.of(Request("ein {x} da"))
+    for search, texts in ((SHORT, ["ein {x} da", "EIN {x} DA"]), (replace(SHORT, samples=3), [])):
+        taken = items(reading, context_of(copier, search))
+        assert taken
+        assert [best.text for best in taken.back(Pretended(*answers)(taken.readings))] == texts
+
+
+def test_constraints_with_items_leave_a_line_as_it_is(copier: Tokenizer) -> None:
+    def taken(constraints: Constraints) -> object:
+        return items(Reading.of(Request("ein {x} da", constraints)), context_of(copier))
+
+    assert taken(Constraints("Hello 12"))
+    for constraints in (Constraints("Hello {x}"), Constraints(must=(Term(("{x}",)),)), Constraints(must_not=("{x}",))):
+        assert taken(constraints) is None
+
+
+def test_placeholders_that_a_model_invents_are_removed(
+    translator: Translator, copier: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: [f"A {FIRST} dog {SECOND}."] * len(ids))
+    assert translator.translate(["Ein Hund.", f"Ein {SECOND} Hund."]) == ["A dog.", f"A dog {SECOND}."]
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("Der „%s“ läuft", "DER „%s“ LÄUFT"),
+        ("Der '%s' läuft", "DER '%s' LÄUFT"),
+        ("Der (%s) läuft", "DER (%s) LÄUFT"),
+        ("Der %s läuft", "DER %s LÄUFT"),
+    ],
+)
+def test_signs_around_an_item_come_back_as_they_were_written(copier: Tokenizer, line: str, written: str) -> None:
+    """The vocabulary lacks „ and “, which are read as other quotes."""
+    assert text_of(line, [readable, items], context_of(copier), Pretended(str.upper)).text == written
+    assert text_of(line, [readable, lifted_items], context_of(copier), Pretended(str.upper)).text == written
+
+
+@pytest.mark.parametrize(
+    ("line", "order", "expected"),
+    [
+        ("Hallo {name} und wer?", [2, 1, 0], "WER? UND HALLO {name}"),
+        ("Ein <b>roter</b> Hut.", [0, 2, 1], "EIN HUT. <b>ROTER</b>"),
+        ("{x} {y}", [0], "{x} {y}"),
+    ],
+)
+def test_items_follow_the_words_beside_them(tokenizer: Tokenizer, line: str, order: list[int], expected: str) -> None:
+    model = Pretended(str.upper, order=lambda n: order[:n])
+    assert text_of(line, [lifted_items], context_of(tokenizer), model).text == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "inside"),
+    [
+        ("Der „kleine“ Hund läuft.", "Der kleine Hund läuft."),
+        ('Der "kleine Hund" läuft.', "Der kleine Hund läuft."),
+        ("Der («kleine») Hund, der “liest”.", "Der (kleine) Hund, der liest."),
+        ('Das Brett ist 5" lang und 3" breit.', ""),
+        ('Ein Brett von 5" und "6".', ""),
+        ('Der "%s" und „{name}“ laufen.', ""),
+        ("Der „kleine Hund läuft.", ""),
+        ("Der kleine Hund läuft.", ""),
+        ("Der „kleine“\tHund", ""),
+    ],
+)
+def test_only_pairs_of_quotes_around_words_are_taken_off(tokenizer: Tokenizer, line: str, inside: str) -> None:
+    model, context = Pretended(), context_of(tokenizer.with_words(Words.learn(SOURCES)), quotes=ENGLISH)
+    text = text_of(line, [quotes], context, model).text
+    assert model.asked == [inside or line]
+    assert re.sub('["“”„«»]', "", text) == re.sub('["“”„«»]', "", line)
+    assert text == line or asked_of(line, text, [quotes], context) == [inside]
+    assert text_of(line, [quotes], context_of(tokenizer), model).text == line, "what training had isn't known"
+
+
+def test_quotes_of_training_and_those_that_constraints_forbid_stay(tokenizer: Tokenizer) -> None:
+    def taken(words: Words, constraints: Constraints) -> object:
+        request = Request("Der „kleine“ Hund läuft.", constraints)
+        return quotes(Reading.of(request), context_of(tokenizer.with_words(words), quotes=ENGLISH))
+
+    words = Words.learn(SOURCES)
+    assert taken(words, Constraints("A", must_not=("dog", "„"))), "an English translation has other quotes"
+    assert taken(words, Constraints(must_not=("“",))) is None
+    assert taken(Words.learn([*SOURCES, "Der „große“ Hund."]), Constraints()) is None
+
+
+def test_a_translation_has_the_quotes_of_its_language_and_the_words_of_the_plain_one(translator: Translator) -> None:
+    search = replace(SHORT, max_length_ratio=1.0)
+    known = Translator(translator.model, translator.tokenizer.with_words(Words.learn(SOURCES)), search)
+    known.quotes = ENGLISH
+    plain, quoted, straight = (
+        best for best, *_ in known.translate_n_best(["Der Hund läuft.", "Der „Hund“ läuft.", 'Der "Hund" läuft.'])
+    )
+    assert quoted.text.replace("“", "").replace("”", "").split() == plain.text.split()
+    assert (quoted.text.count("“"), quoted.text.count("”")) == (1, 1)
+    assert straight.text.count('"') == plain.text.count('"') + 2
+
+
+def test_links_count_the_words_that_were_taken_off_the_edges(copier: Tokenizer) -> None:
+    line = "1) Ein <b>roter</b> {x} Hut"
+    best = text_of(line, USUAL, context_of(copier, mode="auto"))
+    assert best.text == line
+    assert {j: i for i, j in best.links} == {j: j for _, j in best.links}
+    (part,) = best.parts
+    assert {*map(line.__getitem__, part.target_places)} >= {*"EinroterHut"}

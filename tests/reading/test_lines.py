@@ -1,0 +1,225 @@
+"""Texts are cut into lines, and these into spans that fit, at the best places; breaks and blanks are kept."""
+
+import math
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.reading.lines import best_joins, by_clauses, by_halves, cut_points, cut_sentences, cut_text, each_sentence
+from nmt.reading.loop import Limits
+from nmt.reading.reading import Reading
+from nmt.reading.request import Constraints, Request, Term, Translation
+from nmt.text.words import Words
+from nmt.translation.repair import USUAL
+from nmt.translation.translator import Translator
+from tests.reading.pretended import Pretended, asked_of, context_of, text_of
+from tests.tiny import SHORT
+
+BREAKS = ["\n", "\r\n", "\r", "\n\n", "\n \r\n\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
+SENTENCES = ["Der kleine Hund läuft über die Wiese.", "Wo ist der Tisch?", "Ja!"]
+
+pieces_of_text = st.lists(
+    min_size=1,
+    max_size=80,
+    elements=st.sampled_from(
+        ["▁Der", "▁Hund", "e", "n", ".", "!", '"', "。", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]
+    ),
+)
+
+
+@pytest.mark.parametrize("between", BREAKS)
+def test_each_line_of_a_text_is_translated_alone_and_the_breaks_stay(translator: Translator, between: str) -> None:
+    first, second = translator.translate(["Hund.", "Kaffee."])
+    text = f"Hund.{between}Kaffee."
+    assert translator.translate([text]) == [f"{first}{between}{second}"]
+    assert asked_of(text, f"Dog.{between}Coffee.", [], context_of(translator.tokenizer))[::2][:1] == ["Dog."]
+
+
+def test_blanks_of_inner_lines_stay_and_those_at_the_ends_of_the_text_go(translator: Translator) -> None:
+    first, second = translator.translate(["Hund.", "Kaffee."])
+    assert translator.translate([" \nHund. \n\u3000 Kaffee. \n"]) == [f"{first} \n\u3000 {second}"]
+
+
+def test_a_text_of_ten_thousand_breaks_is_translated_too(translator: Translator) -> None:
+    first, second = translator.translate(["Hund.", "Kaffee."])
+    between = "\r\n\u2028" * 5_000
+    assert translator.translate([f"Hund.{between}Kaffee."]) == [f"{first}{between}{second}"]
+
+
+def test_every_rank_of_an_n_best_list_has_all_lines(translator: Translator) -> None:
+    search = replace(SHORT, beam_size=3, n_best=3)
+    first, second, whole = translator.translate_n_best(["Hund.", "Kaffee.", "Hund.\n\nKaffee."], search)
+    assert [one.text for one in whole] == [f"{a.text}\n\n{b.text}" for a, b in zip(first, second, strict=True)]
+    assert whole[0].score == pytest.approx((first[0].score + second[0].score) / 2)
+    ids = [[part.hypothesis.ids for part in one.parts] for one in (first[0], second[0], whole[0])]
+    assert ids[2] == ids[0] + ids[1]
+
+
+@pytest.mark.parametrize(
+    "first", ["Der Hund <b>läuft</b>.", "\u00a7 \u00a7 \u00a7", "\u2022 Der \u200e Hund.", "1) Ein {x} Hund"]
+)
+def test_the_words_of_all_lines_are_aligned(translator: Translator, first: str) -> None:
+    search, lines = replace(SHORT, guard=True), [first, "Zwei Männer."]
+    *alone, whole = (best for best, *_ in translator.translate_n_best([*lines, "\n".join(lines)], search))
+    links, n_source, n_target = list[tuple[int, int]](), 0, 0
+    for line, one in zip(lines, alone, strict=True):
+        links += [(n_source + i, n_target + j) for i, j in translator.align(line, one)]
+        n_source, n_target = n_source + len(line.split()), n_target + len(one.text.split())
+    assert translator.align("\n".join(lines), whole) == links
+
+
+def test_constraints_go_to_the_line_that_they_are_for(tokenizer: Tokenizer) -> None:
+    term, other = Term(("dog",), "Hund"), Term(("x",))
+    request = Request("\n Eine Katze.\n\nEin Hund.", Constraints("A", (term, other), ("bad",)))
+    taken = cut_text(Reading.of(request), context_of(tokenizer))
+    assert taken
+    lines = taken.readings
+    assert [line.text for line in lines] == ["Eine Katze.", "", "Ein Hund."]
+    assert [line.constraints.prefix for line in lines] == ["A", "", ""]
+    assert [line.constraints.must for line in lines] == [(other,), (), (term,)]
+    assert {line.constraints.must_not for line in lines} == {("bad",)}
+
+
+@pytest.mark.parametrize("invisible", ["\xad", "\u200e", "\u202d\n\xa0", "\ufe0f"])
+def test_a_prefix_is_for_the_first_line_that_the_model_can_see(tokenizer: Tokenizer, invisible: str) -> None:
+    request = Request(f"{invisible}\nDer Hund.\nKaffee.", Constraints("The"))
+    taken = cut_text(Reading.of(request), context_of(tokenizer))
+    assert taken
+    *unseen, first, second = taken.readings
+    assert first.constraints.prefix == "The"
+    assert not any(line.constraints for line in (*unseen, second))
+
+
+def test_a_long_line_without_sentences_or_spaces_is_translated_too(
+    translator: Translator, tokenizer: Tokenizer
+) -> None:
+    for line in ("Hund " * 10_000, "Hund" * 3_000, "😀" * 500):
+        (ids,) = tokenizer.encode_source([line.strip()])
+        spans = spans_of(line.strip(), tokenizer, Limits(200, 200))
+        assert [i for span in spans for i in span.ids or ()] == ids
+        assert max(len(span.ids or ()) for span in spans) <= 200
+        assert translator.translate([line])[0]
+
+
+def spans_of(line: str, tokenizer: Tokenizer, limits: Limits, cut: object = cut_sentences) -> list[Reading]:
+    taken = cut(Reading.of(Request(line)), context_of(tokenizer, limits=limits))  # type: ignore[operator]
+    assert "".join("".join(part.text.split()) for part in taken.readings) == "".join(line.split())
+    assert all(part.written(0, len(part.text)) == part.text for part in taken.readings)
+    return [*taken.readings]
+
+
+@settings(max_examples=200, derandomize=True)
+@given(pieces=pieces_of_text, limit=st.integers(1, 30), split_above=st.integers(1, 40))
+def test_cuts_cover_a_source_in_spans_that_fit(pieces: list[str], limit: int, split_above: int) -> None:
+    ends = cut_points(pieces, limit, split_above)
+    assert ends[-1] == len(pieces)
+    assert all(0 < end - start <= limit for start, end in zip([0, *ends], ends, strict=False))
+    assert len(pieces) > min(limit, split_above) or len(ends) == 1
+
+
+def test_cuts_are_made_after_sentences_then_before_words_then_between_characters() -> None:
+    def spans(text: str, limit: int) -> list[str]:
+        pieces = text.split("|")
+        ends = cut_points(pieces, limit, limit)
+        return ["".join(pieces[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+
+    assert spans('▁a|b|c|.|"|▁d|e|f|g|!|▁h', 5) == ['▁abc."', "▁defg!", "▁h"]
+    assert spans("▁a|b|c|d|▁e|f|▁g|h", 5) == ["▁abcd", "▁ef▁gh"]
+    assert spans("a|b|<0xE2>|<0x82>|<0xAC>|c", 4) == ["ab", "<0xE2><0x82><0xAC>c"]
+    assert spans("▁z|.|▁B|." + "|▁x" * 14, 16) == ["▁z.▁B." + "▁x" * 12, "▁x" * 2]
+    assert spans("|".join("日本語日本語日本語日。日本"), 12) == ["日本語日本語日本語日。", "日本"]
+    assert spans("▁d|as|▁endet|.|▁e|r|▁geht|.|▁e|r|▁kommt|.|▁j|a", 11) == ["▁das▁endet.▁er▁geht.▁er", "▁kommt.▁ja"]
+    assert spans("▁d|as|▁endet|▁heute|.|▁e|r|▁geht|▁jetzt|.|▁e|r", 11) == ["▁das▁endet▁heute.▁er▁geht▁jetzt.", "▁er"]
+    assert spans("▁D|as|▁ist|▁der|▁neue|▁Herr|▁mit|▁Prof|essor|▁Dr|.|▁A|▁B", 12)[1:] == ["▁B"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "cut", "gap", "n"),
+    [
+        (Limits(200, 200), cut_sentences, " ", 1),
+        (Limits(200, 200, 3), cut_sentences, " ", 1),
+        (Limits(200, 200, 2), cut_sentences, " ", 3),
+        (Limits(200, 200, 1), cut_sentences, " ", 3),
+        (Limits(200, 20), cut_sentences, " ", 3),
+        (Limits(200, 200), by_clauses, " ", 3),
+        (Limits(200, 200, 3), each_sentence, " ", 3),
+        (Limits(200, 200, 1), cut_sentences, "\t", 3),
+        (Limits(200, 200, 1), cut_sentences, "\u00a0", 3),
+    ],
+)
+def test_a_line_of_more_sentences_or_pieces_than_usual_is_cut_into_sentences(
+    tokenizer: Tokenizer, limits: Limits, cut: object, gap: str, n: int
+) -> None:
+    line = gap.join(SENTENCES)
+    assert [span.text for span in spans_of(line, tokenizer, limits, cut)] == ([line] if n == 1 else SENTENCES)
+    context, steps = context_of(tokenizer, limits=limits), [cut]
+    assert text_of(line, steps, context).text == line  # type: ignore[arg-type]
+    assert asked_of(line, line, steps, context)[:n] == ([line] if n == 1 else SENTENCES)  # type: ignore[arg-type]
+
+
+def test_halves_are_half_as_long(tokenizer: Tokenizer) -> None:
+    line = ("ein Hund und noch ein Hund " * 4).strip()
+    (ids,) = tokenizer.encode_source([line])
+    halves = spans_of(line, tokenizer, Limits(200, 200), by_halves)
+    assert max(len(span.ids or ()) for span in halves) <= len(ids) // 2
+    assert [i for span in halves for i in span.ids or ()] == ids
+
+
+def test_spans_amid_a_sentence_are_joined_as_they_were(tokenizer: Tokenizer) -> None:
+    taken = cut_sentences(Reading.of(Request("Hund Tischbein")), context_of(tokenizer, limits=Limits(2, 200)))
+    assert taken.amid == (True,) * (len(taken.amid) - 1) + (False,)
+    assert (
+        "".join(part.text + blank for part, blank in zip(taken.readings, taken.blanks, strict=True)) == "Hund Tischbein"
+    )
+
+
+def test_a_line_is_cut_at_a_dash_between_words_if_training_had_none(tokenizer: Tokenizer) -> None:
+    line, limits = "Der kleine Hund läuft – Zwei Männer sitzen am Tisch.", Limits(100, 100, 9)
+    words = Words.learn(["Der kleine Hund läuft."]), Words.learn(["Hier – ein Hund."])
+    known = [*map(tokenizer.with_words, words), tokenizer]
+    cut = [cut_sentences(Reading.of(Request(line)), context_of(one, limits=limits)).readings for one in known]
+    assert [*map(len, cut)] == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "text"),
+    [
+        ("Wo ist der Tisch? Ja.", "你好。", "你好。你好。"),
+        ("你是谁？我是。", "你好。", "你好。你好。"),
+        ("Wo ist der Tisch?  Ja.", "Yes.", "Yes.  Yes."),
+        ("Die Hunde laufen heute — Zwei Männer trinken Kaffee.", "They run", "They run — They run"),
+    ],
+)
+def test_spans_are_joined_as_their_scripts_do_and_know_their_places(
+    tokenizer: Tokenizer, line: str, answer: str, text: str
+) -> None:
+    best = text_of(line, [by_clauses], context_of(tokenizer), Pretended(lambda _: answer))
+    assert best.text == text
+    assert [part.target_places[0] for part in best.parts] == [0, text.rindex(answer)]
+    assert [text[j] for part in best.parts for j in part.target_places] == [*answer * 2]
+
+
+@given(st.lists(st.lists(st.integers(-4, 0), min_size=1, max_size=4), max_size=4), st.integers(1, 9))
+def test_the_best_joins_of_spans_are_those_of_all_combinations(scores: list[list[int]], n_best: int) -> None:
+    lists = [
+        [Translation(f"{i} {k}", score, ()) for k, score in enumerate(sorted(row, reverse=True))]
+        for i, row in enumerate(scores)
+    ]
+    combinations = sorted(map(list, product(*lists)), key=lambda chosen: -sum(h.score for h in chosen))
+    joins = best_joins(lists, n_best)
+    assert [sum(h.score for h in join) for join in joins] == [sum(h.score for h in c) for c in combinations[:n_best]]
+    assert all(join in combinations for join in joins)
+    assert len({tuple(h.text for h in join) for join in joins}) == len(joins)
+
+
+def test_a_given_translation_of_more_sentences_is_grouped_in_all_ways(tokenizer: Tokenizer) -> None:
+    context = context_of(tokenizer, limits=Limits(200, 200, 1))
+    assert asked_of("Wo? Da.", "Where? Here. Look.", [cut_sentences], context) == [
+        *("Where?", "Here. Look."),
+        *("Where? Here.", "Look."),
+    ]
+    assert asked_of("Wo? Da.", "Here", USUAL, replace(context, limits=Limits(200, 200, math.inf))) == ["Here"]

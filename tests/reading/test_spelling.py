@@ -1,0 +1,107 @@
+"""Lines are read in words and characters that the model knows, and translations get the spelling of their lines."""
+
+from dataclasses import replace
+
+import pytest
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.reading.reading import Reading
+from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.spelling import known_words, lowered, readable, tidied
+from nmt.text.words import Words
+from nmt.translation.translator import Translator
+from tests.reading.pretended import Pretended, asked_of, context_of, text_of
+from tests.tiny import PAIRS, SHORT
+
+WORDS = Words.learn([f"{source} Und {source[0].lower()}{source[1:]}" for source, _ in PAIRS])
+
+
+@pytest.mark.parametrize(
+    ("line", "read", "translation"),
+    [
+        ("DER KLEINE HUND LÄUFT.", "Der kleine Hund läuft.", "DER KLEINE HUND LÄUFT."),
+        ("Der Kleine Hund Laeuft", "Der kleine Hund läuft", "Der Kleine Hund Läuft"),
+        ("der kleine hund läuft {name}", "Der kleine Hund läuft {name}", "Der kleine Hund läuft {name}"),
+        ("Der k1eine Hund laeuft {NAME}", "Der kleine Hund läuft {NAME}", "Der kleine Hund läuft {NAME}"),
+        ("DER KLEINE HUND {name} IST WEG", "Der kleine Hund {name} ist Weg", "DER KLEINE HUND {name} IST WEG"),
+        ("Der kleine Hund läuft.", "Der kleine Hund läuft.", "Der kleine Hund läuft."),
+        ("Der kleine\tHund laeuft.", "Der kleine\tHund laeuft.", "Der kleine\tHund laeuft."),
+    ],
+)
+def test_a_line_is_read_in_known_words_and_its_translation_gets_its_case(
+    tokenizer: Tokenizer, line: str, read: str, translation: str
+) -> None:
+    model, context = Pretended(), context_of(tokenizer.with_words(WORDS))
+    assert text_of(line, [known_words], context, model).text == translation
+    assert model.asked == [read]
+    assert read in asked_of(line, translation, [known_words], context)
+    assert text_of(line, [known_words], context_of(tokenizer)).text == line
+
+
+def test_constraints_in_capitals_are_met_by_words_that_get_capitals(tokenizer: Tokenizer) -> None:
+    constraints = Constraints("THE", (Term(("DOG", "hound")),), ("CAT",))
+    taken = known_words(Reading.of(Request("DER KLEINE HUND", constraints)), context_of(tokenizer.with_words(WORDS)))
+    assert taken
+    inner = taken.readings[0].constraints
+    assert (inner.prefix, inner.must[0].targets) == ("the", ("dog", "Dog", "DOG", "hound"))
+    assert inner.must_not == ("cat", "Cat", "CAT")
+
+
+@pytest.mark.parametrize(
+    ("line", "read", "answer", "translation"),
+    [
+        ("Café in São Paulo", "Cafe in Sao Paulo", "a cafe in Sao Paulo", "a cafe in São Paulo"),
+        ("René, Rene", "Rene, Rene", "Rene, Rene", "Rene, Rene"),
+    ],
+)
+def test_accents_come_back_only_to_copied_words(
+    tokenizer: Tokenizer, line: str, read: str, answer: str, translation: str
+) -> None:
+    model, context = Pretended(lambda _: answer), context_of(tokenizer)
+    assert text_of(line, [readable], context, model).text == translation
+    assert model.asked == [read]
+    assert asked_of(line, translation, [readable], context) == [answer]
+
+
+def test_capitals_become_small_letters_but_not_in_items(tokenizer: Tokenizer) -> None:
+    model = Pretended()
+    assert text_of("DER {X} HUND", [lowered], context_of(tokenizer), model).text == "DER {X} HUND"
+    assert model.asked == ["der {X} hund"]
+
+
+@pytest.mark.parametrize(
+    "line", ["Der\u00a0 Hund", " u\u0308ber  den\u00adHund ", "x \xad \u200b y", "\ufeffa\u202f b\t c "]
+)
+def test_each_word_knows_its_place_in_the_line_as_written(tokenizer: Tokenizer, line: str) -> None:
+    best = text_of(line, [tidied, readable], context_of(tokenizer))
+    for part in best.parts:
+        for character, place in zip(part.read, part.source_places, strict=True):
+            assert character.isspace() or line[place] in (character, "u"), (character, place)
+
+
+def test_the_translator_reads_a_changed_line_like_the_plain_one(translator: Translator) -> None:
+    known = Translator(translator.model, translator.tokenizer.with_words(WORDS), SHORT)
+    plain, *others = known.translate(
+        ["Zwei Männer sitzen am Tisch", "Zwei Maenner sit- zen am Tisch", "ZWEI MÄNNER SITZEN AM TISCH"]
+    )
+    assert others == [plain, plain.upper()]
+
+
+def test_words_of_a_line_whose_parts_were_joined_keep_their_numbers(translator: Translator) -> None:
+    known = Translator(translator.model, translator.tokenizer.with_words(WORDS), replace(SHORT, max_length_ratio=1.0))
+    line = "Zwei Männer sit- zen am Tisch"
+    plain, divided = (best for best, *_ in known.translate_n_best([line.replace("- ", ""), line]))
+    shifted = [(i + (i > 2), j) for i, j in known.align(line.replace("- ", ""), plain)]
+    assert known.align(line, divided) == shifted
+    assert shifted
+
+
+def test_a_word_that_training_lacked_is_flagged_unless_it_is_copied(translator: Translator) -> None:
+    tokenizer = translator.tokenizer.with_words(WORDS)
+    assert tokenizer.spelling("Der Hund Xyqw läuft", "The dog runs") < 2
+    assert tokenizer.spelling("Der Hund Xyqw läuft {Abcd}", "The dog XYQW runs") == float("inf")
+    facts = replace(translator.facts, least_spelling=2.0)
+    known = Translator(translator.model, tokenizer, replace(SHORT, guard=True), facts=facts)
+    unknown, plain = (best for best, *_ in known.translate_n_best(["Der Hund Xyqw läuft", "Der kleine Hund läuft"]))
+    assert "unknown" in unknown.flags
+    assert "unknown" not in plain.flags
