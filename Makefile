@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
 SERVE := $(VENV)/.serve-installed
-# Bytecode is kept even where the environment says otherwise: the tests start hundreds of processes.
+# Bytecode is kept even where the environment says otherwise: else each start rewrites the assertions of all tests anew.
 PYTEST = HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest --numprocesses auto --maxprocesses 8 \
 	--dist loadfile --no-loadscope-reorder
 
