@@ -20,8 +20,9 @@ from nmt.decode.reader import DEAD, Reader, distinct
 from nmt.decode.surfaces import FINISHED, SPACE, Ints, Surfaces
 from nmt.fields import require
 from nmt.text.scripts import Phrase
+from nmt.vocabulary import EOS
 
-NOT_ALLOWED = -1  # in a row of `Automaton`, instead of the next state
+BROKEN = -1  # instead of a state, as in a row of `Automaton`: the output has broken its constraints, and can't end
 
 
 class Automaton:
@@ -48,12 +49,14 @@ class Automaton:
         self.needed = [surfaces.pieces_needed(b" " + phrase.utf8) for phrase in self.required]
         self.costs = [min(self.cost(p) for p, bit in enumerate(bits) if bit == 1 << k) for k in range(len(must))]
         self.lock = RLock()  # of the reader, whose tables grow
-        self.rows: dict[int, NDArray[np.int32]] = {}
+        self.rows: dict[int, NDArray[np.int32]] = {BROKEN: np.full(len(surfaces.surfaces), BROKEN, dtype=np.int32)}
+        self.distances_V: dict[int, NDArray[np.float32]] = {}
+        self.farthest_of: dict[int, float] = {}
         self.advances: dict[int, Ints] = {}
         self.distances: dict[int, float] = {}
 
     def row(self, state: int) -> NDArray[np.int32]:
-        """The next state (V,) for each piece, or NOT_ALLOWED if the piece adds nothing (such as EOS, see `may_end`),
+        """The next state (V,) for each piece, or BROKEN if the piece adds nothing (such as EOS, see `may_end`),
         completes a forbidden phrase, breaks a character, or leads to a state from which no output can end."""
         if state not in self.rows:
             with self.lock:
@@ -64,10 +67,31 @@ class Automaton:
         row_V = self.reader.row(state)
         reached = distinct(row_V)
         allowed = np.arange(max(reached) + 1, dtype=np.int32)
-        allowed[[after for after in reached if after == DEAD or self.is_hopeless(after)]] = NOT_ALLOWED
+        allowed[[after for after in reached if after == DEAD or self.is_hopeless(after)]] = BROKEN
         allowed_V = allowed[row_V]
-        allowed_V[self.reader.surfaces.controls] = NOT_ALLOWED
+        allowed_V[self.reader.surfaces.controls] = BROKEN
         return allowed_V
+
+    def distances_after(self, state: int) -> NDArray[np.float32]:
+        """For each piece (V,) how many more are needed before the output may end; inf if it is forbidden."""
+        if state not in self.distances_V:
+            states, index_V = np.unique(self.row(state), return_inverse=True)
+            distances = [inf if s == BROKEN else self.distance(s) for s in states.tolist()]
+            self.distances_V[state] = np.array(distances, dtype=np.float32)[index_V]
+        return self.distances_V[state]
+
+    def farthest(self, state: int) -> float:
+        """The largest of `distances_after` that is finite: with more room, no piece is forbidden for its distance."""
+        if state not in self.farthest_of:
+            distances_V = self.distances_after(state)
+            self.farthest_of[state] = float(distances_V.max(where=distances_V < inf, initial=0))
+        return self.farthest_of[state]
+
+    def forbidden(self, state: int, room: float) -> NDArray[np.bool_]:
+        """The pieces (V,), with EOS, that are forbidden if the output may have so many more."""
+        forbidden_V = self.distances_after(state) >= room
+        forbidden_V[EOS] = state == BROKEN or not self.may_end(state)
+        return forbidden_V
 
     def may_end(self, state: int) -> bool:
         """Whether EOS is allowed: every constraint is met, no forbidden phrase is at the end, and the last character is
@@ -93,7 +117,7 @@ class Automaton:
         """The ids (int64, rising) of all pieces after which `distance` is less; none only if it is 0."""
         if state not in self.advances:
             row_V, distance = self.row(state), self.distance(state)
-            nearer = [s for s in distinct(row_V[row_V != NOT_ALLOWED]) if self.find_distance(s) < distance]
+            nearer = [s for s in distinct(row_V[row_V != BROKEN]) if self.find_distance(s) < distance]
             self.advances[state] = np.flatnonzero(np.isin(row_V, nearer))
         return self.advances[state]
 

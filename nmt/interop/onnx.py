@@ -22,10 +22,11 @@ from torch import Tensor, nn
 from nmt.data.languages import Languages
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import POSITIONS
+from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output
 from nmt.extras import package
 from nmt.interop.export import About, Export, Parity
-from nmt.interop.parity import GREEDY, Ids, compare
+from nmt.interop.parity import GREEDY, compare
 from nmt.model.attention import explicit_attention, split_heads
 from nmt.model.cache import MASKED
 from nmt.model.positions import AddedPositions
@@ -209,7 +210,8 @@ def save(graph: nn.Module, arguments: Any, shapes: Any, names: tuple[list[str], 
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
-    return compare(export, Graphs(folder), lines, export.quantization)
+    graphs = Graphs(folder)
+    return compare(export, graphs.greedy, graphs.score, lines, export.quantization)
 
 
 class Graphs:
@@ -253,7 +255,7 @@ class Graphs:
                 return written[1:-1]
         return written[1:]
 
-    def force_score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[list[float]]:
+    def score(self, pairs: Sequence[IdPair]) -> list[list[float]]:
         scores = []
         for source, target in pairs:
             logits_TV = torch.from_numpy(self.step(self.start(source), [BOS, *target]))
