@@ -1,9 +1,9 @@
 """Lexical constraints for search, as an automaton: phrases that an output must have, and phrases that it must not have.
 
 For each state the automaton gives the next state for every piece, whether the output may end there, and which pieces
-lead nearer to an allowed end. The segmentation of a text into pieces doesn't matter (see `nmt.decode.reader`). Phrases
-match whole words (see `nmt.text.scripts.Phrase`). A piece that breaks a character's UTF-8 is forbidden, and no output
-ends inside a character.
+lead nearer to an allowed end. The segmentation of a text into pieces doesn't matter (see `nmt.decode.byte_automaton`).
+Phrases match whole words (see `nmt.text.scripts.Phrase`). A piece that breaks a character's UTF-8 is forbidden, and no
+output ends inside a character.
 
 Shapes: V vocabulary.
 Source: constraints as a finite-state machine in beam search, Anderson et al. 2017.
@@ -16,7 +16,7 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.decode.reader import DEAD, Reader, distinct
+from nmt.decode.byte_automaton import DEAD, ByteAutomaton, distinct
 from nmt.decode.surfaces import FINISHED, SPACE, Ints, Surfaces
 from nmt.fields import require
 from nmt.text.scripts import Phrase
@@ -44,7 +44,7 @@ class Automaton:
         self.required = [parse("must", written) for phrases in must for written in phrases]
         forbidden = [parse("must_not", written) for written in must_not]
         bits = [1 << k for k, phrases in enumerate(must) for _ in phrases]
-        self.reader = Reader(surfaces, [*self.required, *forbidden], [*bits, *[0] * len(forbidden)])
+        self.reader = ByteAutomaton(surfaces, [*self.required, *forbidden], [*bits, *[0] * len(forbidden)])
         self.start, self.all_met = self.reader.start, self.reader.all_met
         self.needed = [surfaces.pieces_needed(b" " + phrase.utf8) for phrase in self.required]
         self.costs = [min(self.cost(p) for p, bit in enumerate(bits) if bit == 1 << k) for k in range(len(must))]
@@ -122,15 +122,17 @@ class Automaton:
         return self.advances[state]
 
     def cost(self, p: int) -> float:
-        """The fewest pieces that write a required phrase after a settled text (see `Reader`) and settle the text again.
-        Raises ValueError if it can't be written.
+        """The fewest pieces that write a required phrase after a settled text (see `ByteAutomaton`) and settle the text
+        again. Raises ValueError if it can't be written.
 
         Settling needs pieces only if a forbidden phrase begins as this phrase ends: "New York" and "York house".
         """
         phrase = self.required[p]
         if not allows(self.reader, phrase):
             all_forbidden = self.reader.phrases[len(self.required) :]
-            forbidden = next(f for f in all_forbidden if not allows(Reader(self.reader.surfaces, [f], [0]), phrase))
+            forbidden = next(
+                f for f in all_forbidden if not allows(ByteAutomaton(self.reader.surfaces, [f], [0]), phrase)
+            )
             raise ValueError(f"must has {phrase.written!r}, and must_not has {forbidden.written!r}: remove one of them")
         needed, must = self.needed[p][0], f"must has {phrase.written!r},"
         require(needed < inf, f"{must} which no pieces of the vocabulary spell: use a tokenizer with byte_fallback")
@@ -198,7 +200,7 @@ class Automaton:
         return self.reader.pieces_to_settle(state) == inf == self.find_distance(state)
 
 
-def allows(reader: Reader, phrase: Phrase) -> bool:
+def allows(reader: ByteAutomaton, phrase: Phrase) -> bool:
     """Whether a text that is just the phrase has no forbidden phrase."""
     end = reader.read(reader.settled, phrase.utf8)
     return end != DEAD and not reader.complete(end)

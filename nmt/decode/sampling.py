@@ -43,7 +43,7 @@ def sample(
         sample_part(model, (src_BS, src_mask_BS), limits, options, random_TBW[:, :, part.start : part.stop], stop)
         for part in sample_parts(options.samples, random_TBW.size(0) * len(sources))
     ]
-    return [[hypothesis for some in found for hypothesis in some] for found in zip(*parts, strict=True)]
+    return [[hypothesis for part in found for hypothesis in part] for found in zip(*parts, strict=True)]
 
 
 def sample_parts(n_samples: int, n_slots: int) -> list[range]:

@@ -128,7 +128,7 @@ class Writer:
         kind = specs.TransformerDecoderSpec if decodes else specs.TransformerEncoderSpec
         stack = getattr(self.model, side)
         # The attention to the source is the mean of all heads of the last layer.
-        own = {"alignment_heads": 0, "with_encoder_attention": not isinstance(self.model, PromptedModel)}
+        of_decoder = {"alignment_heads": 0, "with_encoder_attention": not isinstance(self.model, PromptedModel)}
         spec = kind(
             len(stack.order),
             config.n_heads,
@@ -142,7 +142,7 @@ class Writer:
             relative_attention_bias=config.positions == "relative",
             qk_norm=config.qk_norm,
             layernorm_embedding=config.embedding_norm,
-            **(own if decodes else {}),
+            **(of_decoder if decodes else {}),
         )
         spec.scale_embeddings = config.scale_embeddings
         if decodes:
@@ -151,8 +151,8 @@ class Writer:
             if config.output_bias:
                 spec.projection.bias = self.array("output.bias")
         else:
-            one = config.tied_embeddings == "three-way"
-            spec.embeddings[0].weight = self.array("tgt_embedding.weight" if one else "src_embedding.weight")
+            shared = config.tied_embeddings == "three-way"
+            spec.embeddings[0].weight = self.array("tgt_embedding.weight" if shared else "src_embedding.weight")
         if config.norm_position == "pre":
             self.norm(spec.layer_norm, f"{side}_norm")
         self.positions(spec, "tgt_positions" if decodes else "src_positions")

@@ -48,8 +48,8 @@ class Foreign:
     """Our id of each piece, in the order of theirs."""
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout, own: Model) -> "Foreign":
-        """`own`: the model that was exported. Raises ValueError if transformers finds weights missing, or more than it
+    def load(cls, folder: Path, layout: Layout, ours: Model) -> "Foreign":
+        """`ours`: the model that was exported. Raises ValueError if transformers finds weights missing, or more than it
         knows."""
         transformers = package("transformers", "transformers")
         logging, kind = transformers.utils.logging, getattr(transformers, layout.auto)
@@ -63,13 +63,13 @@ class Foreign:
         wrong = {name: sorted(keys) for name, keys in found.items() if keys}
         require(not wrong, f"transformers doesn't load the exported weights as they are: {wrong}")
         require(type(model).__name__ == layout.name, f"transformers took {type(model).__name__}, not {layout.name}")
-        order = their_order(own) if layout.languages else [*range(own.vocab_size)]
+        order = their_order(ours) if layout.languages else [*range(ours.vocab_size)]
         return cls(model.eval(), transformers.AutoTokenizer.from_pretrained(folder), order)
 
     @cached_property
     def number(self) -> dict[int, int]:
         """Their id of each piece of ours."""
-        number = {own: i for i, own in enumerate(self.order)}
+        number = {piece: i for i, piece in enumerate(self.order)}
         return number if BOS in number else {**number, BOS: self.model.config.decoder_start_token_id}
 
     def theirs(self, ids: Ids) -> Ids:
@@ -130,7 +130,7 @@ def compare(export: Export, folder: Path, layout: Layout, template: Sequence[str
     # Marian's tokenizer takes the piece of a language from the text.
     tags = [] if layout.languages else export.tokenizer.languages.starts()[0]
     found = [foreign.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
-    alike = sum(ids == foreign.theirs(own) for ids, own in zip(found, inputs, strict=True))
+    alike = sum(ids == foreign.theirs(given) for ids, given in zip(found, inputs, strict=True))
     problem = f"the tokenizer of transformers divides {alike:,} of {len(kept):,} sentences as ours does: {REFUSED}"
     require(not layout.languages or alike > len(kept) // 2, problem)
     comparison, same = COMPARISONS[export.info.objective]
@@ -170,7 +170,7 @@ def compare_translations(
         their_TV = foreign.logits(shared, [BOS, *language, *target])[len(language) :]
         largest = max(largest, float((own_TV[:, foreign.order] - their_TV).abs().max()))
     theirs = foreign.write(inputs, MOST_PIECES)
-    return largest, sum(own == other for own, other in zip(written, theirs, strict=True))
+    return largest, sum(a == b for a, b in zip(written, theirs, strict=True))
 
 
 @torch.inference_mode()
@@ -189,7 +189,7 @@ def compare_continuations(
         own_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
         largest = max(largest, float((own_TV - foreign.logits([], ids)).abs().max()))
     theirs = foreign.write(inputs, MOST_PIECES)
-    return largest, sum(own == other for own, other in zip(written, theirs, strict=True))
+    return largest, sum(a == b for a, b in zip(written, theirs, strict=True))
 
 
 @torch.inference_mode()

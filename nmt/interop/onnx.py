@@ -104,12 +104,12 @@ class DecoderGraph(nn.Module):
         for block, (keys, values, source_keys, source_values) in zip(model.decoder.layers(), past, strict=True):
             added = block.cross_attention.keys_values(new_BEM)
             source = [torch.cat(pair, 2) for pair in zip((source_keys, source_values), added, strict=True)]
-            own = list[Tensor]()
+            kv = list[Tensor]()
 
-            def attend(x: Tensor, layer: Any = block.self_attention, past: Any = (keys, values), own: Any = own) -> Any:
+            def attend(x: Tensor, layer: Any = block.self_attention, past: Any = (keys, values), kv: Any = kv) -> Any:
                 q, k, v = layer.heads(x, place_T)
-                own += [torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True)]
-                return mix(layer, q, own, mask)
+                kv += [torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True)]
+                return mix(layer, q, kv, mask)
 
             def look(x: Tensor, layer: Any = block.cross_attention, source: Any = source) -> Tensor:
                 q = split_heads(layer.q(x), layer.sizes[2])
@@ -117,7 +117,7 @@ class DecoderGraph(nn.Module):
 
             x_BTM = block.around_cross(block.around_self(x_BTM, attend), look)
             x_BTM = block.around_feed_forward(x_BTM, block.feed_forward)
-            present.append(Past(*own, *source))
+            present.append(Past(*kv, *source))
         return model.output(model.decoder_norm(x_BTM)), present
 
 

@@ -82,7 +82,7 @@ class Aligner:
                     torch.tensor(part.source, dtype=torch.long),
                     torch.tensor(part.hypothesis.ids[: len(target)], dtype=torch.long),
                 )
-                weights_TS = weights_TS * self.shortlist.link_weights(*ids, own=self.tokenizer.joint)
+                weights_TS = weights_TS * self.shortlist.link_weights(*ids, joint=self.tokenizer.joint)
             yield weights_TS, source, target
 
     def attention(self, translation: Translation) -> Iterator[tuple[Tensor, list[str], list[str]]]:
@@ -138,14 +138,14 @@ def owners(
     for pieces in parts if tokens else ():
         numbers: list[int] = []
         for surface in surfaces(pieces):
-            own = list[tuple[str, int]]()
+            touched = list[tuple[str, int]]()
             for character in surface.replace("▁", ""):
                 # Text and pieces may differ in a few characters, such as those that the vocabulary lacks.
-                ahead = [other for other, _ in visible[position : position + LOOK_AHEAD]]
+                ahead = [shown for shown, _ in visible[position : position + LOOK_AHEAD]]
                 if character in ahead:
                     position += ahead.index(character) + 1
-                    own.append(visible[position - 1])
-            letters = [n for other, n in own if other.isalnum()] or [n for _, n in own]
+                    touched.append(visible[position - 1])
+            letters = [n for shown, n in touched if shown.isalnum()] or [n for _, n in touched]
             numbers.append(letters[0] if letters else visible[min(position, len(visible) - 1)][1])
             others.setdefault(numbers[-1], []).extend(letters)
         found.append(numbers)

@@ -62,8 +62,8 @@ def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
     aligner = Aligner(translator.engine, translator.tokenizer, shortlist)
     ((weights_TS, _, pieces),) = aligner.weighted_attention(best)
     ((plain_TS, _, _),) = aligner.attention(best)
-    own = translator.tokenizer.joint
-    wanted_TS = shortlist.link_weights(torch.tensor(source), torch.tensor(target), own=own)
+    joint = translator.tokenizer.joint
+    wanted_TS = shortlist.link_weights(torch.tensor(source), torch.tensor(target), joint=joint)
     assert weights_TS.allclose(plain_TS * wanted_TS[: len(pieces)])
 
 
