@@ -25,7 +25,6 @@ from nmt.decode.hypothesis import (
     CompiledConstraints,
     Hypothesis,
     forbidden_ids,
-    length_divisor,
     longest_output,
 )
 from nmt.decode.stop import Stop, check
@@ -124,7 +123,7 @@ class CTranslate2Engine:
         log_probs = iter(self.score(pairs, stop))
         ranked = []
         for n_best, limit in zip(found, limits, strict=True):
-            hypotheses = [make_hypothesis(ids, next(log_probs), limit, options) for ids in n_best]
+            hypotheses = [Hypothesis.of(ids, next(log_probs), options, limit) for ids in n_best]
             ranked.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score))
         return ranked
 
@@ -192,9 +191,3 @@ class CTranslate2Engine:
 
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         raise ValueError("CTranslate2 runs this model, which can't tell the probabilities of all pieces")
-
-
-def make_hypothesis(ids: list[int], log_probs: list[float], limit: int, options: SearchConfig) -> Hypothesis:
-    log_prob = math.fsum(log_probs)
-    score = log_prob / float(length_divisor(len(log_probs), options))
-    return Hypothesis(ids, score, log_prob, log_probs, finished=len(ids) < limit)

@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import Beams, force_score
-from nmt.decode.begun import Begun, BegunModel
+from nmt.decode.begun import Begun
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.fusion import room
@@ -84,9 +84,9 @@ class TorchEngine:
         return replace(self, language_model=language_model)
 
     @cached_property
-    def readers(self) -> Sequence[GenerativeModel | BegunModel]:
+    def readers(self) -> Sequence[GenerativeModel | Begun]:
         """The models, with the pieces before each text."""
-        return [BegunModel(model, *self.before) for model in self.models] if any(self.before) else self.models
+        return [Begun(model, *self.before) for model in self.models] if any(self.before) else self.models
 
     @cached_property
     def decoder(self) -> Decoder:

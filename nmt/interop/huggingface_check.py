@@ -14,11 +14,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import ObjectiveName, SearchConfig
-from nmt.decode.beam import search
-from nmt.decode.begun import BegunModel
 from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
-from nmt.decode.pytorch import pad
+from nmt.decode.pytorch import TorchEngine, pad
 from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.export import Export, Parity
@@ -155,15 +153,15 @@ def compare_translations(
     export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
 ) -> tuple[float, int]:
     assert isinstance(export.model, GenerativeModel)
-    language = export.tokenizer.starts()[1]
-    model = BegunModel(export.model, export.tokenizer.starts()[0], language)
+    engine = TorchEngine.make([export.model]).begun(*export.tokenizer.starts())
+    model, language = engine.readers[0], export.tokenizer.starts()[1]
     allow_unk = export.info.search.allow_unk
     options = SearchConfig(beam_size=1, max_length=MOST_PIECES, max_length_ratio=100, allow_unk=allow_unk)
     batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
-    written = [best.ids for batch in batches for best, *_ in search(model, *pad(batch, model.device), options)]
+    written = [best.ids for batch in batches for best, *_ in engine.search(batch, options)]
     largest = 0.0
     for text, ids, target in zip(texts, inputs, written, strict=True):
-        source, real = pad([text], model.device)
+        source, real = pad([text], engine.device)
         own_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
         # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
         shared = ids if foreign.model.config.is_encoder_decoder else ids[:-1]

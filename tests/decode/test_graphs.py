@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 
 from nmt.config import SearchConfig
 from nmt.decode.beam import search
-from nmt.decode.begun import Begun, BegunModel
+from nmt.decode.begun import Begun
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.graphs import LEAST_LENGTH, SIZES, Buffers, RecordedCache, RecordedModel, can_record, rounded
 from nmt.decode.hypothesis import Hypothesis
@@ -125,7 +125,7 @@ def test_smaller_vocabularies_fixed_pieces_and_ensembles_are_recorded_too() -> N
     pieces_L = torch.tensor([0, 1, 2, 3, *range(7, 30)], device=DEVICE)
     pairs: list[tuple[Decoder, Decoder]] = [
         (recorded[0].restricted(pieces_L), models[0].restricted(pieces_L)),
-        (Begun(recorded[0], [5], [6, 7]), BegunModel(models[0], [5], [6, 7])),
+        (Begun(recorded[0], [5], [6, 7]), Begun(models[0], [5], [6, 7])),
         (Ensemble(recorded), Ensemble(models)),
     ]
     for own, plain in pairs:
