@@ -18,9 +18,9 @@ from nmt.decode.beam import Beams, force_score
 from nmt.decode.begun import Begun
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.ensemble import Ensemble
-from nmt.decode.fusion import room
+from nmt.decode.fusion import room, without_sources
 from nmt.decode.graphs import RecordedModel, record_models
-from nmt.decode.hypothesis import NO_CONSTRAINTS, AllConstraints, Hypothesis
+from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop, check
@@ -144,13 +144,23 @@ class TorchEngine:
         pieces = pieces_L.tolist()
         return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]
 
-    @torch.inference_mode()
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
+        return self.score_after(pad((source for source, _ in pairs), self.device), [ids for _, ids in pairs], stop)
+
+    def score_texts(self, texts: Sequence[Ids], stop: Stop | None = None) -> list[list[float]]:
+        """As `score`, of texts without sources, by language models."""
+        return self.score_after(without_sources(len(texts), self.device), texts, stop)
+
+    @torch.inference_mode()
+    def score_after(
+        self, sources: tuple[Tensor, Tensor], targets: Sequence[Ids], stop: Stop | None
+    ) -> list[list[float]]:
         check(stop)
-        batch = *pad((source for source, _ in pairs), self.device), *pad((target for _, target in pairs), self.device)
+        batch = *sources, *pad(targets, self.device)
         log_probs_XBT = torch.stack([force_score(reader, *batch) for reader in self.readers])
-        rows = (log_probs_XBT.logsumexp(0) - math.log(len(self.models))).tolist()
-        return [row[: len(target) + 1] for row, (_, target) in zip(rows, pairs, strict=True)]
+        log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))
+        require(bool(log_probs_BT.isfinite().all()), BAD_LOGITS)
+        return [row[: len(ids) + 1] for row, ids in zip(log_probs_BT.tolist(), targets, strict=True)]
 
     @torch.inference_mode()
     def attention(self, source: Ids, target: Ids) -> Tensor:
