@@ -8,9 +8,8 @@ Shapes: T target pieces, S source pieces, both without EOS.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -58,16 +57,14 @@ class CTranslate2Engine:
     source: Sequence[str]
     """The names of the pieces of the source, in the order of their ids."""
     target: Sequence[str]
+    number: Mapping[str, int]
+    """The id of each piece of the target."""
     positions: int | None
     """The longest sequence that it can read; None: no limit."""
     before: tuple[Ids, Ids] = ((), ())
     """Pieces before each source, and each target."""
 
     models, shortlist, takes_phrases = (), None, False
-
-    @cached_property
-    def number(self) -> dict[str, int]:
-        return {piece: i for i, piece in enumerate(self.target)}
 
     @property
     def device(self) -> torch.device:

@@ -119,7 +119,7 @@ class Library:
 def test_a_call_of_ctranslate2_is_left_when_it_is_stopped(name: str) -> None:
     library = Library()
     pieces = [str(n) for n in range(20)]
-    engine: Engine = CTranslate2Engine(library, pieces, pieces, None)
+    engine: Engine = CTranslate2Engine(library, pieces, pieces, {}, None)
 
     def call(stop: Stop) -> None:
         if name == "search":
