@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -129,10 +130,12 @@ def test_a_call_of_ctranslate2_is_left_when_it_is_stopped(name: str, late: bool)
     pieces, stop = [str(n) for n in range(20)], Stop(1000)
     library = Library(stop, late)
     engine: Engine = CTranslate2Engine(library, pieces, pieces, {}, None)
+    call = (
+        partial(engine.search, SOURCES, SearchConfig())
+        if name == "search"
+        else partial(engine.score, [(SOURCES[0], SOURCES[1])])
+    )
     for _ in range(2):
         with pytest.raises(Stopped):
-            if name == "search":
-                engine.search(SOURCES, SearchConfig(), stop=stop)
-            else:
-                engine.score([(SOURCES[0], SOURCES[1])], stop)
+            call(stop=stop)
     assert library.calls == 1, "nothing begins after the end"
