@@ -53,7 +53,7 @@ def measure(model: Path, sources: list[str], references: list[str], rounds: int)
 
     torch.set_num_threads(1)
     translators = {name: Translator.load(find_model(str(model)), precision=name) for name in PRECISIONS}
-    plain: Any = translators["fp32"].models[0]
+    plain: Any = translators["fp32"].model
     size = {"parameters": sum(p.numel() for p in plain.parameters()), "width": plain.config.d_model}
     rows: list[Row] = []
     for beam in (5, 1):

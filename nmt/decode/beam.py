@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
-from nmt.decode.begun import BegunModel
+from nmt.decode.begun import Begun
 from nmt.decode.fusion import Fusion, room
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis, length_divisor, longest_output
 from nmt.decode.rules import Rule, make_rules
@@ -57,7 +57,7 @@ def search(
 
 @torch.inference_mode()
 def force_score(
-    model: GenerativeModel | BegunModel,
+    model: GenerativeModel | Begun,
     src_BS: Tensor,
     src_mask_BS: Tensor,
     tgt_BT: Tensor,

@@ -58,24 +58,13 @@ class Begun:
         first = torch.tensor(self.source, dtype=torch.int64, device=src_BS.device).expand(src_BS.size(0), -1)
         return torch.cat([first, src_BS], dim=1), pad(src_mask_BS, (first.size(1), 0), value=True)
 
-
-class BegunModel(Begun):
-    """The same for a model that can also read whole translations."""
-
-    def __init__(self, model: GenerativeModel, source: Sequence[int], target: Sequence[int]) -> None:
-        super().__init__(model, source, target)
-        self.whole = model
-
-    @property
-    def device(self) -> torch.device:
-        return self.whole.device
-
     def __call__(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: SourceWeights = None) -> Tensor:
-        """As `GenerativeModel.forward`."""
+        """As `GenerativeModel.forward`, of which the model must be one."""
+        assert isinstance(self.model, GenerativeModel)
         first = torch.tensor(self.target, dtype=torch.int64, device=tgt_BT.device).expand(tgt_BT.size(0), -1)
         seen: SourceWeights = None if weights is None else []
         target_BT = torch.cat([tgt_BT[:, :1], first, tgt_BT[:, 1:]], dim=1)
-        logits_BTV = self.whole(*self.begin_source(src_BS, src_mask_BS), target_BT, seen)
+        logits_BTV = self.model(*self.begin_source(src_BS, src_mask_BS), target_BT, seen)
         if weights is not None:
             weights += [part[..., len(self.target) :, len(self.source) :] for part in seen or []]
         return logits_BTV[:, len(self.target) :]

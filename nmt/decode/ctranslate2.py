@@ -8,9 +8,8 @@ Shapes: T target pieces, S source pieces, both without EOS.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -25,7 +24,6 @@ from nmt.decode.hypothesis import (
     CompiledConstraints,
     Hypothesis,
     forbidden_ids,
-    length_divisor,
     longest_output,
 )
 from nmt.decode.stop import Stop, check
@@ -59,16 +57,14 @@ class CTranslate2Engine:
     source: Sequence[str]
     """The names of the pieces of the source, in the order of their ids."""
     target: Sequence[str]
+    number: Mapping[str, int]
+    """The id of each piece of the target."""
     positions: int | None
     """The longest sequence that it can read; None: no limit."""
     before: tuple[Ids, Ids] = ((), ())
     """Pieces before each source, and each target."""
 
     models, shortlist, takes_phrases = (), None, False
-
-    @cached_property
-    def number(self) -> dict[str, int]:
-        return {piece: i for i, piece in enumerate(self.target)}
 
     @property
     def device(self) -> torch.device:
@@ -124,7 +120,7 @@ class CTranslate2Engine:
         log_probs = iter(self.score(pairs, stop))
         ranked = []
         for n_best, limit in zip(found, limits, strict=True):
-            hypotheses = [make_hypothesis(ids, next(log_probs), limit, options) for ids in n_best]
+            hypotheses = [Hypothesis.of(ids, next(log_probs), options, limit) for ids in n_best]
             ranked.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score))
         return ranked
 
@@ -192,9 +188,3 @@ class CTranslate2Engine:
 
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         raise ValueError("CTranslate2 runs this model, which can't tell the probabilities of all pieces")
-
-
-def make_hypothesis(ids: list[int], log_probs: list[float], limit: int, options: SearchConfig) -> Hypothesis:
-    log_prob = math.fsum(log_probs)
-    score = log_prob / float(length_divisor(len(log_probs), options))
-    return Hypothesis(ids, score, log_prob, log_probs, finished=len(ids) < limit)

@@ -75,7 +75,8 @@ class Engine(Limited, Protocol):
         """
 
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
-        """The log-probability of each piece of given targets, and of EOS. For pairs that fit (`fits`)."""
+        """The log-probability of each piece of given targets, and of EOS. For pairs that fit (`fits`). Raises as
+        `search`."""
 
     def attention(self, source: Ids, target: Ids) -> Tensor:
         """Attention weights (T, S), float32 on the CPU, from the steps that write the target to the source: the mean of

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum, inf
 
 from torch import Tensor
 
@@ -53,7 +54,7 @@ AllConstraints = Sequence[CompiledConstraints]  # one for each sentence of a bat
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation in ids."""
+    """A translation in ids."""
 
     ids: list[int]  # without BOS and EOS
     # For ranking: log_prob / length_divisor(length with EOS), plus the coverage penalty if there is one. If a language
@@ -62,6 +63,13 @@ class Hypothesis:
     log_prob: float  # natural logarithm of the probability that the model gives to the ids and EOS
     token_log_probs: list[float]  # the summands of log_prob: one for each id, and the last for EOS
     finished: bool  # False: the translation has reached the length limit, where only EOS was allowed
+
+    @classmethod
+    def of(cls, ids: Sequence[int], log_probs: list[float], options: SearchConfig, limit: float = inf) -> "Hypothesis":
+        """`log_probs`: of the ids and of EOS; `limit`: the most ids."""
+        log_prob = fsum(log_probs)
+        score = log_prob / float(length_divisor(len(log_probs), options))
+        return cls(list(ids), score, log_prob, log_probs, finished=len(ids) < limit)
 
 
 def length_divisor(length: int | Tensor, options: SearchConfig) -> float | Tensor:

@@ -1,9 +1,9 @@
 """Lexical constraints for search, as an automaton: phrases that an output must have, and phrases that it must not have.
 
 For each state the automaton gives the next state for every piece, whether the output may end there, and which pieces
-lead nearer to an allowed end. The segmentation of a text into pieces doesn't matter (see `nmt.decode.reader`). Phrases
-match whole words (see `nmt.text.scripts.Phrase`). A piece that breaks a character's UTF-8 is forbidden, and no output
-ends inside a character.
+lead nearer to an allowed end. The segmentation of a text into pieces doesn't matter (see `nmt.decode.byte_automaton`).
+Phrases match whole words (see `nmt.text.scripts.Phrase`). A piece that breaks a character's UTF-8 is forbidden, and no
+output ends inside a character.
 
 Shapes: V vocabulary.
 Source: constraints as a finite-state machine in beam search, Anderson et al. 2017.
@@ -16,12 +16,13 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.decode.reader import DEAD, Reader, distinct
+from nmt.decode.byte_automaton import DEAD, ByteAutomaton, distinct
 from nmt.decode.surfaces import FINISHED, SPACE, Ints, Surfaces
 from nmt.fields import require
 from nmt.text.scripts import Phrase
+from nmt.vocabulary import EOS
 
-NOT_ALLOWED = -1  # in a row of `Automaton`, instead of the next state
+BROKEN = -1  # instead of a state, as in a row of `Automaton`: the output has broken its constraints, and can't end
 
 
 class Automaton:
@@ -43,17 +44,19 @@ class Automaton:
         self.required = [parse("must", written) for phrases in must for written in phrases]
         forbidden = [parse("must_not", written) for written in must_not]
         bits = [1 << k for k, phrases in enumerate(must) for _ in phrases]
-        self.reader = Reader(surfaces, [*self.required, *forbidden], [*bits, *[0] * len(forbidden)])
+        self.reader = ByteAutomaton(surfaces, [*self.required, *forbidden], [*bits, *[0] * len(forbidden)])
         self.start, self.all_met = self.reader.start, self.reader.all_met
         self.needed = [surfaces.pieces_needed(b" " + phrase.utf8) for phrase in self.required]
         self.costs = [min(self.cost(p) for p, bit in enumerate(bits) if bit == 1 << k) for k in range(len(must))]
         self.lock = RLock()  # of the reader, whose tables grow
-        self.rows: dict[int, NDArray[np.int32]] = {}
+        self.rows: dict[int, NDArray[np.int32]] = {BROKEN: np.full(len(surfaces.surfaces), BROKEN, dtype=np.int32)}
+        self.distances_V: dict[int, NDArray[np.float32]] = {}
+        self.farthest_of: dict[int, float] = {}
         self.advances: dict[int, Ints] = {}
         self.distances: dict[int, float] = {}
 
     def row(self, state: int) -> NDArray[np.int32]:
-        """The next state (V,) for each piece, or NOT_ALLOWED if the piece adds nothing (such as EOS, see `may_end`),
+        """The next state (V,) for each piece, or BROKEN if the piece adds nothing (such as EOS, see `may_end`),
         completes a forbidden phrase, breaks a character, or leads to a state from which no output can end."""
         if state not in self.rows:
             with self.lock:
@@ -64,10 +67,31 @@ class Automaton:
         row_V = self.reader.row(state)
         reached = distinct(row_V)
         allowed = np.arange(max(reached) + 1, dtype=np.int32)
-        allowed[[after for after in reached if after == DEAD or self.is_hopeless(after)]] = NOT_ALLOWED
+        allowed[[after for after in reached if after == DEAD or self.is_hopeless(after)]] = BROKEN
         allowed_V = allowed[row_V]
-        allowed_V[self.reader.surfaces.controls] = NOT_ALLOWED
+        allowed_V[self.reader.surfaces.controls] = BROKEN
         return allowed_V
+
+    def distances_after(self, state: int) -> NDArray[np.float32]:
+        """For each piece (V,) how many more are needed before the output may end; inf if it is forbidden."""
+        if state not in self.distances_V:
+            states, index_V = np.unique(self.row(state), return_inverse=True)
+            distances = [inf if s == BROKEN else self.distance(s) for s in states.tolist()]
+            self.distances_V[state] = np.array(distances, dtype=np.float32)[index_V]
+        return self.distances_V[state]
+
+    def farthest(self, state: int) -> float:
+        """The largest of `distances_after` that is finite: with more room, no piece is forbidden for its distance."""
+        if state not in self.farthest_of:
+            distances_V = self.distances_after(state)
+            self.farthest_of[state] = float(distances_V.max(where=distances_V < inf, initial=0))
+        return self.farthest_of[state]
+
+    def forbidden(self, state: int, room: float) -> NDArray[np.bool_]:
+        """The pieces (V,), with EOS, that are forbidden if the output may have so many more."""
+        forbidden_V = self.distances_after(state) >= room
+        forbidden_V[EOS] = state == BROKEN or not self.may_end(state)
+        return forbidden_V
 
     def may_end(self, state: int) -> bool:
         """Whether EOS is allowed: every constraint is met, no forbidden phrase is at the end, and the last character is
@@ -93,20 +117,22 @@ class Automaton:
         """The ids (int64, rising) of all pieces after which `distance` is less; none only if it is 0."""
         if state not in self.advances:
             row_V, distance = self.row(state), self.distance(state)
-            nearer = [s for s in distinct(row_V[row_V != NOT_ALLOWED]) if self.find_distance(s) < distance]
+            nearer = [s for s in distinct(row_V[row_V != BROKEN]) if self.find_distance(s) < distance]
             self.advances[state] = np.flatnonzero(np.isin(row_V, nearer))
         return self.advances[state]
 
     def cost(self, p: int) -> float:
-        """The fewest pieces that write a required phrase after a settled text (see `Reader`) and settle the text again.
-        Raises ValueError if it can't be written.
+        """The fewest pieces that write a required phrase after a settled text (see `ByteAutomaton`) and settle the text
+        again. Raises ValueError if it can't be written.
 
         Settling needs pieces only if a forbidden phrase begins as this phrase ends: "New York" and "York house".
         """
         phrase = self.required[p]
         if not allows(self.reader, phrase):
             all_forbidden = self.reader.phrases[len(self.required) :]
-            forbidden = next(f for f in all_forbidden if not allows(Reader(self.reader.surfaces, [f], [0]), phrase))
+            forbidden = next(
+                f for f in all_forbidden if not allows(ByteAutomaton(self.reader.surfaces, [f], [0]), phrase)
+            )
             raise ValueError(f"must has {phrase.written!r}, and must_not has {forbidden.written!r}: remove one of them")
         needed, must = self.needed[p][0], f"must has {phrase.written!r},"
         require(needed < inf, f"{must} which no pieces of the vocabulary spell: use a tokenizer with byte_fallback")
@@ -174,7 +200,7 @@ class Automaton:
         return self.reader.pieces_to_settle(state) == inf == self.find_distance(state)
 
 
-def allows(reader: Reader, phrase: Phrase) -> bool:
+def allows(reader: ByteAutomaton, phrase: Phrase) -> bool:
     """Whether a text that is just the phrase has no forbidden phrase."""
     end = reader.read(reader.settled, phrase.utf8)
     return end != DEAD and not reader.complete(end)

@@ -15,12 +15,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import Beams, force_score
-from nmt.decode.begun import Begun, BegunModel
+from nmt.decode.begun import Begun
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.ensemble import Ensemble
-from nmt.decode.fusion import room
+from nmt.decode.fusion import room, without_sources
 from nmt.decode.graphs import RecordedModel, record_models
-from nmt.decode.hypothesis import NO_CONSTRAINTS, AllConstraints, Hypothesis
+from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop, check
@@ -84,9 +84,9 @@ class TorchEngine:
         return replace(self, language_model=language_model)
 
     @cached_property
-    def readers(self) -> Sequence[GenerativeModel | BegunModel]:
+    def readers(self) -> Sequence[GenerativeModel | Begun]:
         """The models, with the pieces before each text."""
-        return [BegunModel(model, *self.before) for model in self.models] if any(self.before) else self.models
+        return [Begun(model, *self.before) for model in self.models] if any(self.before) else self.models
 
     @cached_property
     def decoder(self) -> Decoder:
@@ -137,20 +137,30 @@ class TorchEngine:
             return Beams(decoder, *batch, options, constraints, language_model).run(stop)
         if self.shortlist is None:
             raise ValueError(f"search.shortlist is {options.shortlist}, but this model has no shortlist.safetensors")
-        pieces_L = self.shortlist.pieces(batch[0], options.shortlist, own=self.joint)
+        pieces_L = self.shortlist.pieces(batch[0], options.shortlist, joint=self.joint)
         here_L = pieces_L.to(self.device)
         small, small_lm = decoder.restricted(here_L), language_model and language_model.restricted(here_L)
         n_best = Beams(small, *batch, options, constraints, small_lm).run(stop)
         pieces = pieces_L.tolist()
         return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]
 
-    @torch.inference_mode()
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
+        return self.score_after(pad((source for source, _ in pairs), self.device), [ids for _, ids in pairs], stop)
+
+    def score_texts(self, texts: Sequence[Ids], stop: Stop | None = None) -> list[list[float]]:
+        """As `score`, of texts without sources, by language models."""
+        return self.score_after(without_sources(len(texts), self.device), texts, stop)
+
+    @torch.inference_mode()
+    def score_after(
+        self, sources: tuple[Tensor, Tensor], targets: Sequence[Ids], stop: Stop | None
+    ) -> list[list[float]]:
         check(stop)
-        batch = *pad((source for source, _ in pairs), self.device), *pad((target for _, target in pairs), self.device)
+        batch = *sources, *pad(targets, self.device)
         log_probs_XBT = torch.stack([force_score(reader, *batch) for reader in self.readers])
-        rows = (log_probs_XBT.logsumexp(0) - math.log(len(self.models))).tolist()
-        return [row[: len(target) + 1] for row, (_, target) in zip(rows, pairs, strict=True)]
+        log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))
+        require(bool(log_probs_BT.isfinite().all()), BAD_LOGITS)
+        return [row[: len(ids) + 1] for row, ids in zip(log_probs_BT.tolist(), targets, strict=True)]
 
     @torch.inference_mode()
     def attention(self, source: Ids, target: Ids) -> Tensor:

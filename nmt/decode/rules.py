@@ -13,17 +13,15 @@ from math import inf
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import AllConstraints, forbidden_ids
-from nmt.decode.phrases import Automaton
+from nmt.decode.phrases import BROKEN, Automaton
 from nmt.decode.unfinished_word import UnfinishedWord
 from nmt.vocabulary import EOS
 
 LEAST_COVERAGE = 1e-6  # of a source position, in the coverage penalty: the logarithm of 0 is -inf
-BROKEN = -1  # instead of an automaton's state: the hypothesis has broken its constraints, and cannot end any more
 
 
 class Rule:
@@ -224,9 +222,28 @@ class Phrases(Rule):
         self.sentences = [SentencePhrases(automaton, limit) if automaton else None for automaton, limit in pairs]
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
+        """Forbid the pieces that the automata forbid, and those after which the length limits allow no end.
+
+        Forbidden phrases need that room too: if "house" is forbidden, "house" must still be continued to "houses".
+        """
+        # Sentences share automata, and hypotheses share states: each different row is sent to the device once.
+        rows, numbers = [np.zeros(ruled_NKV.size(2), dtype=np.bool_)], dict[tuple[int, int, float], int]()
+        rows_NK = [[0] * ruled_NKV.size(1) for _ in self.sentences]
         for n, sentence in enumerate(self.sentences):
-            if sentence:
-                sentence.apply(ruled_NKV[n], own_NKV[n], step)
+            for k, state in enumerate(sentence.states if sentence else ()):
+                assert sentence is not None
+                room = min(sentence.limit - step, sentence.automaton.farthest(state) + 1)
+                key = id(sentence.automaton), state, room
+                if key not in numbers:
+                    numbers[key] = len(rows)
+                    rows.append(sentence.automaton.forbidden(state, room))
+                rows_NK[n][k] = numbers[key]
+        index_NK = torch.tensor(rows_NK, device=ruled_NKV.device)
+        forbidden_NKV = torch.from_numpy(np.stack(rows)).to(ruled_NKV.device)[index_NK]
+        ruled_NKV.masked_fill_(forbidden_NKV, -inf)
+        # Where the other rules forbid all pieces that are allowed here, ignore them.
+        stuck_NK = ~ruled_NKV.isfinite().any(2) & (index_NK > 0)
+        ruled_NKV[stuck_NK] = own_NKV[stuck_NK].masked_fill(forbidden_NKV[stuck_NK], -inf)
 
     def select(self, scores_NK: Tensor, ruled_NKV: Tensor, free_N: Tensor, best_NK: Tensor, places_NK: Tensor) -> None:
         for n, (sentence, free) in enumerate(zip(self.sentences, free_N.tolist(), strict=True)):
@@ -253,34 +270,12 @@ class SentencePhrases:
     def __init__(self, automaton: Automaton, limit: int) -> None:
         self.automaton, self.limit, self.states = automaton, limit, [automaton.start]
         self.has_required = not automaton.may_end(automaton.start)
-        self.distances = {BROKEN: np.full(len(automaton.row(automaton.start)), np.inf, dtype=np.float32)}
-
-    def distances_after(self, state: int) -> NDArray[np.float32]:
-        """Return for each piece (V,) how many more are needed before the text may end; inf if it is forbidden."""
-        if state not in self.distances:
-            states, index_V = np.unique(self.automaton.row(state), return_inverse=True)
-            distances = [np.inf if s < 0 else self.automaton.distance(s) for s in states.tolist()]
-            self.distances[state] = np.array(distances, dtype=np.float32)[index_V]
-        return self.distances[state]
-
-    def apply(self, ruled_KV: Tensor, own_KV: Tensor, step: int) -> None:
-        """Forbid the pieces that the automaton forbids, and those after which the length limit allows no end.
-
-        Forbidden phrases need that room too: if "house" is forbidden, "house" must still be continued to "houses".
-        """
-        allowed_KV = np.stack([self.distances_after(state) for state in self.states]) < self.limit - step
-        allowed_KV[:, EOS] = [state != BROKEN and self.automaton.may_end(state) for state in self.states]
-        forbidden_KV = torch.from_numpy(~allowed_KV).to(ruled_KV.device)
-        ruled_KV.masked_fill_(forbidden_KV, -inf)
-        # Where the other rules forbid all pieces that are allowed here, ignore them.
-        stuck_K = ~ruled_KV.isfinite().any(1)
-        ruled_KV[stuck_K] = own_KV[stuck_K].masked_fill(forbidden_KV[stuck_K], -inf)
 
     def candidates(self, scores_K: Tensor, ruled_KV: Tensor) -> dict[int, float]:
         """Return the continuations that bring a hypothesis nearer to its required phrases: {place: total}."""
         candidates = dict[int, float]()
         for k, (score, state) in enumerate(zip(scores_K.tolist(), self.states, strict=True)):
-            if score > -inf and not self.automaton.may_end(state):
+            if score > -inf and state != BROKEN and not self.automaton.may_end(state):
                 pieces = self.automaton.advance(state)
                 totals = (score + ruled_KV[k, torch.from_numpy(pieces).to(ruled_KV.device)]).tolist()
                 candidates |= zip((k * ruled_KV.size(1) + pieces).tolist(), totals, strict=True)
@@ -295,7 +290,7 @@ class SentencePhrases:
         banks: dict[float, list[tuple[float, int]]] = {}
         for place, total in sorted(candidates.items(), key=lambda item: -item[1]):
             parent, piece = divmod(place, vocab_size)
-            distance = 0.0 if piece == EOS else float(self.distances_after(self.states[parent])[piece])
+            distance = 0.0 if piece == EOS else float(self.automaton.distances_after(self.states[parent])[piece])
             if total > -inf and distance < np.inf:  # a prefix can choose a piece that the automaton forbids
                 banks.setdefault(distance, []).append((total, place))
         # Each round gives one slot to every bank, the bank nearest to an end first.
@@ -304,7 +299,7 @@ class SentencePhrases:
 
     def advance(self, parents: list[int], tokens: list[int]) -> None:
         steps = zip((self.states[parent] for parent in parents), tokens, strict=True)
-        self.states = [s if s == BROKEN else int(self.automaton.row(s)[token]) for s, token in steps]
+        self.states = [int(self.automaton.row(s)[token]) for s, token in steps]
 
 
 class Coverage(Rule):

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
-from nmt.decode.hypothesis import BAD_LOGITS, Hypothesis, forbidden_ids, length_divisor, longest_output
+from nmt.decode.hypothesis import BAD_LOGITS, Hypothesis, forbidden_ids, longest_output
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
 from nmt.model.contract import Decoder
@@ -43,7 +43,7 @@ def sample(
         sample_part(model, (src_BS, src_mask_BS), limits, options, random_TBW[:, :, part.start : part.stop], stop)
         for part in sample_parts(options.samples, random_TBW.size(0) * len(sources))
     ]
-    return [[hypothesis for some in found for hypothesis in some] for found in zip(*parts, strict=True)]
+    return [[hypothesis for part in found for hypothesis in part] for found in zip(*parts, strict=True)]
 
 
 def sample_parts(n_samples: int, n_slots: int) -> list[range]:
@@ -88,7 +88,10 @@ def sample_part(
             sentences_N, limits_N, tokens_NW, ended_NW = (x[left] for x in (sentences_N, limits_N, tokens_NW, ended_NW))
     tokens, log_probs = tokens_TBW.permute(1, 2, 0).tolist(), log_probs_TBW.permute(1, 2, 0).tolist()
     return [
-        [make_hypothesis(ids, gains, limit, options) for ids, gains in zip(*samples, strict=True)]
+        [
+            Hypothesis.of(pieces[: (end := pieces.index(EOS))], gains[: end + 1], options, limit)
+            for pieces, gains in zip(*samples, strict=True)
+        ]
         for *samples, limit in zip(tokens, log_probs, limits, strict=True)
     ]
 
@@ -121,11 +124,3 @@ def sample_pieces(logits_NWV: Tensor, random_NW: Tensor, options: SearchConfig) 
     place_NW1 = torch.searchsorted(cumulative_NWV, random_NW[:, :, None] * total_NW1, right=True)
     place_NW1 = torch.minimum(place_NW1, torch.searchsorted(cumulative_NWV, total_NW1))
     return (place_NW1 if pieces_NWV is None else pieces_NWV.gather(2, place_NW1))[:, :, 0]
-
-
-def make_hypothesis(tokens: list[int], log_probs: list[float], limit: int, options: SearchConfig) -> Hypothesis:
-    """Return the hypothesis that ends with the first EOS of `tokens`."""
-    length = tokens.index(EOS) + 1
-    log_prob = math.fsum(log_probs[:length])
-    score = log_prob / float(length_divisor(length, options))
-    return Hypothesis(tokens[: length - 1], score, log_prob, log_probs[:length], finished=length <= limit)

@@ -39,14 +39,14 @@ class Shortlist:
     candidates_UC: Tensor  # int32, best first
     frequent_F: Tensor  # int32
 
-    def pieces(self, src_BS: Tensor, candidates: int, *, own: bool) -> Tensor:
+    def pieces(self, src_BS: Tensor, candidates: int, *, joint: bool) -> Tensor:
         """Return the pieces (L, int64, rising, control pieces first) that the translations of a batch may use:
         `candidates` for each source piece, at most C, and with `own` the source pieces (int64) themselves."""
         sources = src_BS.unique().to(self.candidates_UC.device)
         parts = [torch.tensor(CONTROLS), self.frequent_F, self.candidates_UC[sources, :candidates].flatten(), sources]
-        return torch.cat([part.long() for part in (parts if own else parts[:-1])]).unique()
+        return torch.cat([part.long() for part in (parts if joint else parts[:-1])]).unique()
 
-    def link_weights(self, source_S: Tensor, target_T: Tensor, *, own: bool) -> Tensor:
+    def link_weights(self, source_S: Tensor, target_T: Tensor, *, joint: bool) -> Tensor:
         """How much attention counts as a sign that a target piece translates a source piece (T, S), float32.
 
         1 for the most probable translation of the source piece, 1/2 for the next one, and so on; UNLISTED for others.
@@ -55,7 +55,7 @@ class Shortlist:
         """
         is_candidate_TSC = target_T[:, None, None] == self.candidates_UC[source_S].long()
         best_TS: Tensor = (is_candidate_TSC / torch.arange(1, is_candidate_TSC.shape[2] + 1)).amax(2)
-        if own:
+        if joint:
             best_TS = best_TS.maximum((target_T[:, None] == source_S).float())
         common_T1 = torch.isin(target_T, self.common)[:, None]
         return torch.where(common_T1 & (best_TS < 1), FAINT, best_TS + UNLISTED * ~common_T1)

@@ -204,5 +204,5 @@ def pieces_in(path: Path) -> set[str]:
     return {model.id_to_piece(i) for i in range(model.vocab_size())}
 
 
-Reader = Callable[[Path, Foreign], Checkpoint]
+ReadCheckpoint = Callable[[Path, Foreign], Checkpoint]
 """Reads a file or a folder; fills `foreign.config`, and notes in `foreign.problems` what can't be expressed."""

@@ -5,6 +5,7 @@ DeepNorm's residual moves into the weights: norm(α x + f(x)) is norm(x + f(x) /
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from numpy.typing import NDArray
 from nmt.config import ModelConfig
 from nmt.data.mapped import SOURCE, TARGET
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Engine, longest_sequence
+from nmt.decode.ctranslate2 import POSITIONS, longest_sequence
 from nmt.extras import package
 from nmt.interop.ctranslate2_generator import USAGE as GENERATE
 from nmt.interop.ctranslate2_generator import GeneratorRunner
 from nmt.interop.export import About, Export, Parity
-from nmt.interop.parity import GREEDY, Ids, compare
+from nmt.interop.parity import compare, greedy
 from nmt.model.bias import FARTHEST
 from nmt.model.contract import PromptedModel
 from nmt.model.feed_forward import GATED
@@ -78,19 +79,9 @@ def write(export: Export, folder: Path) -> None:
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
     if isinstance(export.model, PromptedModel):
         runner = GeneratorRunner(folder, export.tokenizer)
-        return compare(export, runner, lines, runner.precision)
-    model = run_exported(folder, export.tokenizer, export.info).begun(*export.tokenizer.starts())
-    return compare(export, Runner(model), lines, model.precision)
-
-
-class Runner:
-    """CTranslate2 as the comparison calls it."""
-
-    def __init__(self, model: CTranslate2Engine) -> None:
-        self.model, self.force_score = model, model.score
-
-    def greedy(self, sources: Sequence[Ids]) -> list[list[int]]:
-        return [best.ids for best, *_ in self.model.search(sources, GREEDY)]
+        return compare(export, runner.greedy, runner.score, lines, runner.precision)
+    engine = run_exported(folder, export.tokenizer, export.info).begun(*export.tokenizer.starts())
+    return compare(export, partial(greedy, engine), engine.score, lines, engine.precision)
 
 
 def about(export: Export) -> About:
@@ -137,7 +128,7 @@ class Writer:
         kind = specs.TransformerDecoderSpec if decodes else specs.TransformerEncoderSpec
         stack = getattr(self.model, side)
         # The attention to the source is the mean of all heads of the last layer.
-        own = {"alignment_heads": 0, "with_encoder_attention": not isinstance(self.model, PromptedModel)}
+        of_decoder = {"alignment_heads": 0, "with_encoder_attention": not isinstance(self.model, PromptedModel)}
         spec = kind(
             len(stack.order),
             config.n_heads,
@@ -151,7 +142,7 @@ class Writer:
             relative_attention_bias=config.positions == "relative",
             qk_norm=config.qk_norm,
             layernorm_embedding=config.embedding_norm,
-            **(own if decodes else {}),
+            **(of_decoder if decodes else {}),
         )
         spec.scale_embeddings = config.scale_embeddings
         if decodes:
@@ -160,8 +151,8 @@ class Writer:
             if config.output_bias:
                 spec.projection.bias = self.array("output.bias")
         else:
-            one = config.tied_embeddings == "three-way"
-            spec.embeddings[0].weight = self.array("tgt_embedding.weight" if one else "src_embedding.weight")
+            shared = config.tied_embeddings == "three-way"
+            spec.embeddings[0].weight = self.array("tgt_embedding.weight" if shared else "src_embedding.weight")
         if config.norm_position == "pre":
             self.norm(spec.layer_norm, f"{side}_norm")
         self.positions(spec, "tgt_positions" if decodes else "src_positions")

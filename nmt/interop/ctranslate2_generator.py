@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import forbidden_ids, longest_output
 from nmt.extras import package
-from nmt.interop.parity import GREEDY, Ids
+from nmt.interop.parity import GREEDY
 from nmt.translation.exported import names_of_pieces
 from nmt.vocabulary import BOS, EOS
 
@@ -38,7 +39,7 @@ class GeneratorRunner:
         )
         return [self.number[piece] for piece in result.sequences[0]]
 
-    def force_score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[list[float]]:
+    def score(self, pairs: Sequence[IdPair]) -> list[list[float]]:
         sequences = [self.pieces([BOS, *source, EOS, BOS, *target, EOS]) for source, target in pairs]
         results = self.generator.score_batch(sequences, max_batch_size=32)
         scored = zip(results, pairs, strict=True)

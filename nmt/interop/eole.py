@@ -63,7 +63,7 @@ SPECIAL = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "pad_t
 
 
 def read(path: Path, foreign: Foreign) -> Checkpoint:
-    """As `nmt.interop.checkpoints.Reader`."""
+    """As `nmt.interop.checkpoints.ReadCheckpoint`."""
     settings = read_json(foreign.folder / "config.json")
     foreign.config = config = flat(settings)
     vocab = read_json(foreign.file("vocab.json"))
@@ -78,7 +78,7 @@ def read(path: Path, foreign: Foreign) -> Checkpoint:
     foreign.expect("decoder_start_token", vocab.get("decoder_start_token", "<s>"), "<s>")
     expect_sentencepiece(foreign, config.get("transforms"))
     kind = str(config.get("model.encoder.position_encoding_type", "SinusoidalInterleaved"))
-    own = SPECIAL | (vocab.get("specials") or {})
+    ours = SPECIAL | (vocab.get("specials") or {})
     files = sorted(foreign.folder.glob("model.*.safetensors"))
     require(bool(files), f"{foreign.origin} has no weights: model.00.safetensors is missing")
     tensors = renamed({name: t for file in files for name, t in read_tensors(file).items()}, TABLE)
@@ -87,7 +87,7 @@ def read(path: Path, foreign: Foreign) -> Checkpoint:
         model_settings(foreign, kind),
         used(tensors, POSITIONS.get(kind, "")),
         (vocab["src"], vocab["tgt"]),
-        (own["unk_token"], own["bos_token"], own["eos_token"], own["pad_token"]),
+        (ours["unk_token"], ours["bos_token"], ours["eos_token"], ours["pad_token"]),
         alternating=kind == "SinusoidalInterleaved",
         pairs=kind == "Rotary" and config.get("model.encoder.rope_config.rotary_interleave", True),
         models=tuple(str(config.get(name) or "") for name in models),

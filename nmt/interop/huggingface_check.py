@@ -14,11 +14,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import ObjectiveName, SearchConfig
-from nmt.decode.beam import search
-from nmt.decode.begun import BegunModel
 from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
-from nmt.decode.pytorch import pad
+from nmt.decode.pytorch import TorchEngine, pad
 from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.export import Export, Parity
@@ -48,8 +46,8 @@ class Foreign:
     """Our id of each piece, in the order of theirs."""
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout, own: Model) -> "Foreign":
-        """`own`: the model that was exported. Raises ValueError if transformers finds weights missing, or more than it
+    def load(cls, folder: Path, layout: Layout, ours: Model) -> "Foreign":
+        """`ours`: the model that was exported. Raises ValueError if transformers finds weights missing, or more than it
         knows."""
         transformers = package("transformers", "transformers")
         logging, kind = transformers.utils.logging, getattr(transformers, layout.auto)
@@ -63,13 +61,13 @@ class Foreign:
         wrong = {name: sorted(keys) for name, keys in found.items() if keys}
         require(not wrong, f"transformers doesn't load the exported weights as they are: {wrong}")
         require(type(model).__name__ == layout.name, f"transformers took {type(model).__name__}, not {layout.name}")
-        order = their_order(own) if layout.languages else [*range(own.vocab_size)]
+        order = their_order(ours) if layout.languages else [*range(ours.vocab_size)]
         return cls(model.eval(), transformers.AutoTokenizer.from_pretrained(folder), order)
 
     @cached_property
     def number(self) -> dict[int, int]:
         """Their id of each piece of ours."""
-        number = {own: i for i, own in enumerate(self.order)}
+        number = {piece: i for i, piece in enumerate(self.order)}
         return number if BOS in number else {**number, BOS: self.model.config.decoder_start_token_id}
 
     def theirs(self, ids: Ids) -> Ids:
@@ -130,7 +128,7 @@ def compare(export: Export, folder: Path, layout: Layout, template: Sequence[str
     # Marian's tokenizer takes the piece of a language from the text.
     tags = [] if layout.languages else export.tokenizer.languages.starts()[0]
     found = [foreign.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
-    alike = sum(ids == foreign.theirs(own) for ids, own in zip(found, inputs, strict=True))
+    alike = sum(ids == foreign.theirs(given) for ids, given in zip(found, inputs, strict=True))
     problem = f"the tokenizer of transformers divides {alike:,} of {len(kept):,} sentences as ours does: {REFUSED}"
     require(not layout.languages or alike > len(kept) // 2, problem)
     comparison, same = COMPARISONS[export.info.objective]
@@ -155,22 +153,22 @@ def compare_translations(
     export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
 ) -> tuple[float, int]:
     assert isinstance(export.model, GenerativeModel)
-    language = export.tokenizer.starts()[1]
-    model = BegunModel(export.model, export.tokenizer.starts()[0], language)
+    engine = TorchEngine.make([export.model]).begun(*export.tokenizer.starts())
+    model, language = engine.readers[0], export.tokenizer.starts()[1]
     allow_unk = export.info.search.allow_unk
     options = SearchConfig(beam_size=1, max_length=MOST_PIECES, max_length_ratio=100, allow_unk=allow_unk)
     batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
-    written = [best.ids for batch in batches for best, *_ in search(model, *pad(batch, model.device), options)]
+    written = [best.ids for batch in batches for best, *_ in engine.search(batch, options)]
     largest = 0.0
     for text, ids, target in zip(texts, inputs, written, strict=True):
-        source, real = pad([text], model.device)
+        source, real = pad([text], engine.device)
         own_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
         # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
         shared = ids if foreign.model.config.is_encoder_decoder else ids[:-1]
         their_TV = foreign.logits(shared, [BOS, *language, *target])[len(language) :]
         largest = max(largest, float((own_TV[:, foreign.order] - their_TV).abs().max()))
     theirs = foreign.write(inputs, MOST_PIECES)
-    return largest, sum(own == other for own, other in zip(written, theirs, strict=True))
+    return largest, sum(a == b for a, b in zip(written, theirs, strict=True))
 
 
 @torch.inference_mode()
@@ -189,7 +187,7 @@ def compare_continuations(
         own_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
         largest = max(largest, float((own_TV - foreign.logits([], ids)).abs().max()))
     theirs = foreign.write(inputs, MOST_PIECES)
-    return largest, sum(own == other for own, other in zip(written, theirs, strict=True))
+    return largest, sum(a == b for a, b in zip(written, theirs, strict=True))
 
 
 @torch.inference_mode()

@@ -45,12 +45,12 @@ class Layout:
         found = []
         if objective not in self.objectives:
             found.append(f"training.objective {objective} ({self.name}: {' or '.join(self.objectives)})")
-        own = asdict(config)
+        ours = asdict(config)
         for f in fields(ModelConfig):
             values = self.needs.get(f.name, () if f.name in FREE else (f.default,))
-            if values != () and own[f.name] not in values:
+            if values != () and ours[f.name] not in values:
                 choices = values if isinstance(values, Range) else " or ".join(map(shown, values))
-                found.append(f"model.{f.name} {shown(own[f.name])} ({self.name}: {choices})")
+                found.append(f"model.{f.name} {shown(ours[f.name])} ({self.name}: {choices})")
         if not self.shared_heads and config.kv_heads != config.n_heads:
             found.append(f"model.n_kv_heads {config.kv_heads} ({self.name}: {config.n_heads}, as n_heads)")
         return found
@@ -123,8 +123,8 @@ def llama_settings(config: ModelConfig) -> dict[str, Any]:
 
 
 def mixtral_settings(config: ModelConfig) -> dict[str, Any]:
-    own = {"num_local_experts": config.experts, "num_experts_per_tok": config.experts_per_token}
-    return llama_settings(config) | own | {"sliding_window": None}
+    ours = {"num_local_experts": config.experts, "num_experts_per_tok": config.experts_per_token}
+    return llama_settings(config) | ours | {"sliding_window": None}
 
 
 def deepseek_settings(config: ModelConfig) -> dict[str, Any]:
@@ -243,8 +243,8 @@ def config_json(layout: Layout, model: Model, dtype: str) -> dict[str, Any]:
     if layout.model_type == "marian":
         sizes["decoder_vocab_size"] = model.vocab_size
     head = {"architectures": [layout.name], "model_type": layout.model_type, "dtype": dtype}
-    own = settings_of_ids(model) if layout.languages else {}
-    return head | sizes | SHARED | layout.settings(model.config) | own
+    ours = settings_of_ids(model) if layout.languages else {}
+    return head | sizes | SHARED | layout.settings(model.config) | ours
 
 
 def vocabulary_sizes(model: Model) -> dict[str, int]:

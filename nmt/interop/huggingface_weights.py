@@ -89,8 +89,8 @@ def pegasus(model: Model) -> Tensors:
     table = sinusoids(MOST_POSITIONS, config.d_model)
     tensors |= {f"model.{side}.embed_positions.weight": table for side in ("encoder", "decoder")}
     if config.tied_embeddings != "three-way":
-        own = Parameters.of(model)
-        tensors |= {"model.shared.weight": own["tgt_embedding.weight"], "lm_head.weight": own["output.weight"]}
+        ours = Parameters.of(model)
+        tensors |= {"model.shared.weight": ours["tgt_embedding.weight"], "lm_head.weight": ours["output.weight"]}
     return tensors
 
 
@@ -151,8 +151,9 @@ def is_tied(config: ModelConfig) -> bool:
 
 def llama_layer(config: ModelConfig, block: Parameters) -> Tensors:
     attention, width, inner = block.within("self_attention"), config.d_model, config.d_ff
-    own = latent_attention(config, attention) if config.attention == "latent" else attention.parts("qkv", heads(config))
-    tensors = {f"self_attn.{name}": tensor for name, tensor in own}
+    is_latent = config.attention == "latent"
+    parts = latent_attention(config, attention) if is_latent else attention.parts("qkv", heads(config))
+    tensors = {f"self_attn.{name}": tensor for name, tensor in parts}
     tensors |= dict(attention.parts("out", {"self_attn.o_proj": width}))
     if config.qk_norm:
         tensors |= {f"self_attn.{name}_norm.weight": attention[f"{name}_norm.weight"] for name in "qk"}
@@ -169,8 +170,8 @@ def llama_layer(config: ModelConfig, block: Parameters) -> Tensors:
 def mixtral_experts(config: ModelConfig, layer: Parameters) -> Tensors:
     tensors = {"block_sparse_moe.gate.weight": layer["router"]}
     for number, (up, down) in enumerate(zip(layer["up"], layer["down"], strict=True)):
-        gate, other = up.split(config.d_ff)
-        parts = {"w1": gate, "w2": down, "w3": other}
+        gate, beside = up.split(config.d_ff)
+        parts = {"w1": gate, "w2": down, "w3": beside}
         tensors |= {f"block_sparse_moe.experts.{number}.{name}.weight": part for name, part in parts.items()}
     return tensors
 

@@ -36,7 +36,7 @@ TABLE = (
 
 
 def read(path: Path, foreign: Foreign) -> Checkpoint:
-    """As `nmt.interop.checkpoints.Reader`."""
+    """As `nmt.interop.checkpoints.ReadCheckpoint`."""
     try:
         settings = yaml.safe_load((foreign.folder / "config.yaml").read_text(encoding="utf8"))
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -22,10 +22,11 @@ from torch import Tensor, nn
 from nmt.data.languages import Languages
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import POSITIONS
+from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output
 from nmt.extras import package
 from nmt.interop.export import About, Export, Parity
-from nmt.interop.parity import GREEDY, Ids, compare
+from nmt.interop.parity import GREEDY, compare
 from nmt.model.attention import explicit_attention, split_heads
 from nmt.model.cache import MASKED
 from nmt.model.positions import AddedPositions
@@ -103,12 +104,12 @@ class DecoderGraph(nn.Module):
         for block, (keys, values, source_keys, source_values) in zip(model.decoder.layers(), past, strict=True):
             added = block.cross_attention.keys_values(new_BEM)
             source = [torch.cat(pair, 2) for pair in zip((source_keys, source_values), added, strict=True)]
-            own = list[Tensor]()
+            kv = list[Tensor]()
 
-            def attend(x: Tensor, layer: Any = block.self_attention, past: Any = (keys, values), own: Any = own) -> Any:
+            def attend(x: Tensor, layer: Any = block.self_attention, past: Any = (keys, values), kv: Any = kv) -> Any:
                 q, k, v = layer.heads(x, place_T)
-                own += [torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True)]
-                return mix(layer, q, own, mask)
+                kv += [torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True)]
+                return mix(layer, q, kv, mask)
 
             def look(x: Tensor, layer: Any = block.cross_attention, source: Any = source) -> Tensor:
                 q = split_heads(layer.q(x), layer.sizes[2])
@@ -116,7 +117,7 @@ class DecoderGraph(nn.Module):
 
             x_BTM = block.around_cross(block.around_self(x_BTM, attend), look)
             x_BTM = block.around_feed_forward(x_BTM, block.feed_forward)
-            present.append(Past(*own, *source))
+            present.append(Past(*kv, *source))
         return model.output(model.decoder_norm(x_BTM)), present
 
 
@@ -209,7 +210,8 @@ def save(graph: nn.Module, arguments: Any, shapes: Any, names: tuple[list[str], 
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
-    return compare(export, Graphs(folder), lines, export.quantization)
+    graphs = Graphs(folder)
+    return compare(export, graphs.greedy, graphs.score, lines, export.quantization)
 
 
 class Graphs:
@@ -253,7 +255,7 @@ class Graphs:
                 return written[1:-1]
         return written[1:]
 
-    def force_score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[list[float]]:
+    def score(self, pairs: Sequence[IdPair]) -> list[list[float]]:
         scores = []
         for source, target in pairs:
             logits_TV = torch.from_numpy(self.step(self.start(source), [BOS, *target]))

@@ -56,7 +56,7 @@ TABLE = (
 
 
 def read(path: Path, foreign: Foreign) -> Checkpoint:
-    """As `nmt.interop.checkpoints.Reader`."""
+    """As `nmt.interop.checkpoints.ReadCheckpoint`."""
     file = pick(path, "model.pt", "*.pt")
     state = load_safely(file, Namespace)
     known = isinstance(state, dict) and isinstance(state.get("opt"), Namespace) and isinstance(state.get("vocab"), dict)

@@ -1,10 +1,10 @@
 """Comparison of a translator that another library runs with ours: source lines flow in; differences flow out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
-from typing import Protocol
 
 from nmt.config import SearchConfig
+from nmt.decode.engine import Engine, IdPair, Ids
 from nmt.fields import require
 from nmt.interop.export import Export, Parity
 from nmt.model.contract import GenerativeModel
@@ -16,33 +16,37 @@ GREEDY = SearchConfig(beam_size=1, guard=False)
 COMPARED = "log-probability of a piece of the greedy translation"
 REFUSED = "nothing was exported"
 
-Ids = Sequence[int]
+
+def greedy(engine: Engine, sources: Sequence[Ids]) -> list[list[int]]:
+    """The translation of each sentence with the settings GREEDY."""
+    return [best.ids for best, *_ in engine.search(sources, GREEDY)]
 
 
-class Foreign(Protocol):
-    """An exported translator, as its library runs it."""
-
-    def greedy(self, sources: Sequence[Ids]) -> list[list[int]]:
-        """The translation of each sentence by greedy search with the settings GREEDY, in ids without EOS."""
-
-    def force_score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[list[float]]:
-        """The log-probability of each piece of given translations, and of EOS."""
-
-
-def compare(export: Export, foreign: Foreign, lines: Sequence[str], precision: str) -> Parity:
+def compare(
+    export: Export,
+    translate: Callable[[Sequence[Ids]], list[list[int]]],
+    score_pairs: Callable[[Sequence[IdPair]], list[list[float]]],
+    lines: Sequence[str],
+    precision: str,
+) -> Parity:
     """Compare greedy translations, and the log-probabilities of ours. In float32, the log-probabilities may differ by
     TOLERANCE at most, and the translations not at all; else the log-probabilities by MOST_MEAN on average. ValueError
-    if they differ more. `precision`: what the other library computes in."""
+    if they differ more.
+
+    Args:
+        translate, score_pairs: as `greedy` and `Engine.score`, by the other library.
+        precision: what the other library computes in.
+    """
     assert isinstance(export.model, GenerativeModel)
     translator = Translator(export.model, export.tokenizer, GREEDY, facts=export.info.facts)
     found = translator.translate_n_best(lines, GREEDY, markup="none")
     parts = [part for [translation] in found for part in translation.parts]
     pairs = [(part.source, part.hypothesis.ids) for part in parts]
-    rows = zip(translator.scorer().score_ids(pairs), foreign.force_score(pairs), strict=True)
+    rows = zip(translator.scorer().score_ids(pairs), score_pairs(pairs), strict=True)
     scored = [(ours.token_log_probs, theirs) for ours, theirs in rows if ours]
     differences = [abs(a - b) for row in scored for a, b in zip(*row, strict=True)]
     largest, mean = max(differences), fmean(differences)
-    translations = foreign.greedy([part.source for part in parts])
+    translations = translate([part.source for part in parts])
     texts, others = (export.tokenizer.decode_target(ids) for ids in ([ids for _, ids in pairs], translations))
     unequal = [n for n, (_, ids) in enumerate(pairs) if ids != translations[n]]
     equal = f"{len(pairs) - len(unequal)} of {len(pairs)} greedy translations are equal"

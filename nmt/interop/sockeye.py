@@ -50,12 +50,12 @@ TABLE = (
 
 
 def read(path: Path, foreign: Foreign) -> Checkpoint:
-    """As `nmt.interop.checkpoints.Reader`."""
+    """As `nmt.interop.checkpoints.ReadCheckpoint`."""
     foreign.config = config = flat(read_settings(foreign))
     expect_all(foreign, NEEDS)
     for name in (*EQUAL, *STEPS):
-        other = config.get(f"config_encoder.{name}")
-        foreign.expect(f"config_decoder.{name}", config.get(f"config_decoder.{name}"), other)
+        of_encoder = config.get(f"config_encoder.{name}")
+        foreign.expect(f"config_decoder.{name}", config.get(f"config_decoder.{name}"), of_encoder)
     settings = model_settings(foreign)
     file = pick(path, "params.best", "params.*")
     tensors = renamed(read_pickled(file), TABLE)

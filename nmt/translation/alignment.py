@@ -78,7 +78,7 @@ class Aligner:
         if shortlist := self.engine.shortlist:
             sides = (part.source, part.hypothesis.ids[: len(target)])
             ids = (torch.tensor(side, dtype=torch.long) for side in sides)
-            weights_TS = weights_TS * shortlist.link_weights(*ids, own=self.tokenizer.joint)
+            weights_TS = weights_TS * shortlist.link_weights(*ids, joint=self.tokenizer.joint)
         return weights_TS, source, target
 
     def attention(self, part: Part) -> tuple[Tensor, list[str], list[str]]:

@@ -55,8 +55,9 @@ def run_exported(
         )
     except (RuntimeError, ValueError) as error:
         raise ValueError(f"CTranslate2 can't run {folder} on {device} in precision {precision}: {error}") from error
-    positions = longest_sequence(info.model)
-    return CTranslate2Engine(translator, *names_of_pieces(tokenizer), positions)
+    source, target = names_of_pieces(tokenizer)
+    number = {piece: i for i, piece in enumerate(target)}
+    return CTranslate2Engine(translator, source, target, number, longest_sequence(info.model))
 
 
 def names_of_pieces(tokenizer: Tokenizer) -> tuple[list[str], list[str]]:

@@ -5,7 +5,6 @@ written for the given translation. Of several such texts, and of the plans of `n
 probable one counts. A translation that no plan can have made is scored as it is.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,7 @@ from functools import partial
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import Engine, IdPair
-from nmt.decode.hypothesis import Hypothesis, length_divisor
+from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.parallel import halve_if_too_large
 from nmt.decode.stop import Stop
 from nmt.reading.lines import cut_text
@@ -117,9 +116,7 @@ class ForcedScorer:
         log_probs = partial(self.engine.score, stop=stop)
         for rows in make_batches(fitting, self.search.batch_size, lengths.__getitem__):
             for i, token_log_probs in zip(rows, halve_if_too_large(log_probs, [pairs[i] for i in rows]), strict=True):
-                total = math.fsum(token_log_probs)
-                score = total / float(length_divisor(len(token_log_probs), self.search))
-                scored[i] = Hypothesis(list(pairs[i][1]), score, total, token_log_probs, finished=True)
+                scored[i] = Hypothesis.of(pairs[i][1], token_log_probs, self.search)
         return scored
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -15,18 +16,14 @@ import torch
 
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.beam import force_score
-from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
-from nmt.decode.hypothesis import BAD_LOGITS
 from nmt.decode.parallel import halve_if_too_large, map_batches
-from nmt.decode.pytorch import pad
+from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
 from nmt.model.contract import Model, PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
-from nmt.model.precision import with_precision
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
 from nmt.translation.growing_text import GrowingText
@@ -115,8 +112,7 @@ class LanguageModel:
 
         ValueError if the device can't compute in this precision.
         """
-        self.model, self.precision = with_precision(model.eval(), precision)
-        self.tokenizer = tokenizer
+        self.engine, self.tokenizer = TorchEngine.make([model], precision), tokenizer
         self.search = search or SearchConfig(samples=1)
 
     @classmethod
@@ -137,8 +133,18 @@ class LanguageModel:
         return cls(require_language_model(model, info, folder), tokenizer, search or stored, precision)
 
     @property
+    def model(self) -> PromptedModel:
+        model = self.engine.models[0]
+        assert isinstance(model, PromptedModel)
+        return model
+
+    @property
     def device(self) -> torch.device:
-        return self.model.device
+        return self.engine.device
+
+    @property
+    def precision(self) -> str:
+        return self.engine.precision
 
     def describe(self) -> str:
         """Device, precision and threads, for the user."""
@@ -237,19 +243,12 @@ class LanguageModel:
         batches = list(make_batches(fitting, (search or self.search).batch_size, lambda i: len(ids[i]) + 1))
 
         def run(batch: list[int]) -> list[list[float]]:
-            check(stop)
-            targets = pad((ids[i] for i in batch), self.device)
-            log_probs_BT = force_score(self.model, *without_sources(len(batch), self.device), *targets)
-            require(bool(log_probs_BT.isfinite().all()), BAD_LOGITS)
-            rows: list[list[float]] = log_probs_BT.tolist()
-            return rows
+            return self.engine.score_texts([ids[i] for i in batch], stop)
 
         scores: list[TextScore | None] = [None] * len(ids)
-        for batch, log_probs_BT in zip(
-            batches, map_batches(partial(halve_if_too_large, run), batches, self.device), strict=True
-        ):
-            for i, log_probs in zip(batch, log_probs_BT, strict=True):
-                scores[i] = TextScore(tidy(texts[i])[0], ids[i], log_probs[: len(ids[i]) + 1])
+        found = map_batches(partial(halve_if_too_large, run), batches, self.device)
+        for i, log_probs in zip(chain(*batches), chain(*found), strict=True):
+            scores[i] = TextScore(tidy(texts[i])[0], ids[i], log_probs)
         return scores
 
 

@@ -57,9 +57,9 @@ class PairScorer:
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
         problem = f"the model in {folder} is no pair scorer: it was trained with training.objective {info.objective}"
         require(info.objective == "pair", f"{problem}; train one with objective pair and model.family encoder-only")
-        own = info.source, info.target
-        known = f"the pair scorer in {folder} knows {own[0]} as source and {own[1]} as target"
-        require(languages in (None, own), f"{known}, not {' and '.join(languages or ())}")
+        pair = info.source, info.target
+        known = f"the pair scorer in {folder} knows {pair[0]} as source and {pair[1]} as target"
+        require(languages in (None, pair), f"{known}, not {' and '.join(languages or ())}")
         return cls(model, tokenizer, precision)
 
     @torch.inference_mode()
@@ -87,10 +87,10 @@ class PairScorer:
 
     def rate(self, lines: Sequence[str], n_best: Sequence[Sequence[Translation]]) -> list[list[Translation]]:
         """The translations of each line, in their order, with their `quality`; that of a blank line is 1."""
-        pairs = [(line, one.text) for line, found in zip(lines, n_best, strict=True) for one in found]
+        pairs = [(line, t.text) for line, found in zip(lines, n_best, strict=True) for t in found]
         scores = iter(self.score(pairs))
-        rated = [[replace(one, quality=next(scores)) for one in found] for found in n_best]
-        return [[one if one.parts else replace(one, quality=1.0) for one in found] for found in rated]
+        rated = [[replace(t, quality=next(scores)) for t in found] for found in n_best]
+        return [[t if t.parts else replace(t, quality=1.0) for t in found] for found in rated]
 
     def rate_visible(
         self, lines: Sequence[str], n_best: Sequence[Sequence[Translation]], markup: Mode
@@ -98,7 +98,7 @@ class PairScorer:
         """The translations of each line with their `quality`; of lines that are mark-up (`markup`: which are) only the
         text is read."""
         plain = [
-            [replace(one, text=visible(one.text, markup)) for one in found] if is_markup(line, markup) else found
+            [replace(t, text=visible(t.text, markup)) for t in found] if is_markup(line, markup) else found
             for line, found in zip(lines, n_best, strict=True)
         ]
         rated = self.rate([visible(line, markup) for line in lines], plain)

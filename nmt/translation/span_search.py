@@ -87,8 +87,8 @@ class SpanSearch:
         lines, free = list(lines), dict[int, list[Term]]()
         for n, spans in enumerate(lines):
             if len(spans) > 1 and (terms := [term for term in spans[0].constraints.must if not term.source]):
-                own = tuple(term for term in spans[0].constraints.must if term.source)
-                lines[n], free[n] = [spans[0].with_terms(own), *spans[1:]], terms
+                placed = tuple(term for term in spans[0].constraints.must if term.source)
+                lines[n], free[n] = [spans[0].with_terms(placed), *spans[1:]], terms
         bare = [span for n in free for span in lines[n]]
         tried = [add_term(span, term) for n, terms in free.items() for span in lines[n] for term in terms]
         found = self.find_once([*bare, *tried], replace(search, n_best=1, mbr="none"), stop) if free else {}

@@ -9,7 +9,7 @@ from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
 from nmt.decode.beam import force_score, search
-from nmt.decode.begun import BegunModel
+from nmt.decode.begun import Begun
 from nmt.decode.sampling import sample
 from nmt.vocabulary import BOS
 from tests.model.settings import config, make, sentences
@@ -34,7 +34,7 @@ def test_logits_are_those_after_the_pieces(source: list[int], target: list[int],
     tgt[:, 0] = BOS
     whole = torch.cat([tgt[:, :1], torch.tensor([target] * 2, dtype=torch.int64).view(2, -1), tgt[:, 1:]], 1)
     expected_BTV = model(*begin(src, mask, source), whole)[:, len(target) :]
-    begun = BegunModel(model, source, target)
+    begun = Begun(model, source, target)
     torch.testing.assert_close(begun(src, mask, tgt), expected_BTV, atol=1e-5, rtol=1e-4)
     pieces = torch.tensor([0, 1, 2, 3, 4, 11, 12, 13])
     for decoder, chosen in ((begun, slice(None)), (begun.restricted(torch.arange(23)).restricted(pieces), pieces)):
@@ -50,7 +50,7 @@ def test_logits_are_those_after_the_pieces(source: list[int], target: list[int],
 
 def test_searches_and_scores_go_together() -> None:
     model = make(config(), 1)
-    begun, (src, mask) = BegunModel(model, [7], [8]), sentences(1, [5, 3])
+    begun, (src, mask) = Begun(model, [7], [8]), sentences(1, [5, 3])
     found = search(begun, src, mask, PLAIN)
     sampled = sample(begun, src, mask, SearchConfig(samples=4, max_length=6, guard=False))
     for n, hypotheses in enumerate(zip(found, sampled, strict=True)):
@@ -63,7 +63,7 @@ def test_searches_and_scores_go_together() -> None:
 
 def test_attention_is_that_to_the_callers_pieces() -> None:
     model = make(config(decoder_layers=2), 1)
-    begun, (src, mask), weights = BegunModel(model, [7, 9], [8]), sentences(1, [5]), list[Tensor]()
+    begun, (src, mask), weights = Begun(model, [7, 9], [8]), sentences(1, [5]), list[Tensor]()
     begun(src, mask, torch.tensor([[BOS, 4, 5]]), weights)
     assert [tuple(part.shape[2:]) for part in weights] == [(3, 5), (3, 5)]
     steps = list[Tensor]()
@@ -74,5 +74,5 @@ def test_attention_is_that_to_the_callers_pieces() -> None:
 
 def test_fixed_pieces_need_room() -> None:
     model = make(config(positions="learned"), 1)
-    begun = BegunModel(model, [7, 9], [8])
+    begun = Begun(model, [7, 9], [8])
     assert (model.longest_source, begun.longest_source, begun.longest_target(5)) == (39, 37, 38)

@@ -16,10 +16,11 @@ from torch.utils._pytree import tree_leaves
 
 from nmt.config import SearchConfig
 from nmt.decode.beam import search
-from nmt.decode.begun import Begun, BegunModel
+from nmt.decode.begun import Begun
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.graphs import LEAST_LENGTH, SIZES, Buffers, RecordedCache, RecordedModel, can_record, rounded
 from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.pytorch import TorchEngine
 from nmt.model.contract import Decoder
 from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.vocabulary import EOS, PAD
@@ -124,7 +125,7 @@ def test_smaller_vocabularies_fixed_pieces_and_ensembles_are_recorded_too() -> N
     pieces_L = torch.tensor([0, 1, 2, 3, *range(7, 30)], device=DEVICE)
     pairs: list[tuple[Decoder, Decoder]] = [
         (recorded[0].restricted(pieces_L), models[0].restricted(pieces_L)),
-        (Begun(recorded[0], [5], [6, 7]), BegunModel(models[0], [5], [6, 7])),
+        (Begun(recorded[0], [5], [6, 7]), Begun(models[0], [5], [6, 7])),
         (Ensemble(recorded), Ensemble(models)),
     ]
     for own, plain in pairs:
@@ -163,6 +164,13 @@ def test_buffers_stay_within_their_limit() -> None:
 def test_samples_are_not_recorded() -> None:
     cache = RecordedModel(a_model(1)).start(*batch(torch.Generator().manual_seed(1), 3, 5), 9, 2, separate=True)
     assert not isinstance(cache, RecordedCache)
+
+
+def test_an_engine_with_other_models_records_these(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt.decode.pytorch.record_models", lambda models: tuple(map(RecordedModel, models)))
+    first, adapted = a_model(1), a_model(2)
+    engine = TorchEngine.make([first]).with_models([adapted])
+    assert [recorded.model for recorded in engine.begun([5], [6]).recorded] == [adapted]
 
 
 @pytest.mark.parametrize("chosen", [{"positions": "alibi"}, {"positions": "relative"}, {"experts": 2}])

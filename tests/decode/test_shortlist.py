@@ -59,12 +59,12 @@ def test_links_count_by_what_the_shortlist_knows_and_common_pieces_only_as_the_f
     expected_TS = torch.tensor(
         [[1, FAINT], [1 / 3 + UNLISTED, UNLISTED], [UNLISTED, 1 + UNLISTED], [UNLISTED, UNLISTED]]
     )
-    assert listed.link_weights(source_S, target_T, own=False).equal(expected_TS)
-    own_TS = listed.link_weights(torch.tensor([33]), torch.tensor([33, 3]), own=True)
+    assert listed.link_weights(source_S, target_T, joint=False).equal(expected_TS)
+    own_TS = listed.link_weights(torch.tensor([33]), torch.tensor([33, 3]), joint=True)
     assert own_TS.equal(torch.tensor([[1 + UNLISTED], [FAINT]]))
     for own, weight in ((True, 1 + UNLISTED), (False, UNLISTED)):  # 7 is no candidate of 7
-        assert listed.link_weights(torch.tensor([7]), torch.tensor([7]), own=own).equal(torch.tensor([[weight]]))
-    without_TS = listed.link_weights(torch.tensor([33]), torch.tensor([34, 3]), own=True)
+        assert listed.link_weights(torch.tensor([7]), torch.tensor([7]), joint=own).equal(torch.tensor([[weight]]))
+    without_TS = listed.link_weights(torch.tensor([33]), torch.tensor([34, 3]), joint=True)
     assert without_TS.equal(torch.tensor([[UNLISTED], [FAINT]]))
 
 
@@ -74,8 +74,8 @@ def test_the_list_has_control_pieces_candidates_frequent_ones_and_perhaps_the_so
     candidates[6] = torch.tensor([30, 31, 32])
     listed = Shortlist(candidates, torch.tensor([12, 11], dtype=torch.int32))
     sources = torch.tensor([[5, 6, 2], [6, 2, 3]])
-    assert listed.pieces(sources, 2, own=False).tolist() == [0, 1, 2, 3, 11, 12, 20, 30, 31]
-    assert listed.pieces(sources, 1, own=True).tolist() == [0, 1, 2, 3, 5, 6, 11, 12, 20, 30]
+    assert listed.pieces(sources, 2, joint=False).tolist() == [0, 1, 2, 3, 11, 12, 20, 30, 31]
+    assert listed.pieces(sources, 1, joint=True).tolist() == [0, 1, 2, 3, 5, 6, 11, 12, 20, 30]
 
 
 @pytest.mark.usefixtures("family")

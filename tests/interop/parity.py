@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from nmt.config import SearchConfig
-from nmt.decode.begun import BegunModel
+from nmt.decode.begun import Begun
 from nmt.translation.translator import Translator
 
 LENGTH = 24  # most pieces of a translation
@@ -70,7 +70,7 @@ class Twins:
         """The largest difference of log-probabilities, of all pieces after each position of given translations."""
         worst = 0.0
         tokenizer = self.ours.tokenizer
-        model = BegunModel(self.ours.model, *tokenizer.starts())
+        model = Begun(self.ours.model, *tokenizer.starts())
         for source, target in zip(lines, targets, strict=True):
             src = torch.tensor([[*tokenizer.encode_source([source])[0], 2]])
             ids = tokenizer.encode_target([target])[0]

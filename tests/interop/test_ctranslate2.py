@@ -93,7 +93,7 @@ def test_a_decoder_only_translator_gives_the_same(config: ModelConfig, tokenizer
     model = noisy(tokenizer, config)
     form.write(Export(model, tokenizer, info_of(config), "float32"), tmp_path)
     theirs = GeneratorRunner(tmp_path, tokenizer)
-    for (source, target), log_probs in zip(IDS, theirs.force_score(IDS), strict=True):
+    for (source, target), log_probs in zip(IDS, theirs.score(IDS), strict=True):
         ours = force_score(model, *pad([source], CPU), *pad([target], CPU))[0]
         torch.testing.assert_close(torch.tensor(log_probs), ours, atol=1e-4, rtol=0)
     sources = [source for source, _ in IDS]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from nmt.decode.begun import BegunModel
+from nmt.decode.begun import Begun
 from nmt.interop import huggingface_check
 from nmt.interop.convert import convert
 from nmt.interop.export import export
@@ -90,7 +90,7 @@ def test_nllb_needs_languages_and_its_licence_is_told_and_kept(
         ids = torch.tensor([[german, *text, 2]]), torch.tensor([[2, german + 1]])
         expected_V = theirs(input_ids=ids[0], decoder_input_ids=ids[1]).logits[0, -1]
     source = torch.tensor([[*ours.tokenizer.encode_source(["Hund rot"])[0], 2]])
-    logits_V = BegunModel(ours.model, *ours.tokenizer.starts())(source, source > 0, torch.tensor([[1]]))[0, 0]
+    logits_V = Begun(ours.model, *ours.tokenizer.starts())(source, source > 0, torch.tensor([[1]]))[0, 0]
     torch.testing.assert_close(logits_V.sort()[0][-100:], expected_V.sort()[0][-100:], atol=1e-4, rtol=1e-4)
 
 

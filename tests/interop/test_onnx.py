@@ -67,7 +67,7 @@ def folder(model: GenerativeModel, tokenizer: Tokenizer, tmp_path_factory: pytes
 
 def test_the_graphs_give_the_same_log_probabilities_and_translations(model: GenerativeModel, folder: Path) -> None:
     graphs = form.Graphs(folder)
-    for (source, target), log_probs in zip(IDS, graphs.force_score(IDS), strict=True):
+    for (source, target), log_probs in zip(IDS, graphs.score(IDS), strict=True):
         ours = force_score(model, *pad([source], CPU), *pad([target], CPU))[0]
         torch.testing.assert_close(torch.tensor(log_probs), ours, atol=1e-4, rtol=0)
     sources = [source for source, _ in IDS[:2]]

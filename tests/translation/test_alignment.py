@@ -65,8 +65,8 @@ def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
     aligner = Aligner(replace(translator.engine, shortlist=shortlist), translator.tokenizer)  # type: ignore[type-var]
     weights_TS, _, pieces = aligner.weighted_attention(best.parts[0])
     plain_TS, _, _ = aligner.attention(best.parts[0])
-    own = translator.tokenizer.joint
-    wanted_TS = shortlist.link_weights(torch.tensor(source), torch.tensor(target), own=own)
+    joint = translator.tokenizer.joint
+    wanted_TS = shortlist.link_weights(torch.tensor(source), torch.tensor(target), joint=joint)
     assert weights_TS.allclose(plain_TS * wanted_TS[: len(pieces)])
 
 

@@ -22,11 +22,11 @@ from nmt.decode.surfaces import FINISHED, LETTER, OTHER, SPACE, Ints, Surfaces, 
 from nmt.text.scripts import Phrase, is_letter
 
 DEAD = 0  # the error state: no text leads out of it
-UNKNOWN = -1  # in `Reader.table`: a transition that isn't computed yet
+UNKNOWN = -1  # in `ByteAutomaton.table`: a transition that isn't computed yet
 
 
 class State(NamedTuple):
-    """What a state of `Reader` says of the text that was read."""
+    """What a state of `ByteAutomaton` says of the text that was read."""
 
     char: bytes  # its last character (see `nmt.decode.surfaces.FINISHED`)
     # Phrases at the end of the text, in part, or complete if a letter may still undo them: (index, bytes matched).
@@ -34,7 +34,7 @@ class State(NamedTuple):
     met: int  # bit k: constraint k is met for good; its phrases are no longer searched for
 
 
-class Reader:
+class ByteAutomaton:
     """A deterministic automaton over bytes that finds phrases. A state is an index of `states`.
 
     `start` is the state before the first byte, as after a space. `settled` is the same, but with all constraints met: a

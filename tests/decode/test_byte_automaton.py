@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.decode.reader import DEAD, Reader
+from nmt.decode.byte_automaton import DEAD, ByteAutomaton
 from nmt.decode.surfaces import Surfaces
 from nmt.text.scripts import Phrase
 
@@ -18,9 +18,9 @@ many = settings(max_examples=100, deadline=None, derandomize=True)
 phrases = st.lists(st.text("ab ü日", min_size=1, max_size=4).filter(str.strip), max_size=3)
 
 
-def reader(required: list[str], forbidden: list[str], pieces: list[str]) -> Reader:
+def reader(required: list[str], forbidden: list[str], pieces: list[str]) -> ByteAutomaton:
     constraints = [1 << k for k in range(len(required))] + [0] * len(forbidden)
-    return Reader(Surfaces([*SPECIAL, *pieces]), list(map(Phrase.parse, [*required, *forbidden])), constraints)
+    return ByteAutomaton(Surfaces([*SPECIAL, *pieces]), list(map(Phrase.parse, [*required, *forbidden])), constraints)
 
 
 @many
