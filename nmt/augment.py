@@ -14,18 +14,16 @@ from nmt.cli import (
     add_options,
     add_search_options,
     add_settings,
-    console,
     keep_what_is_loaded,
     make_parser,
-    override_search,
     parse,
     run_command,
-    say,
 )
 from nmt.config import DataConfig
 from nmt.config.data import ONLY_OF_RUNS
-from nmt.config.names import setting_types
+from nmt.config.names import override_search, setting_types
 from nmt.fields import require
+from nmt.messages import console, say
 
 if TYPE_CHECKING:
     from nmt.config import DecodingPrecision

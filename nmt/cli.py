@@ -10,31 +10,19 @@ import os
 import sys
 from argparse import SUPPRESS, Action, ArgumentError, HelpFormatter, _AppendAction
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict, fields, is_dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from nmt.config import FAMILIES, Backend, Config, DecodingPrecision, SearchConfig
-from nmt.config.names import (
-    explain_error,
-    first_sentence,
-    notation,
-    require_known,
-    sections,
-    setting_types,
-    short_help,
-    shortened,
-)
-from nmt.fields import MAY_CHANGE, Metavar, annotations, lasting, make_entry, require
-from nmt.upgrade import FORMAT, take_format, upgrade_settings
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from nmt.config.names import explain_error, first_sentence, read_settings, sections, setting_types, short_help
+from nmt.fields import MAY_CHANGE, Metavar, annotations, make_entry, require
+from nmt.messages import say, show_value
+from nmt.upgrade import FORMAT
 
 # Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
 PIPE_CLOSED = 141
-RANK = int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0  # among the processes of torchrun
 
 
 class Help(HelpFormatter):
@@ -49,15 +37,6 @@ class Help(HelpFormatter):
     def _get_help_string(self, action: Action) -> str:
         default = "" if action.nargs == 0 or action.default == SUPPRESS else show_value(action.default)
         return (action.help or "") + (f" (default: {default})" if default else "")
-
-
-def show_value(value: Any) -> str:
-    """A value as it is written on the command line; empty if it is None, an empty text or an empty list."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:g}"
-    return "" if value in (None, "", (), []) else str(value)
 
 
 def make_parser(prog: str, description: str, examples: str = "", usage: str = "[options]") -> Any:
@@ -238,26 +217,6 @@ def make_config(parser: Any, given: Any, recipe: Path | None = None) -> Config:
         raise ValueError(f"{recipe}: {message}" if recipe else message) from error
 
 
-def read_settings(path: Path) -> dict[str, Any]:
-    """Read the settings in a YAML file, under their current names. Raises ValueError if the file is not valid."""
-    import yaml
-
-    require(path.is_file(), f"{path}: there is no such file")
-    try:
-        settings = yaml.safe_load(path.read_text(encoding="utf8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
-    settings = {} if settings is None else settings
-    require(isinstance(settings, dict), f"{path} holds no settings: write them as section: {{field: value}}")
-    for name in sections():
-        is_section = isinstance(settings.get(name, {}), dict)
-        require(is_section, f"{path}: {name} is a section: write {name}: {{field: value}}")
-    take_format(settings, path)
-    settings = upgrade_settings(settings)
-    require_known(settings, path)
-    return settings
-
-
 def load_config(path: Path) -> Config:
     """Read a recipe, or the config.yaml of a run. Raises ValueError as `make_config` does."""
     parser = make_run_parser("nmt.train", "")
@@ -341,48 +300,6 @@ def require_lm(options: Any, search: SearchConfig) -> None:
         )
     given = next((name for name in ("lm_weight", "lm_mode") if options.get(name)), "")
     require("lm" in options or not given, f"--{given.replace('_', '-')} needs a language model: give --lm DIR")
-
-
-def override_search(search: SearchConfig, options: Any) -> SearchConfig:
-    """The model's search settings; options on the command line replace them."""
-    return replace(search, **{f.name: options[f.name] for f in fields(SearchConfig) if f.name in options})
-
-
-def flatten(config: Config) -> dict[str, Any]:
-    """The value of every setting by its dotted name."""
-    values = {}
-    for name in setting_types():
-        value: Any = config
-        for part in name.split("."):
-            value = getattr(value, part)
-        values[name] = value
-    return values
-
-
-def describe_changes(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """The differences between two flat sets of settings, as text for the user; empty if there are none."""
-    values = ((name, *(shortened(name, settings.get(name)) for settings in (before, now))) for name in now)
-    return "; ".join(f"{name} was {notation(old)}, is {notation(new)}" for name, old, new in values if old != new)
-
-
-def fixed_settings(config: Config) -> dict[str, Any]:
-    """The settings, by their dotted names, that must not change when a run is resumed."""
-    hints = setting_types()
-    return {name: lasting(value) for name, value in flatten(config).items() if MAY_CHANGE not in hints[name]}
-
-
-@cache
-def console() -> "Console":
-    """The console for messages to the user, on stderr."""
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False)
-
-
-def say(line: str) -> None:
-    """Print a message to the user on stderr; of several processes, only rank 0 prints."""
-    if RANK == 0:
-        console().print(line, markup=False, soft_wrap=True)
 
 
 def keep_what_is_loaded() -> None:

@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nmt.cli import add_options, make_parser, parse, run_command, say
+from nmt.cli import add_options, make_parser, parse, run_command
+from nmt.messages import say
 
 EXAMPLES = """
 python -m nmt.convert Helsinki-NLP/opus-mt-de-en opus-de-en

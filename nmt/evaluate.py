@@ -16,12 +16,12 @@ from nmt.cli import (
     add_search_options,
     keep_what_is_loaded,
     make_parser,
-    override_search,
     parse,
     require_lm,
     run_command,
 )
 from nmt.config import SearchConfig
+from nmt.config.names import override_search
 from nmt.fields import require
 from nmt.files import read_lines, write_lines
 

@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nmt.cli import add_options, make_parser, parse, run_command, say
+from nmt.cli import add_options, make_parser, parse, run_command
 from nmt.fields import require
+from nmt.messages import say
 
 EXAMPLES = """
 python -m nmt.export runs/de-en-phrasebook exported --to ctranslate2

@@ -32,7 +32,7 @@ class Range:
 
 
 MAY_CHANGE = "may change on resume"
-"""Marks a setting that may differ when a run is resumed (see `nmt.cli.fixed_settings`)."""
+"""Marks a setting that may differ when a run is resumed (see `nmt.config.names.fixed_settings`)."""
 
 
 def lasting(value: Any) -> Any:

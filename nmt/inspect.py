@@ -6,8 +6,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli import add_options, make_parser, parse, run_command, say
+from nmt.cli import add_options, make_parser, parse, run_command
 from nmt.fields import require
+from nmt.messages import say
 
 if TYPE_CHECKING:
     from nmt.translation.backend_speed import BackendSpeed

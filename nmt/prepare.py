@@ -4,9 +4,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nmt.cli import add_options, console, make_run_parser, parse, run_command, say
+from nmt.cli import add_options, make_run_parser, parse, run_command
 from nmt.config.names import setting_types
 from nmt.fields import require
+from nmt.messages import console, say
 
 EXAMPLE_LINES = """
 python -m nmt.prepare --data.corpus phrasebook

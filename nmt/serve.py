@@ -13,14 +13,14 @@ from nmt.cli import (
     add_settings_options,
     keep_what_is_loaded,
     make_parser,
-    override_search,
     parse,
     run_command,
-    say,
 )
+from nmt.config.names import override_search
 from nmt.config.serve import ServeConfig
 from nmt.extras import package
 from nmt.fields import require
+from nmt.messages import say
 
 if TYPE_CHECKING:
     from nmt.server.app import Service

@@ -4,7 +4,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nmt.cli import RANK, make_run_parser, parse, run_command
+from nmt.cli import make_run_parser, parse, run_command
+from nmt.messages import RANK
 
 EXAMPLES = """
 python -m nmt.train --data.corpus phrasebook

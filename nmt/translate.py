@@ -18,12 +18,12 @@ from nmt.cli import (
     add_search_options,
     keep_what_is_loaded,
     make_parser,
-    override_search,
     parse,
     require_lm,
     run_command,
 )
 from nmt.config import SearchConfig
+from nmt.config.names import override_search
 from nmt.translation.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 
 if TYPE_CHECKING:

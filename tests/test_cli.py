@@ -14,23 +14,18 @@ from typing import Any, get_origin
 import pytest
 
 from nmt.augment import make_augment_parser
-from nmt.cli import (
-    Help,
-    describe_changes,
-    dump_config,
-    fixed_settings,
-    flatten,
-    load_config,
-    make_config,
-    make_run_parser,
-    parse,
-    require_lm,
-    run_command,
-    show_value,
-)
+from nmt.cli import Help, dump_config, load_config, make_config, make_run_parser, parse, require_lm, run_command
 from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
-from nmt.config.names import explain_value, sections, setting_types, short_help
+from nmt.config.names import (
+    describe_changes,
+    explain_value,
+    fixed_settings,
+    flatten,
+    sections,
+    setting_types,
+    short_help,
+)
 from nmt.config.training import StageConfig
 from nmt.convert import make_convert_parser
 from nmt.evaluate import make_evaluate_parser
@@ -38,6 +33,7 @@ from nmt.export import make_export_parser
 from nmt.generate import make_generate_parser
 from nmt.inspect import make_inspect_parser
 from nmt.keys import make_keys_parser
+from nmt.messages import show_value
 from nmt.prepare import make_prepare_parser
 from nmt.serve import make_serve_parser
 from nmt.tokenizer import make_tokenizer_parser

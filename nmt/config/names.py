@@ -1,16 +1,18 @@
-"""Settings by their dotted names: their types and help texts, and messages for names and values that are wrong."""
+"""Settings by their dotted names: read from YAML, and compared; their types and help texts, and messages for names and
+values that are wrong."""
 
 import difflib
 import math
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
 
 from nmt.config import Config, SearchConfig
-from nmt.fields import annotations, describe_type, differing, require
+from nmt.fields import MAY_CHANGE, annotations, describe_type, differing, lasting, require
+from nmt.upgrade import take_format, upgrade_settings
 
 
 def sections() -> dict[str, type]:
@@ -101,3 +103,51 @@ def explain_value(name: str, value: str) -> str:
 def explain_unknown(name: str, names: list[str]) -> str:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else "; --help lists all")
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read the settings in a YAML file, under their current names. Raises ValueError if the file is not valid."""
+    import yaml
+
+    require(path.is_file(), f"{path}: there is no such file")
+    try:
+        settings = yaml.safe_load(path.read_text(encoding="utf8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+    settings = {} if settings is None else settings
+    require(isinstance(settings, dict), f"{path} holds no settings: write them as section: {{field: value}}")
+    for name in sections():
+        is_section = isinstance(settings.get(name, {}), dict)
+        require(is_section, f"{path}: {name} is a section: write {name}: {{field: value}}")
+    take_format(settings, path)
+    settings = upgrade_settings(settings)
+    require_known(settings, path)
+    return settings
+
+
+def override_search(search: SearchConfig, options: Any) -> SearchConfig:
+    """The model's search settings; options on the command line replace them."""
+    return replace(search, **{f.name: options[f.name] for f in fields(SearchConfig) if f.name in options})
+
+
+def flatten(config: Config) -> dict[str, Any]:
+    """The value of every setting by its dotted name."""
+    values = {}
+    for name in setting_types():
+        value: Any = config
+        for part in name.split("."):
+            value = getattr(value, part)
+        values[name] = value
+    return values
+
+
+def describe_changes(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """The differences between two flat sets of settings, as text for the user; empty if there are none."""
+    values = ((name, *(shortened(name, settings.get(name)) for settings in (before, now))) for name in now)
+    return "; ".join(f"{name} was {notation(old)}, is {notation(new)}" for name, old, new in values if old != new)
+
+
+def fixed_settings(config: Config) -> dict[str, Any]:
+    """The settings, by their dotted names, that must not change when a run is resumed."""
+    hints = setting_types()
+    return {name: lasting(value) for name, value in flatten(config).items() if MAY_CHANGE not in hints[name]}

@@ -13,9 +13,9 @@ from multiprocessing.process import BaseProcess
 from threading import Thread
 from typing import Literal
 
-from nmt.cli import say
 from nmt.extras import package
 from nmt.fields import require
+from nmt.messages import say
 
 Task = Callable[[int], None]
 RETRIES = 3  # by Ray, of a task whose worker was killed

@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nmt.cli import console, describe_changes, fixed_settings, make_config, say
+from nmt.cli import make_config
 from nmt.config import Config
 from nmt.config.data import ONLY_OF_RUNS
+from nmt.config.names import describe_changes, fixed_settings
 from nmt.data.cleaning import Ledger, ledger_table
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.inputs import describe_edits, fingerprints
@@ -19,6 +20,7 @@ from nmt.data.shards import order
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.fields import require
 from nmt.files import check_sums, whole_folder, write_json
+from nmt.messages import console, say
 from nmt.upgrade import FORMAT, take_format, upgrade_record
 
 RECORD = "settings.json"

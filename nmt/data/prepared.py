@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli import describe_changes, say
 from nmt.config import Config
+from nmt.config.names import describe_changes
 from nmt.data.cleaning import Ledger, Pair, require_pairs
 from nmt.data.corpora import Corpus, ValSet, corpus_files, corpus_path, load_corpus
 from nmt.data.engines import Engine, WorkerKilledError
@@ -45,6 +45,7 @@ from nmt.files import (
     write_lines,
     write_sums,
 )
+from nmt.messages import say
 from nmt.upgrade import FORMAT, upgrade_record, val_sets_of
 from nmt.vocabulary import HINTS, PLACEHOLDERS
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nmt.cli import make_config, say
+from nmt.cli import make_config
 from nmt.config import Config
 from nmt.config.data import text_of
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
+from nmt.messages import say
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 

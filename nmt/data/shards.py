@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 
-from nmt.cli import say
 from nmt.config import Config
 from nmt.data.cleaning import EXAMPLES, Examples, Ledger, Pair
 from nmt.data.filters import alike, digest
@@ -41,6 +40,7 @@ from nmt.data.texts import Row, read_rows, write_rows
 from nmt.data.tokenizer import Tokenizer, encode_side
 from nmt.data.variants import make_typos, make_variants
 from nmt.files import flush_to_disk, iterate_lines, partial_path, write_json
+from nmt.messages import say
 
 Scorer = Callable[[Sequence[Pair]], Sequence[float | None]]
 """The probability that each pair is true; None for pairs that are too long to be scored."""

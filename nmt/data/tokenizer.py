@@ -21,12 +21,12 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli import say
 from nmt.config import TokenizerConfig
 from nmt.data.cleaning import Pair
 from nmt.data.languages import Languages
 from nmt.data.mapped import PIECES, Mapped, MappedModel
 from nmt.fields import from_json, require
+from nmt.messages import say
 from nmt.text.characters import Characters
 from nmt.text.items import NO_OWN
 from nmt.text.normalise import tidy

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from nmt.cli import show_value
 from nmt.config import ModelConfig, ObjectiveName
 from nmt.fields import Range
 from nmt.interop.huggingface_languages import m2m_100, mbart, settings_of_ids
 from nmt.interop.huggingface_weights import MOST_POSITIONS, Weights, bart, eurobert, is_tied, llama, pegasus
+from nmt.messages import show_value
 from nmt.model.contract import Model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_args
 
-from nmt.cli import show_value
 from nmt.config import ModelConfig, ObjectiveName, SearchConfig
 from nmt.fields import annotations
 from nmt.interop.export import FORMATS, load_format
+from nmt.messages import show_value
 from nmt.translation.model_folder import ModelInfo
 
 MODERN: dict[str, Any] = {

@@ -15,12 +15,12 @@ from typing import NoReturn
 import torch
 from torch import nn
 
-from nmt.cli import say
 from nmt.config import Config, TrainingConfig
 from nmt.data.batches import Batch, PlannedBatch
 from nmt.data.engines import usable_cores
 from nmt.fields import require
 from nmt.files import write_lines
+from nmt.messages import say
 from nmt.model.build import build_model
 from nmt.model.contract import Model
 from nmt.model.device import (

@@ -16,9 +16,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
-from nmt.cli import console, say
 from nmt.data.batches import Batch
 from nmt.files import naming, write_lines
+from nmt.messages import console, say
 from nmt.training.distributed import Processes
 from nmt.training.loss import Loss
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from nmt import __version__
-from nmt.cli import console, describe_changes, dump_config, fixed_settings, flatten, load_config, make_config, say
+from nmt.cli import dump_config, load_config, make_config
 from nmt.config import Config, ModelConfig
 from nmt.config.data import text_of
+from nmt.config.names import describe_changes, fixed_settings, flatten
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus, corpus_files
 from nmt.data.losses import describe_losses
@@ -28,6 +29,7 @@ from nmt.data.record import read_record
 from nmt.data.resolve import resolve, settle
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
+from nmt.messages import console, say
 from nmt.model.device import is_out_of_memory, let_segments_grow
 from nmt.training.checkpoint import gather, signed
 from nmt.training.data import TrainingData

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from nmt.cli import say
 from nmt.config import TrainingConfig
+from nmt.messages import say
 from nmt.model.weights import read_tensors, set_weights
 from nmt.training.checkpoint import Progress, find_damage, gather, list_checkpoints, signed, step_folder, step_of
 from nmt.training.validation import Validator

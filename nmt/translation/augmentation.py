@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from nmt.cli import describe_changes, say
 from nmt.config import DataConfig
+from nmt.config.names import describe_changes
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.engines import Engine, usable_cores
@@ -30,6 +30,7 @@ from nmt.data.filters import digest
 from nmt.data.inputs import fingerprints
 from nmt.fields import lasting, require
 from nmt.files import MARKER, SUMS, iterate_lines, locked, mark, remove_ours, sha256, whole_folder, write_json
+from nmt.messages import say
 from nmt.translation.mbr import pairwise_chrf
 from nmt.translation.model_folder import read_info
 from nmt.translation.pieces import Model, Pieces, write_pieces

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nmt.cli import override_search
 from nmt.config import SearchConfig
+from nmt.config.names import override_search
 from nmt.fields import require
 from nmt.text.normalise import one_line
 from nmt.translation.formats import as_bytes, as_json, read_object

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from nmt.cli import show_value
+from nmt.messages import show_value
 from nmt.translation.inspection import PAIRS, Part, Report, Weight
 
 OF = {"source": "a source position", "target": "a target position", "pair": "the pair"}

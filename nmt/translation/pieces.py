@@ -16,9 +16,10 @@ from uuid import uuid4
 
 import torch
 
-from nmt.cli import keep_what_is_loaded, say
+from nmt.cli import keep_what_is_loaded
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.files import iterate_lines, naming, write_lines
+from nmt.messages import say
 from nmt.translation.request import Translation
 from nmt.translation.translator import Translator
 

@@ -1,0 +1,36 @@
+"""What users are told: messages, tables and bars of progress on stderr, and values as a command line writes them.
+
+Standard output is for results alone, so that it can be piped.
+"""
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+RANK = int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0  # among the processes of torchrun
+
+
+@cache
+def console() -> "Console":
+    """The console for messages to the user, on stderr."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def say(line: str) -> None:
+    """Print a message to the user on stderr; of several processes, only rank 0 prints."""
+    if RANK == 0:
+        console().print(line, markup=False, soft_wrap=True)
+
+
+def show_value(value: Any) -> str:
+    """A value as it is written on the command line; empty if it is None, an empty text or an empty list."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value in (None, "", (), []) else str(value)
