@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from nmt import __version__
 from nmt.config import SearchConfig
+from nmt.config.names import long_help
 from nmt.server.endpoint import Handler
 from nmt.server.own_bodies import Failure, Search
-from nmt.server.schema import descriptions, object_schema, schema
+from nmt.server.schema import object_schema, schema
 
 VERSION = "3.1.0"
 REFUSALS = (400, 401, 403, 404, 413, 429, 503)
@@ -60,7 +61,7 @@ def reference(schemas: dict[str, Any], kind: Any) -> dict[str, Any]:
     """A reference to the schema of a dataclass, which is put into `schemas`."""
     if kind.__name__ not in schemas:
         schemas[kind.__name__] = {}  # so that a dataclass may contain itself
-        texts = descriptions(SearchConfig if kind is Search else kind)
+        texts = long_help(SearchConfig if kind is Search else kind)
         schemas[kind.__name__] = object_schema(kind, partial(reference, schemas), texts)
     return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
