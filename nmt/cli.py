@@ -145,7 +145,7 @@ class Parser(ArgumentParser):
         for field, text in long_help(kind).items():
             name = f"{section}.{field}" if section else field
             hint, *marks = setting_types()[name]
-            text += " It may change on resume." if MAY_CHANGE in marks else ""
+            text += " It may change on resume." if MAY_CHANGE in marks and "--resume" in self.options else ""
             default = next(f.default for f in fields(kind) if f.name == field)
             self.add(f"--{name}", show_type(hint, marks), text, hint, default)
             self.defaults.pop(name, None)  # `make_config` has the defaults of settings
@@ -187,11 +187,17 @@ class Parser(ArgumentParser):
 
 
 def make_run_parser(
-    prog: str, description: str, examples: str = "", usage: str = "[options]", shown: Collection[str] = ()
+    prog: str,
+    description: str,
+    examples: str = "",
+    usage: str = "[options]",
+    shown: Collection[str] = (),
+    options: Mapping[str, tuple[str, str]] | None = None,
 ) -> Parser:
     """A parser with an option for every field of `Config`, and --config.
 
-    `shown`: the settings in --help (none: all); the others are accepted, and in --help-all.
+    `shown`: the settings in --help (none: all); the others are accepted, and in --help-all. `options`: those
+    of the command alone (see `Parser.add_table`).
     """
     parser = Parser(prog, description, examples, usage)
     text = "Show all settings and exit."
@@ -200,10 +206,9 @@ def make_run_parser(
         "YAML file with settings that differ from the defaults. Without it, recipes/CORPUS.yaml is used if it exists."
     )
     parser.add("--config", "FILE", text)
-    general = parser.group
+    parser.add_table(options or {})
     for section in (None, *sections()):
         parser.add_settings(section, shown or setting_types())
-    parser.group = general
     return parser
 
 

@@ -29,12 +29,8 @@ SHOWN = {"name", "runs", "cleaning.profile", "model.tied_embeddings"} | {
 
 def make_prepare_parser() -> Parser:
     text = "Clean a corpus and train its tokenizer, as nmt.train does before training. All settings of nmt.train are "
-    text += (
-        "accepted (--help-all): of those that are not shown, training.objective, training.device and cleaning.* count."
-    )
-    parser = make_run_parser("nmt.prepare", text, EXAMPLE_LINES, shown=SHOWN)
-    parser.add_table(OPTIONS)
-    return parser
+    text += "accepted (--help-all): of the others, training.objective, training.device and cleaning.* count."
+    return make_run_parser("nmt.prepare", text, EXAMPLE_LINES, shown=SHOWN, options=OPTIONS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

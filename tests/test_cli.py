@@ -28,7 +28,7 @@ from nmt.messages import show_value
 from nmt.prepare import make_prepare_parser
 from nmt.serve import make_serve_parser
 from nmt.tokenizer import make_tokenizer_parser
-from nmt.train import make_train_parser
+from nmt.train import OFTEN_CHANGED, make_train_parser
 from nmt.translate import make_translate_parser
 
 ROOT = Path(__file__).parent.parent
@@ -248,7 +248,12 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("COLUMNS", "80")
     texts = {command: make().format_help() for command, make in PARSERS.items()}
     settings = {f"--{name}" for name in flatten(Config())}
-    assert shown_options(texts["nmt.train"]) == settings | {"--config", "--help-all", "--resume"}
+    assert shown_options(texts["nmt.train"]) == {f"--{n}" for n in OFTEN_CHANGED} | {
+        "--config",
+        "--help-all",
+        "--resume",
+    }
+    assert len(OFTEN_CHANGED) == 25
     kept = {name for name in settings if name.startswith(("--data", "--tokenizer", "--name", "--runs"))}
     kept -= {"--data.many_to_many", "--data.more", "--data.licence"}  # for recipes
     more = {
@@ -292,6 +297,17 @@ def test_metavars_name_the_kind_of_a_value() -> None:
     assert shown["training.batch_tokens"] == "N|auto"
     assert shown["tokenizer.user_defined_symbols"] == "[TEXT,...]"
     assert {a.dest: a.metavar for a in PARSERS["nmt.translate"]()._actions}["guard"] == "{true,false}"
+
+
+def test_help_all_shows_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        PARSERS["nmt.train"]().parse(["--help-all"])
+    assert stop.value.code == 0
+    assert shown_options(capsys.readouterr().out) == {f"--{n}" for n in setting_types()} | {
+        "--config",
+        "--help-all",
+        "--resume",
+    }
 
 
 def test_search_options_say_that_the_model_decides() -> None:
