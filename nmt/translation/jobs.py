@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.text.items import NO_OWN
@@ -23,7 +21,6 @@ from nmt.translation.formats import Columns, Format, Json, Record, Text, as_byte
 from nmt.translation.glossary import Glossary, add_terms, read_text
 from nmt.translation.markup import translate_markup
 from nmt.translation.pair_scorer import PairScorer
-from nmt.translation.pictures import attention_picture
 from nmt.translation.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
 from nmt.translation.translator import Translator
 
@@ -149,6 +146,10 @@ class Translating:
                 )
 
     def draw(self, path: Path, translations: Sequence[Translation]) -> None:
+        from PIL import Image  # only now: Pillow is needed for pictures alone
+
+        from nmt.translation.pictures import attention_picture
+
         maps = [part for translation in translations for part in self.translator.aligner.attention(translation)]
         drawable = [part for part in maps if part[1] and part[2]]
         for i, part in enumerate(drawable):
