@@ -73,7 +73,7 @@ def bleu_of_run(run: Path) -> float:
 
 def trained(run: Path) -> int:
     """The number of parameters that a run trains."""
-    from nmt.cli import load_config
+    from nmt.config.recipes import load_config
     from nmt.model.lora import add_adapters
     from nmt.training.finetuning import freeze
     from nmt.translation.model_folder import load_model

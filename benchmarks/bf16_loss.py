@@ -21,8 +21,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, add_rows, describe_run, run_script
-from nmt.cli import load_config
 from nmt.config import Config
+from nmt.config.recipes import load_config
 from nmt.data.prepared import Prepared, prepare
 from nmt.model import dropout
 from nmt.model.device import choose_device, choose_precision

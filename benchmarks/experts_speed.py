@@ -20,8 +20,8 @@ import torch
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, run_script, spread
 from benchmarks.setup import REFERENCE
-from nmt.cli import load_config
 from nmt.config import ModelConfig, TrainingConfig
+from nmt.config.recipes import load_config
 from nmt.data.batches import Batch
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel

@@ -160,7 +160,7 @@ def nll_per_piece(run: Path) -> float:
 
 def training_clock(run: Path, scratch: Path) -> Callable[[], float]:
     """A function that takes some training steps with the settings of a run, and returns sentences a second."""
-    from nmt.cli import load_config
+    from nmt.config.recipes import load_config
     from nmt.data.prepared import Prepared
     from nmt.training.data import TrainingData
     from nmt.training.loop import make_trainer

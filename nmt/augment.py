@@ -7,26 +7,17 @@ out by their source side, so each direction holds out others: make val and test 
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from nmt.cli import (
-    add_device_options,
-    add_options,
-    add_search_options,
-    add_settings,
-    keep_what_is_loaded,
-    make_parser,
-    parse,
-    run_command,
-)
-from nmt.config import DataConfig
+from nmt.cli import Options, Parser, add_device_options, add_search_options, keep_what_is_loaded, run_command
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import override_search, setting_types
+from nmt.config.recipes import make_section
 from nmt.fields import require
 from nmt.messages import console, say
 
 if TYPE_CHECKING:
-    from nmt.config import DecodingPrecision
+    from nmt.config import DataConfig, DecodingPrecision
     from nmt.translation.pieces import Model
 
 SEARCH = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "top_p", "min_p", "seed", "shortlist")
@@ -71,35 +62,37 @@ MODELS = {
 }
 
 
-def make_augment_parser() -> Any:
+def make_augment_parser() -> Parser:
     text = "Back-translation and distillation: translate a corpus with trained models, for more pairs or other targets."
-    parser = make_parser("nmt.augment", text, EXAMPLES)
+    parser = Parser("nmt.augment", text, EXAMPLES)
     shown = [name for name in setting_types() if name.startswith("data.") and name not in ONLY_OF_RUNS]
-    add_settings(parser, DataConfig, "data", shown)
-    add_options(parser.add_argument_group("More text, and output"), TEXTS)
-    add_options(parser.add_argument_group("Sharing the work"), SHARING)
-    group = parser.add_argument_group("Models and device")
-    add_options(group, MODELS)
-    add_device_options(group, precision="auto")
+    parser.add_settings("data", shown)
+    parser.begin("More text, and output")
+    parser.add_table(TEXTS)
+    parser.begin("Sharing the work")
+    parser.add_table(SHARING)
+    parser.begin("Models and device")
+    parser.add_table(MODELS)
+    add_device_options(parser)
     add_search_options(parser, *SEARCH, "guard", "batch_size")
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run_command("augment", lambda: command(parse(make_augment_parser(), argv)))
+    return run_command("augment", lambda: command(make_augment_parser().parse(argv)))
 
 
-def command(options: Any) -> int:
+def command(options: Options) -> int:
     from nmt.data.cleaning import ledger_table
     from nmt.data.engines import Engine
     from nmt.translation.augmentation import Plan, augment, require_new
 
-    kind = f"data.text is {options.data.text}, but only pairs can be added to"
-    require(options.data.unit == "pair", f"{kind}: text in one language goes to --more-source or --more-target")
+    data: DataConfig = make_section("data", options)
+    kind = f"data.text is {data.text}, but only pairs can be added to"
+    require(data.unit == "pair", f"{kind}: text in one language goes to --more-source or --more-target")
     require("output" in options, "--output DIR is missing: it names the folder that will hold the larger corpus")
     output, choice = Path(options.output).expanduser(), options.get("distil", "")
     require_new(output)
-    require(choice in ("", "best", "closest"), f"--distil is {choice}: take best or closest")
     one = len(options.forward) == 1 and not options.backward
     require(not choice or one, "--distil replaces the pairs by translations of one model: give --forward DIR once")
     whole = "--distil replaces pairs of the corpus, and --only-new leaves the corpus out: give one of them"
@@ -107,16 +100,16 @@ def command(options: Any) -> int:
     kind = options.get("engine", "processes")
     workers = options.get("workers", "0" if kind == "ray" else "1")
     engine = Engine.parse(workers, kind, options.get("part", "1/1"))
-    models = load_models(options)  # all models first: a wrong one is reported before hours of work
+    models = load_models(options, data)  # all models first: a wrong one is reported before hours of work
     names = {False: options.more_source, True: options.more_target}
     more = {backward: [Path(name).expanduser() for name in files] for backward, files in names.items()}
-    plan = Plan(options.data, tuple(models), more, choice, options.only_new)
+    plan = Plan(data, tuple(models), more, choice, options.only_new)
     if ledgers := augment(plan, output, engine):
         console().print(ledger_table(ledgers))
     return 0
 
 
-def load_models(options: Any) -> "list[Model]":
+def load_models(options: Options, data: "DataConfig") -> "list[Model]":
     """Load the models. Raises ValueError if one has another direction, or a file of more text has no model."""
     from nmt.translation.augmentation import require_languages
     from nmt.translation.pieces import Model
@@ -130,7 +123,7 @@ def load_models(options: Any) -> "list[Model]":
         require(not missing, f"--more-{text} needs a model that translates it: --{direction} DIR")
         for number, folder in enumerate(map(find_model, options[direction]), start=1):
             translator = Translator.load(folder, options.device, precision=options.precision)
-            require_languages(folder, options.data, backward)
+            require_languages(folder, data, backward)
             search = override_search(translator.search, options)
             require(not search.shortlist or translator.shortlist is not None, f"{folder} has no shortlist")
             closest = options.get("distil") == "closest"

@@ -2,9 +2,8 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
-from nmt.cli import add_options, make_parser, parse, run_command
+from nmt.cli import Options, Parser, run_command
 from nmt.messages import say
 
 EXAMPLES = """
@@ -33,27 +32,24 @@ OPTIONS = {
 }
 
 
-def make_convert_parser() -> Any:
+def make_convert_parser() -> Parser:
     text = (
         "Convert a translation model of transformers (Marian, M2M-100, NLLB, mBART-50), Eole, OpenNMT-py, JoeyNMT or "
         "Sockeye to a model folder."
     )
-    parser = make_parser("nmt.convert", text, EXAMPLES, "[options] MODEL OUT")
-    parser.add_argument(
-        "model",
-        metavar="MODEL",
-        help="Folder, checkpoint file, or an id on the hub such as Helsinki-NLP/opus-mt-de-en.",
-    )
-    parser.add_argument("out", metavar="OUT", help="Folder to write.")
-    add_options(parser.add_argument_group("Languages and version"), OPTIONS)
+    parser = Parser("nmt.convert", text, EXAMPLES, "[options] MODEL OUT")
+    parser.add("model", "MODEL", "Folder, checkpoint file, or an id on the hub such as Helsinki-NLP/opus-mt-de-en.")
+    parser.add("out", "OUT", "Folder to write.")
+    parser.begin("Languages and version")
+    parser.add_table(OPTIONS)
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run_command("convert", lambda: command(parse(make_convert_parser(), argv)))
+    return run_command("convert", lambda: command(make_convert_parser().parse(argv)))
 
 
-def command(options: Any) -> int:
+def command(options: Options) -> int:
     from nmt.interop.convert import add_shortlist, convert, pairs_for
     from nmt.interop.hub import fetch
 

@@ -3,20 +3,18 @@
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nmt.cli import (
     ADAPTER,
-    LANGUAGES,
     LM,
+    Options,
+    Parser,
     add_backend_option,
     add_device_options,
     add_languages,
-    add_options,
     add_search_options,
     keep_what_is_loaded,
-    make_parser,
-    parse,
     require_lm,
     run_command,
 )
@@ -44,29 +42,29 @@ TEXTS = {
 }
 
 
-def make_evaluate_parser() -> Any:
+def make_evaluate_parser() -> Parser:
     text = "Score translations with BLEU and chrF. Without --source and --hypothesis, the test sets of the model's run "
-    parser = make_parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
-    group = parser.add_argument_group("Texts and scores")
-    add_options(group, TEXTS)
+    parser = Parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
+    parser.begin("Texts and scores")
+    parser.add_table(TEXTS)
     text = "Which lines are HTML or XML, as for nmt.translate: those with tags that all match (auto), all, or none."
-    group.add_argument("--markup", choices=["auto", "html", "none"], default="auto", help=text)
-    group = parser.add_argument_group("Model and device")
+    parser.add("--markup", "{auto,html,none}", text, default="auto")
+    parser.begin("Model and device")
     text = "Model or run folder. Without it, the newest finished run that translates."
-    group.add_argument("--model", action="append", default=[], metavar="DIR", help=text)
-    add_languages(group, "-language")
-    add_options(group, ADAPTER | LM)
-    add_backend_option(group)
-    add_device_options(group, precision="auto")  # as for translating: what is scored is what users get
+    parser.add("--model", "DIR...", text)
+    add_languages(parser, "-language")
+    parser.add_table(ADAPTER | LM)
+    add_backend_option(parser)
+    add_device_options(parser)  # as for translating: what is scored is what users get
     add_search_options(parser, *(f.name for f in fields(SearchConfig) if f.name != "n_best"))
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run_command("evaluate", lambda: command(parse(make_evaluate_parser(), argv)))
+    return run_command("evaluate", lambda: command(make_evaluate_parser().parse(argv)))
 
 
-def command(options: Any) -> int:
+def command(options: Options) -> int:
     from nmt.scoring.evaluation import as_json, print_table
     from nmt.scoring.metrics import USUAL_METRICS
 
@@ -82,7 +80,7 @@ def command(options: Any) -> int:
     return 0
 
 
-def evaluate_file(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluation]":
+def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evaluation]":
     """Score the translations in the file --hypothesis, by the name of that file."""
     from nmt.scoring.evaluation import Evaluation
     from nmt.scoring.metrics import score
@@ -95,7 +93,7 @@ def evaluate_file(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluatio
     return {Path(options.hypothesis).name: result}
 
 
-def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluation]":
+def evaluate_model(options: Options, metrics: "list[Metric]") -> "dict[str, Evaluation]":
     """Translate and score the test sets that the options name: the evaluation of each, by its name."""
     from nmt.scoring.evaluation import evaluate, read_test_sets
     from nmt.translation.translator import Translator, find_model
@@ -109,7 +107,7 @@ def evaluate_model(options: Any, metrics: "list[Metric]") -> "dict[str, Evaluati
     translator = Translator.load(
         folder, options.device, precision=options.precision, backend=options.backend, adapter=options.get("adapter")
     )
-    languages = [options.get(f"{side}_language", "") for side in LANGUAGES]
+    languages = [options.get(f"{side}_language", "") for side in ("source", "target")]
     translator = translator.between(*languages) if any(languages) else translator
     if "lm" in options:
         translator.load_language_model(find_model(options.lm), options.precision)

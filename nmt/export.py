@@ -2,9 +2,8 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
-from nmt.cli import add_options, make_parser, parse, run_command
+from nmt.cli import Options, Parser, run_command
 from nmt.fields import require
 from nmt.messages import say
 
@@ -31,20 +30,21 @@ OPTIONS = {
 }
 
 
-def make_export_parser() -> Any:
+def make_export_parser() -> Parser:
     text = "Write a model for another library, and check that it gives the same there."
-    parser = make_parser("nmt.export", text, EXAMPLES, "[options] MODEL OUT")
-    parser.add_argument("model", metavar="MODEL", help="Model or run folder.")
-    parser.add_argument("out", metavar="OUT", help="Folder to write. It must not exist.")
-    add_options(parser.add_argument_group("Format"), OPTIONS)
+    parser = Parser("nmt.export", text, EXAMPLES, "[options] MODEL OUT")
+    parser.add("model", "MODEL", "Model or run folder.")
+    parser.add("out", "OUT", "Folder to write. It must not exist.")
+    parser.begin("Format")
+    parser.add_table(OPTIONS)
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run_command("export", lambda: command(parse(make_export_parser(), argv)))
+    return run_command("export", lambda: command(make_export_parser().parse(argv)))
 
 
-def command(options: Any) -> int:
+def command(options: Options) -> int:
     from nmt.interop.export import export
 
     require("to" in options, "the format is missing: give --to, such as --to ctranslate2")

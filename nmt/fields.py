@@ -4,10 +4,10 @@ YAML."""
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from functools import cache
-from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 Settings = TypeVar("Settings")
 
@@ -92,92 +92,93 @@ def check_use(section: str, settings: Any, is_used: bool, needed: str, names: Se
         require(not unused, f"{section}.{f.name} is {value}: it is used only with {needed}")
 
 
-def from_json(kind: type[Settings], values: Any) -> Settings:
-    """Make a dataclass from a JSON object. Raises ValueError for a wrong type, TypeError for wrong names."""
-    require(isinstance(values, dict), f"{values!r} is not an object with settings")
-    hints = get_type_hints(kind)
-    for name, value in values.items():
-        require(name not in hints or has_type(value, hints[name]), f"{name} is {value!r}, a value of the wrong type")
-    return kind(**values)
+class WrongTypeError(ValueError):
+    """A value doesn't have the type of its field. `read_value` says so in words."""
 
 
-def make_entry(kind: type[Settings], values: Any, named: str = "an entry") -> Settings:
-    """Make an entry of a setting that is a list, such as data.more, from YAML. Raises ValueError if it is wrong.
-    `named`: what messages call it; a member of an entry may be such a dataclass itself."""
-    hints = get_type_hints(kind)
-    optional = [name for name in hints if hasattr(kind, name)]  # it has a default
-    needed = [name for name in hints if name not in optional]
-    shape = f"write it as {{{', '.join(f'{name}: ...' for name in needed)}}}"
-    shape += f", where {', '.join(optional)} may be added" if optional else ""
-    shape = shape if needed else f"it may have {', '.join(optional)}"
-    require(isinstance(values, dict), f"the entry {values!r} has no members: {shape}")
+def from_json(kind: type[Settings], values: Any, named: str = "the object") -> Settings:
+    """Make a dataclass from an object of JSON or YAML; messages call it `named`. Raises ValueError if it is wrong."""
+    hints, required = get_type_hints(kind), needed_names(kind)
+    optional = ", ".join(name for name in hints if name not in required)
+    shape = f"write it as {show_entry(kind)}" + (f", where {optional} may be added" if optional else "")
+    shape = shape if required else f"it may have {optional}"
+    require(isinstance(values, dict), f"{named} is {values!r}: {shape}")
     for name in values:
         require(name in hints, f"{named} has no {name}: {shape}")
-    fitted = {name: fit(value, hints[name], f"{name} of {named}") for name, value in values.items()}
-    for name in needed:
-        require(name in fitted, f"the entry {values} lacks {name}: {shape}")
-    for name, value in fitted.items():
-        problem = f"{named} has {name} {value!r}, which must be {describe_type(hints[name])}"
-        require(has_type(value, hints[name]), problem)
-    return kind(**fitted)
+    for name in required:
+        require(name in values, f"{named} lacks {name}: {shape}")
+    return kind(**{name: read_value(value, hints[name], f"{name} of {named}") for name, value in values.items()})
 
 
-def fit(value: Any, hint: Any, named: str = "") -> Any:
-    """A value of YAML as a field of this type has it: YAML has no tuples, and reads 1e-3 as text. `named`: see
-    `make_entry`."""
-    for kind in get_args(hint) if isinstance(value, dict) else ():
-        if isinstance(kind, type) and is_dataclass(kind):
-            return make_entry(kind, value, named)
-    if get_origin(hint) is tuple and isinstance(value, list):
-        return tuple(value)
-    if get_origin(hint) is dict and isinstance(value, dict):
-        return {key: fit(item, get_args(hint)[1]) for key, item in value.items()}
-    if float in (hint, *get_args(hint)) and isinstance(value, (int, str)) and not isinstance(value, bool):
-        with suppress(ValueError):
+def needed_names(kind: Any) -> list[str]:
+    return [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
+
+
+def show_entry(kind: Any) -> str:
+    return f"{{{', '.join(f'{name}: ...' for name in needed_names(kind) or [fields(kind)[0].name])}}}"
+
+
+def read_value(value: Any, hint: Any, named: str) -> Any:
+    """A value of JSON or YAML as a field of this type has it; messages call it `named`. Raises ValueError if it has
+    another type."""
+    try:
+        return fit(value, hint, named)
+    except WrongTypeError as error:
+        shown = value if isinstance(value, str) else "null" if value is None else repr(value)
+        raise ValueError(f"{named} is {shown}: it must be {describe_type(hint)}") from error
+
+
+def fit(value: Any, hint: Any, named: str) -> Any:
+    """See `read_value`. JSON has no tuples, and YAML reads 1e-3 as text. Raises WrongTypeError."""
+    kind, arguments = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        for alternative in arguments:
+            with suppress(WrongTypeError):
+                return fit(value, alternative, named)
+    elif is_dataclass(kind) and isinstance(value, dict):
+        return from_json(cast(type[Any], kind), value, named)
+    elif kind is tuple and isinstance(value, (list, tuple)):
+        return tuple(fit(item, arguments[0], f"an entry of {named}") for item in value)
+    elif kind is dict and isinstance(value, dict):
+        return {fit(key, arguments[0], named): fit(item, arguments[1], named) for key, item in value.items()}
+    elif kind is Literal and value in arguments:
+        return value
+    elif kind is float and isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
             return float(value)
-    return value
-
-
-def differing(kind: Any, entry: Any) -> dict[str, Any]:
-    """The members of an entry that differ from their defaults. `entry`: as `make_entry` makes it, or a dict of it."""
-    hints, members = get_type_hints(kind), dict[str, Any]()
-    for name, value in (entry if isinstance(entry, dict) else asdict(entry)).items():
-        nested = next((hint for hint in get_args(hints.get(name)) if is_dataclass(hint)), None)
-        value = differing(nested, value) if nested and value is not None else fit(value, hints.get(name))
-        if value != getattr(kind, name, None):
-            members[name] = list(value) if isinstance(value, tuple) else value
-    return members
+    elif isinstance(kind, type) and isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        return value
+    raise WrongTypeError(f"{named} has another type")
 
 
 def describe_type(hint: Any) -> str:
-    """What a value of a setting must be, by the type of its field: `a whole number or null`."""
-    kinds = {int: "a whole number", float: "a number", str: "text", bool: "true, false", NoneType: "null"}
-    kinds |= {tuple: "a list of texts", dict: "names with numbers"}
-
-    def names(hint: Any) -> list[str]:
-        if get_origin(hint) is Literal:
-            return list(get_args(hint))
-        if known := kinds.get(get_origin(hint) or hint):
-            return known.split(", ")
-        if is_dataclass(hint):
-            return [f"members such as {{{fields(hint)[0].name}: ...}}"]
-        return [name for alternative in get_args(hint) for name in names(alternative)]
-
-    return " or ".join(filter(None, [", ".join(names(hint)[:-1]), names(hint)[-1]]))
+    """What a value of this type is, in words: `a whole number or null`."""
+    alternatives = get_args(hint) if get_origin(hint) in (Union, UnionType) else [hint]
+    names = [name for alternative in alternatives for name in describe_alternative(alternative)]
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def has_type(value: object, hint: Any) -> bool:
-    """Whether a value has the type that a field's annotation names."""
-    arguments = get_args(hint)
+def describe_alternative(hint: Any) -> list[str]:
+    kinds: dict[Any, str] = {int: "a whole number", float: "a number", str: "text", NoneType: "null"}
     if get_origin(hint) is Literal:
-        return value in arguments
-    if get_origin(hint) is dict:
-        key, item = arguments
-        return isinstance(value, dict) and all(has_type(k, key) and has_type(v, item) for k, v in value.items())
+        return list(get_args(hint))
     if get_origin(hint) is tuple:
-        return isinstance(value, tuple) and all(has_type(item, arguments[0]) for item in value)
-    if arguments:
-        return any(has_type(value, alternative) for alternative in arguments)
-    if hint in (int, float):
-        return isinstance(value, (int, hint)) and not isinstance(value, bool)
-    return isinstance(value, hint)
+        item = get_args(hint)[0]
+        shown = "a, b" if item is str else show_entry(item) if is_dataclass(item) else ", ".join(get_args(item)[:2])
+        return [f"a list, such as '[{shown}]'"]
+    if hint is bool:
+        return ["true", "false"]
+    return [kinds[hint] if hint in kinds else show_entry(hint) if is_dataclass(hint) else "names with numbers"]
+
+
+def differing(kind: Any, entry: Any) -> dict[str, Any]:
+    """The members of an entry that differ from their defaults, as YAML has them. `entry`: a dataclass of this kind, or
+    the dict that JSON made of it."""
+    hints, members = get_type_hints(kind), dict[str, Any]()
+    for name, value in (entry if isinstance(entry, dict) else asdict(entry)).items():
+        nested = next((hint for hint in get_args(hints.get(name)) if is_dataclass(hint)), None)
+        value = differing(nested, value) if nested and value is not None else value
+        value, default = (list(v) if isinstance(v, tuple) else v for v in (value, getattr(kind, name, None)))
+        if value != default:
+            members[name] = value
+    return members

@@ -6,11 +6,9 @@ together. A line that comes alone is answered piece by piece.
 
 import json
 import sys
-from argparse import SUPPRESS
 from contextlib import ExitStack
-from typing import Any
 
-from nmt.cli import add_device_options, add_options, add_search_options, make_parser, parse, run_command
+from nmt.cli import Options, Parser, add_device_options, add_search_options, run_command
 from nmt.fields import require
 from nmt.translation.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 
@@ -49,32 +47,32 @@ STOP = {
 }
 
 
-def make_generate_parser() -> Any:
+def make_generate_parser() -> Parser:
     text = "Continue text with a language model: each input line is a prompt, and each output line its continuation."
-    parser = make_parser("nmt.generate", text, EXAMPLES, "[options] [FILE ...]")
+    parser = Parser("nmt.generate", text, EXAMPLES, "[options] [FILE ...]")
     text = "File with prompts (or .gz of it). Without a file, or for -, standard input is read."
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=text)
-    group = parser.add_argument_group("Input and output")
+    parser.add("files", "FILE...", text)
+    parser.begin("Input and output")
     text = """Format of input and output. jsonl: an input line is a string, or an object with "text"; the output is the
     object, with the continuation or the scores, and the log-probability of each piece."""
-    group.add_argument("--format", choices=["text", "jsonl"], default="text", help=" ".join(text.split()))
-    add_options(group, OUTPUT)
-    group = parser.add_argument_group("Model and device")
-    add_options(group, MODEL)
-    add_device_options(group, precision="auto")
-    group = parser.add_argument_group("Continuations")
-    add_options(group, STOP)
+    parser.add("--format", "{text,jsonl}", " ".join(text.split()), default="text")
+    parser.add_table(OUTPUT)
+    parser.begin("Model and device")
+    parser.add_table(MODEL)
+    add_device_options(parser)
+    parser.begin("Continuations")
+    parser.add_table(STOP)
     for name, (value, kind, text) in SAMPLING.items():
-        group.add_argument(f"--{name.replace('_', '-')}", default=SUPPRESS, metavar=value, type=kind, help=text)
+        parser.add(f"--{name.replace('_', '-')}", value, text, kind)
     add_search_options(parser, "top_k", "top_p", "min_p", "seed", "batch_size")
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run_command("generate", lambda: command(parse(make_generate_parser(), argv)))
+    return run_command("generate", lambda: command(make_generate_parser().parse(argv)))
 
 
-def command(options: Any) -> int:
+def command(options: Options) -> int:
     """Answer all inputs. The output is opened last, so that a wrong option doesn't create or change the file."""
     from nmt.translation.generator import make_job
     from nmt.translation.language_model import LanguageModel

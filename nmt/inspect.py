@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli import add_options, make_parser, parse, run_command
+from nmt.cli import Options, Parser, run_command
 from nmt.fields import require
 from nmt.messages import say
 
@@ -35,24 +35,25 @@ ATTENTION = {
 }
 
 
-def make_inspect_parser() -> Any:
+def make_inspect_parser() -> Parser:
     text = "Show the weights of a model, what it costs, and its settings. A recipe is built with random weights."
-    parser = make_parser("nmt.inspect", text, EXAMPLES, "[options] [MODEL]")
+    parser = Parser("nmt.inspect", text, EXAMPLES, "[options] [MODEL]")
     text = "Model folder, run folder or recipe (YAML). Without it, the newest finished run."
-    parser.add_argument("model", nargs="?", default=None, metavar="MODEL", help=text)
-    group = parser.add_argument_group("What to show")
-    add_options(group, OUTPUT)
+    parser.add("model", "MODEL", text, nargs="?")
+    parser.begin("What to show")
+    parser.add_table(OUTPUT)
     text = "Number of positions of source and target, with BOS or EOS, that FLOPs are given for."
-    group.add_argument("--pieces", type=int, default=20, metavar="N", help=text)
-    add_options(parser.add_argument_group("Picture of attention"), ATTENTION)
+    parser.add("--pieces", "N", text, int, 20)
+    parser.begin("Picture of attention")
+    parser.add_table(ATTENTION)
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run_command("inspect", lambda: command(parse(make_inspect_parser(), argv)))
+    return run_command("inspect", lambda: command(make_inspect_parser().parse(argv)))
 
 
-def command(options: Any) -> int:
+def command(options: Options) -> int:
     from nmt.translation.inspection import inspect
     from nmt.translation.inspection_tables import differences, print_comparison, print_report
     from nmt.translation.translator import find_model
@@ -61,7 +62,7 @@ def command(options: Any) -> int:
     require(("sentence" in options) == ("picture" in options), "--sentence and --picture belong together: give both")
     require("sentence" in options or "translation" not in options, "--translation needs --sentence")
     others = [options.compare] if "compare" in options else []
-    paths = [find_model(name, None) for name in (options.model, *others)]
+    paths = [find_model(name, None) for name in (options.get("model"), *others)]
     if "sentence" in options:
         draw(paths[0], options)
     reports = [inspect(path, options.pieces, measure=options.measure) for path in paths]
@@ -89,7 +90,7 @@ def compare(folder: Path, exported: Path) -> "BackendSpeed":
     return compare_backends(model, exported, real_lines(model, read_info(model / "config.json")[0])[:MOST_LINES])
 
 
-def draw(folder: Path, options: Any) -> None:
+def draw(folder: Path, options: Options) -> None:
     """Write the picture of the attention of a sentence."""
     from nmt.translation.pictures import write_attention
     from nmt.translation.translator import Translator

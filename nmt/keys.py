@@ -2,9 +2,8 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
-from nmt.cli import make_parser, parse, run_command
+from nmt.cli import Options, Parser, run_command
 
 EXAMPLES = """
 python -m nmt.keys add keys.json website --requests 60 --characters 50000
@@ -13,26 +12,26 @@ python -m nmt.keys remove keys.json website
 """
 
 
-def make_keys_parser() -> Any:
+def make_keys_parser() -> Parser:
     text = (
         "Make and remove the API keys of a service that is started with --keys FILE. Running services notice changes."
     )
-    parser = make_parser("nmt.keys", text, EXAMPLES, "{add,remove,list} FILE [NAME] [options]")
+    parser = Parser("nmt.keys", text, EXAMPLES, "{add,remove,list} FILE [NAME] [options]")
     text = "What to do: add makes a key and prints it, once; remove deletes one; list shows their names."
-    parser.add_argument("action", choices=["add", "remove", "list"], help=text)
-    parser.add_argument("file", metavar="FILE", help="File of keys, which has only their hashes. add makes it.")
-    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="Name of the key, such as who uses it.")
+    parser.add("action", "{add,remove,list}", text)
+    parser.add("file", "FILE", "File of keys, which has only their hashes. add makes it.")
+    parser.add("name", "NAME", "Name of the key, such as who uses it.", default="", nargs="?")
     for option, unit in (("--requests", "requests"), ("--characters", "characters to translate")):
         text = f"Maximum number of {unit} a minute with this key; 0: no limit."
-        parser.add_argument(option, type=int, default=0, metavar="N", help=text)
+        parser.add(option, "N", text, int, 0)
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run_command("keys", lambda: command(parse(make_keys_parser(), argv)))
+    return run_command("keys", lambda: command(make_keys_parser().parse(argv)))
 
 
-def command(options: Any) -> int:
+def command(options: Options) -> int:
     from nmt.server.keys import make_key, read_keys, remove_key
 
     file = Path(options.file)

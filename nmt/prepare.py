@@ -2,9 +2,8 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-from nmt.cli import add_options, make_run_parser, parse, run_command
+from nmt.cli import Parser, make_run_parser, run_command
 from nmt.config.names import setting_types
 from nmt.fields import require
 from nmt.messages import console, say
@@ -28,13 +27,10 @@ SHOWN = {"name", "runs", "cleaning.profile", "model.tied_embeddings"} | {
 }
 
 
-def make_prepare_parser() -> Any:
+def make_prepare_parser() -> Parser:
     text = "Clean a corpus and train its tokenizer, as nmt.train does before training. All settings of nmt.train are "
-    text += "accepted; those that are not shown have no effect, but data.text auto depends on training.objective, "
-    text += "data.scorer runs on training.device, and cleaning.profile has settings beside it."
-    parser = make_run_parser("nmt.prepare", text, EXAMPLE_LINES, shown=SHOWN)
-    add_options(parser, OPTIONS)
-    return parser
+    text += "accepted (--help-all): of the others, training.objective, training.device and cleaning.* count."
+    return make_run_parser("nmt.prepare", text, EXAMPLE_LINES, shown=SHOWN, options=OPTIONS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,8 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def command(argv: Sequence[str] | None) -> int:
-    parser = make_prepare_parser()
-    given = parse(parser, argv, defaults=False)
+    given = make_prepare_parser().parse(argv)
 
     from nmt.data.cleaning import EXAMPLES, ledger_table  # only now: these import PyTorch, and --help should be quick
     from nmt.data.corpora import corpus_files
@@ -54,11 +49,11 @@ def command(argv: Sequence[str] | None) -> int:
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 
-    shown, is_reported = given.get("explain", "0"), given.get("report", False)
+    shown, is_reported = given.get("explain", "0"), given.report
     problem = f"--explain is {shown}: it must be a whole number from 0 to {EXAMPLES}"
     require(shown in map(str, range(EXAMPLES + 1)), problem)
     engine = Engine.parse(given.get("workers", "0"), given.get("engine", "processes"), given.get("part", "1/1"))
-    run = resolve(parser, given)
+    run = resolve(given)
     require_own_run_folder(run.config, run.folder)  # before the lock is written there
     is_part = engine.part[1] > 1
     if is_part and not prepare_part(run.config, run.folder, engine):

@@ -4,16 +4,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nmt.cli import (
+    Options,
+    Parser,
     add_backend_option,
     add_device_options,
     add_search_options,
     add_settings_options,
     keep_what_is_loaded,
-    make_parser,
-    parse,
     run_command,
 )
 from nmt.config.names import override_search
@@ -31,27 +31,28 @@ python -m nmt.serve runs/de-en-multi30k runs/en-de --port 8000 --beam-size 1
 """
 
 
-def make_serve_parser() -> Any:
+def make_serve_parser() -> Parser:
     text = "Translate for programs and for people, on this machine: http://127.0.0.1:5000 is the page."
-    parser = make_parser("nmt.serve", text, EXAMPLES, "[options] [MODEL ...]")
+    parser = Parser("nmt.serve", text, EXAMPLES, "[options] [MODEL ...]")
     text = "Model or run folders, one for each direction. Without one, the newest finished run."
-    parser.add_argument("models", nargs="*", default=[], metavar="MODEL", help=text)
+    parser.add("models", "MODEL...", text)
     text = "Adapter folder, or the run folder of an adapter (LoRA), of the one MODEL, and a name for it: our own API "
-    text += "chooses it by this name. The weights of the model are in memory once. Repeatable."
-    parser.add_argument("--adapter", action="append", default=[], metavar="NAME=DIR", help=text)
-    add_settings_options(parser.add_argument_group("Service and its limits"), ServeConfig)
-    group = parser.add_argument_group("Device")
-    add_device_options(group, precision="auto")
-    add_backend_option(group)
+    text += "chooses it by this name. The weights of the model are in memory once."
+    parser.add("--adapter", "NAME=DIR...", text)
+    parser.begin("Service and its limits")
+    add_settings_options(parser, ServeConfig)
+    parser.begin("Device")
+    add_device_options(parser)
+    add_backend_option(parser)
     add_search_options(parser)
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run_command("serve", lambda: command(parse(make_serve_parser(), argv)))
+    return run_command("serve", lambda: command(make_serve_parser().parse(argv)))
 
 
-def command(options: Any) -> int:
+def command(options: Options) -> int:
     for name in ("starlette", "uvicorn", "python_multipart"):
         package(name, "serve")
     from nmt.server.models import Models
@@ -98,7 +99,7 @@ def read_adapters(given: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def add_scorer(service: "Service", options: Any) -> None:
+def add_scorer(service: "Service", options: Options) -> None:
     """Load the pair scorer, for the languages that it knows."""
     from nmt.translation.model_folder import read_info, settings_file
     from nmt.translation.pair_scorer import PairScorer

@@ -6,9 +6,8 @@ Lines are read as by nmt.translate: only LF ends a line, each line becomes one l
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-from nmt.cli import add_options, make_parser, make_run_parser, parse, run_command
+from nmt.cli import Options, Parser, make_run_parser, run_command
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import setting_types
 from nmt.fields import require
@@ -38,18 +37,18 @@ OPTIONS = {
 }
 
 
-def make_tokenizer_parser(action: str) -> Any:
+def make_tokenizer_parser(action: str) -> Parser:
     if action == "":
-        return make_parser("nmt.tokenizer", TEXTS[action], TRAIN + USE.lstrip(), "{train,encode,decode} NAME ...")
+        return Parser("nmt.tokenizer", TEXTS[action], TRAIN + USE.lstrip(), "{train,encode,decode} NAME ...")
     prog, usage = f"nmt.tokenizer {action}", "NAME [options] [FILE ...]"
     if action == "train":
         parser = make_run_parser(prog, TEXTS[action], TRAIN, usage, SHOWN)
         text = "Text file to train on instead of a corpus, with a sentence in each line (or .gz of it)."
     else:
-        parser = make_parser(prog, TEXTS[action], USE, usage)
+        parser = Parser(prog, TEXTS[action], USE, usage)
         text = "File to read. Without a file, or for -, standard input is read."
-        add_options(parser, OPTIONS)
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=text)
+        parser.add_table(OPTIONS)
+    parser.add("files", "FILE...", text)
     return parser
 
 
@@ -63,20 +62,19 @@ def command(argv: list[str]) -> int:
     words = argv[1:] if action else argv
     require(bool(action) or words[:1] in (["-h"], ["--help"]), "write train, encode or decode, then a name")
     name = words[0] if action and words and not words[0].startswith("-") else ""
-    parser = make_tokenizer_parser(action)
-    given = parse(parser, words[1:] if name else words, defaults=action != "train")
+    given = make_tokenizer_parser(action).parse(words[1:] if name else words)
     require(name not in ("", ".", ".."), f"write the name of a tokenizer after {action}")
     folder = Path(name).expanduser() if "/" in name else Path("tokenizers", name)
     if action == "train":
         from nmt.data.named import train_named
 
-        train_named(parser, given, folder)
+        train_named(given, folder)
     else:
         convert(action, given, folder)
     return 0
 
 
-def convert(action: str, options: Any, folder: Path) -> None:
+def convert(action: str, options: Options, folder: Path) -> None:
     """Encode or decode all inputs. The output is opened last, so that a wrong option doesn't create the file."""
     from nmt.data.tokenizer import LineCodec, Tokenizer
 

@@ -2,9 +2,8 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-from nmt.cli import make_run_parser, parse, run_command
+from nmt.cli import Parser, make_run_parser, run_command
 from nmt.messages import RANK
 
 EXAMPLES = """
@@ -14,11 +13,28 @@ python -m nmt.train --config recipes/modern.yaml --data.corpus my-corpus --data.
 """
 
 
-def make_train_parser() -> Any:
+OPTIONS = {"--resume": ("", "Continue a run that was stopped, if there is one.")}
+# What recipes and examples of the documentation change most; --help-all shows all settings.
+OFTEN_CHANGED = {"name"} | {
+    f"{section}.{field}"
+    for section, names in {
+        "data": ("corpus", "source", "target"),
+        "cleaning": ("profile",),
+        "tokenizer": ("vocab_size", "folder"),
+        "model": ("d_model", "n_heads", "d_ff", "encoder_layers", "decoder_layers", "dropout"),
+        "training": (
+            *("objective", "seed", "start_from", "max_steps", "max_minutes", "batch_tokens", "learning_rate"),
+            *("schedule", "warmup_steps", "validate_every", "device"),
+        ),
+        "search": ("beam_size",),
+    }.items()
+    for field in names
+}
+
+
+def make_train_parser() -> Parser:
     text = "Prepare a corpus, train a translator on it and measure the translator, in the folder runs/NAME."
-    parser = make_run_parser("nmt.train", text, EXAMPLES)
-    parser.add_argument("--resume", action="store_true", help="Continue a run that was stopped, if there is one.")
-    return parser
+    return make_run_parser("nmt.train", text, EXAMPLES, shown=OFTEN_CHANGED, options=OPTIONS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,12 +42,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def command(argv: Sequence[str] | None) -> int:
-    parser = make_train_parser()
-    given = parse(parser, argv, defaults=False)
+    given = make_train_parser().parse(argv)
 
     from nmt.training.run import carry_out  # only now: it imports PyTorch, and --help should be quick
 
-    carry_out(parser, given, resume=given.get("resume", False))
+    carry_out(given, resume=given.resume)
     return 0
 
 

@@ -6,19 +6,18 @@ Lines are translated as they come: those that have arrived are translated togeth
 
 import sys
 from contextlib import ExitStack
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from nmt.cli import (
     ADAPTER,
     LM,
+    Options,
+    Parser,
     add_backend_option,
     add_device_options,
     add_languages,
-    add_options,
     add_search_options,
     keep_what_is_loaded,
-    make_parser,
-    parse,
     require_lm,
     run_command,
 )
@@ -103,40 +102,41 @@ DOCUMENTS = {
 }
 
 
-def make_translate_parser() -> Any:
+def make_translate_parser() -> Parser:
     text = "Translate text line by line, so that each input line becomes one output line, or documents as a whole."
-    parser = make_parser("nmt.translate", text, EXAMPLES, "[options] [FILE ...]")
+    parser = Parser("nmt.translate", text, EXAMPLES, "[options] [FILE ...]")
     text = "File to translate (or .gz of it). Without a file, or for -, standard input is translated."
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help=text)
-    group = parser.add_argument_group("Input and output")
+    parser.add("files", "FILE...", text)
+    parser.begin("Input and output")
     text = "More files to translate, after those without an option."
-    group.add_argument("--input", nargs="+", default=[], metavar="FILE", help=text)
-    group.add_argument("--format", choices=["text", "tsv", "jsonl"], default="text", help=" ".join(FORMAT.split()))
+    parser.add("--input", "FILE...", text, nargs="+")
+    parser.add("--format", "{text,tsv,jsonl}", " ".join(FORMAT.split()), default="text")
     text = (
         "Which lines are HTML or XML: their tags follow the words that they mark, and their paragraphs are translated "
         "apart. auto takes lines with tags that all match; html takes all lines, and a JSON text as a whole."
     )
-    group.add_argument("--markup", choices=["auto", "html", "none"], default="auto", help=text)
-    add_options(group, OUTPUT)
-    add_options(parser.add_argument_group("Documents"), DOCUMENTS)
-    group = parser.add_argument_group("Model and device")
-    add_options(group, MODELS)
-    add_languages(group)
-    add_options(group, ADAPTER | LM | SCORER)
-    add_backend_option(group)
-    add_device_options(group, precision="auto")
-    group = parser.add_argument_group("Constraints on the translations of all lines")
-    group.add_argument("--prefix", default="", metavar="TEXT", help="Text that every translation begins with.")
-    add_options(group, CONSTRAINTS)
+    parser.add("--markup", "{auto,html,none}", text, default="auto")
+    parser.add_table(OUTPUT)
+    parser.begin("Documents")
+    parser.add_table(DOCUMENTS)
+    parser.begin("Model and device")
+    parser.add_table(MODELS)
+    add_languages(parser)
+    parser.add_table(ADAPTER | LM | SCORER)
+    add_backend_option(parser)
+    add_device_options(parser)
+    parser.begin("Constraints on the translations of all lines")
+    parser.add("--prefix", "TEXT", "Text that every translation begins with.", default="")
+    parser.add_table(CONSTRAINTS)
     add_search_options(parser)
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run_command("translate", lambda: command(parse(make_translate_parser(), argv)))
+    return run_command("translate", lambda: command(make_translate_parser().parse(argv)))
 
 
-def command(options: Any) -> int:
+def command(options: Options) -> int:
     """Translate all inputs. The output is opened last, so that a wrong option or file doesn't create or change it."""
     from nmt.documents.command import document_format, translate_file
     from nmt.translation.jobs import Translating, make_job
@@ -165,7 +165,7 @@ def command(options: Any) -> int:
     return 0
 
 
-def translate_lines(job: "Translating | Scoring", options: Any, names: list[str], inputs: list[IO[bytes]]) -> None:
+def translate_lines(job: "Translating | Scoring", options: Options, names: list[str], inputs: list[IO[bytes]]) -> None:
     with open_output(options.get("output"), inputs) as output:
         for name, file in zip(names, inputs, strict=True):
             if len(names) > 1:
@@ -175,7 +175,7 @@ def translate_lines(job: "Translating | Scoring", options: Any, names: list[str]
                 output.flush()
 
 
-def load_translator(options: Any) -> "tuple[Translator | None, tuple[str, str] | None]":
+def load_translator(options: Options) -> "tuple[Translator | None, tuple[str, str] | None]":
     """The translator with its source and target language; None if only the quality of given translations is asked
     for: with --force-decode and --scorer, and without --model."""
     from nmt.translation.model_folder import read_info, settings_file

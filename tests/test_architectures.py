@@ -8,8 +8,8 @@ import pytest
 import torch
 import yaml
 
-from nmt.cli import load_config
 from nmt.config import ModelConfig
+from nmt.config.recipes import load_config
 from nmt.model.attention import CrossAttention
 from nmt.model.build import build_generative_model, build_model
 from nmt.model.contract import GenerativeModel, Model

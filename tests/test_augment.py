@@ -433,7 +433,7 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
         (["--forward", "forth", "--shortlist", "8"], "has no shortlist"),
         (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),
         (["--forward", "forth", "--data.text", "both"], "data.text is both, but only pairs can be added to"),
-        (["--forward", "forth", "--distil", "worst"], "--distil is worst: take best or closest"),
+        (["--forward", "forth", "--distil", "worst"], "--distil is worst: it must be best or closest"),
         (["--forward", "forth", "--backward", "back", "--distil", "best"], "give --forward DIR once"),
         (["--forward", "forth", "--distil", "best", "--only-new"], "give one of them"),
         (["--forward", "forth", "--part", "3/2"], "--part is 3/2: it must be I/N"),

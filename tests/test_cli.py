@@ -4,28 +4,19 @@ import contextlib
 import re
 import shlex
 import sys
-from argparse import SUPPRESS
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_origin
 
 import pytest
 
 from nmt.augment import make_augment_parser
-from nmt.cli import Help, dump_config, load_config, make_config, make_run_parser, parse, require_lm, run_command
+from nmt.cli import Parser, make_run_parser, require_lm, run_command
 from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
-from nmt.config.names import (
-    describe_changes,
-    explain_value,
-    fixed_settings,
-    flatten,
-    sections,
-    setting_types,
-    short_help,
-)
+from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types, short_help
+from nmt.config.recipes import dump_config, load_config, make_config
 from nmt.config.training import StageConfig
 from nmt.convert import make_convert_parser
 from nmt.evaluate import make_evaluate_parser
@@ -37,12 +28,12 @@ from nmt.messages import show_value
 from nmt.prepare import make_prepare_parser
 from nmt.serve import make_serve_parser
 from nmt.tokenizer import make_tokenizer_parser
-from nmt.train import make_train_parser
+from nmt.train import OFTEN_CHANGED, make_train_parser
 from nmt.translate import make_translate_parser
 
 ROOT = Path(__file__).parent.parent
 RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
-PARSERS: dict[str, Callable[[], Any]] = {
+PARSERS: dict[str, Callable[[], Parser]] = {
     "nmt.prepare": make_prepare_parser,
     "nmt.train": make_train_parser,
     "nmt.translate": make_translate_parser,
@@ -61,9 +52,8 @@ PARSERS: dict[str, Callable[[], Any]] = {
 
 
 def settings(*argv: str) -> Config:
-    parser = make_run_parser("nmt.train", "")
-    given = parse(parser, argv, defaults=False)
-    return make_config(parser, given, Path(given.config) if "config" in given else None)
+    given = make_run_parser("nmt.train", "").parse(argv)
+    return make_config(given, Path(given.config) if "config" in given else None)
 
 
 def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
@@ -79,8 +69,8 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
     ("argv", "message"),
     [
         (["--training.max_stepz", "5"], "no setting training.max_stepz: did you mean training.max_steps?"),
-        (["--training.max_steps", "many"], "training.max_steps: Expected a whole number. Got value: many"),
-        (["--model.norm", "batch"], "model.norm: Expected one of ['layer', 'rms']. Got value: batch"),
+        (["--training.max_steps", "many"], "training.max_steps is many: it must be a whole number"),
+        (["--model.norm", "batch"], "model.norm is batch: it must be layer or rms"),
         (["--model.d_model", "30"], "multiple of model.n_heads, 8"),
         (["--model.n_kv_heads", "3"], "must divide model.n_heads, 8"),
         (["--model.dropout", "1.5"], "model.dropout is 1.5"),
@@ -112,28 +102,28 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--config", "/no/such.yaml"], "/no/such.yaml"),
         (["--cleaning.copies", "maybe"], "cleaning.copies is maybe: it must be keep, long, all or null"),
         (["--cleaning.language", "maybe"], "cleaning.language is maybe: it must be true, false or null"),
-        (["--search.guard", "maybe"], "search.guard: Expected true or false. Got value: maybe"),
-        (["--data.many_to_many", "de"], "data.many_to_many is de: it must be a list, such as '[de, en, fr, cs]'"),
-        (["--data.more", "b.tsv"], "data.more is b.tsv: it must be a list, such as '[{corpus: FOLDER, weight: 0.5, "),
+        (["--search.guard", "maybe"], "search.guard is maybe: it must be true or false"),
+        (["--data.many_to_many", "de"], "data.many_to_many is de: it must be a list, such as '[a, b]'"),
+        (["--data.more", "b.tsv"], "data.more is b.tsv: it must be a list, such as '[{corpus: ...}]'"),
         (["--training.freeze", "null"], "training.freeze is null: it must be a list, such as '[embeddings, encoder]'"),
-        (["--data.more", "[b.tsv]"], "data.more: the entry 'b.tsv' has no members: write it as {corpus: ...}, where"),
-        (["--data.more", "[{corpus: x, tags: y}]"], "data.more: an entry has no tags: write it as {corpus: ...}, "),
-        (["--data.more", "[{name: x}]"], "data.more: the entry {'name': 'x'} lacks corpus: write it as {corpus: ...}"),
-        (["--data.more", "[{corpus: 5}]"], "data.more: an entry has corpus 5, which must be text"),
-        (["--data.more", "[{corpus: x, weight: y}]"], "data.more: an entry has weight 'y', which must be a number"),
-        (["--data.more", "[{corpus: x, languages: de}]"], "an entry has languages 'de', which must be a list of texts"),
-        (["--data.more", "[{corpus: x, cleaning: gentle}]"], "an entry has cleaning 'gentle', which must be members "),
+        (["--data.more", "[b.tsv]"], "data.more is [b.tsv]: it must be a list, such as '[{corpus: ...}]'"),
+        (["--data.more", "[{corpus: x, tags: y}]"], "an entry of data.more has no tags: write it as {corpus: ...}, "),
+        (["--data.more", "[{name: x}]"], "an entry of data.more lacks corpus: write it as {corpus: ...}"),
+        (["--data.more", "[{corpus: 5}]"], "corpus of an entry of data.more is 5: it must be text"),
+        (["--data.more", "[{corpus: x, weight: y}]"], "weight of an entry of data.more is y: it must be a number"),
+        (["--data.more", "[{corpus: x, languages: de}]"], "an entry of data.more is de: it must be a list, such as"),
+        (["--data.more", "[{corpus: x, cleaning: gentle}]"], "gentle: it must be {profile: ...} or null"),
         (
             ["--data.more", "[{corpus: x, cleaning: {word: 9}}]"],
-            "cleaning of an entry has no word: it may have profile,",
+            "cleaning of an entry of data.more has no word: it may have profile,",
         ),
         (
             ["--data.more", "[{corpus: x, cleaning: {words: y}}]"],
-            "cleaning of an entry has words 'y', which must be a ",
+            "words of cleaning of an entry of data.more is y: it must be a ",
         ),
         (["--training.stages", "[{step: 2, a: 3}]"], "has no a: write it as {step: ..., weights: ...}"),
         (["--training.stages", "[{step: 2}]"], "lacks weights: write it as {step: ..., weights: ...}"),
-        (["--training.stages", "[{step: 2, weights: {a: b}}]"], "weights {'a': 'b'}, which must be names with numbers"),
+        (["--training.stages", "[{step: 2, weights: {a: b}}]"], "is {'a': 'b'}: it must be names with numbers"),
         (["--data.more+", "x"], "there is no setting data.more+: did you mean data.more?"),
         (["--data", "recipe.yaml"], "there is no setting data: did you mean data."),
     ],
@@ -165,17 +155,11 @@ def test_no_value_of_a_setting_is_imported(value: str, tmp_path: Path, monkeypat
         section, _, setting = name.rpartition(".")
         (tmp_path / "config.yaml").write_text(f"{section}: {{{setting}: {value}}}" if section else f"{name}: {value}")
         with contextlib.suppress(ValueError):
-            make_config(parser, parse(parser, [], defaults=False), tmp_path / "config.yaml")
+            load_config(tmp_path / "config.yaml")
         for argv in ([f"--{name}", value], [f"--{name}.class_path", "spy.X"], [f"--{name}.help=spy.X"]):
             with contextlib.suppress(ValueError):
-                make_config(parser, parse(parser, argv, defaults=False))
+                make_config(parser.parse(argv))
         assert not (tmp_path / "imported").exists(), name
-
-
-def test_each_list_has_an_example_in_its_help() -> None:
-    for name, (hint, *_) in setting_types().items():
-        if get_origin(hint) is tuple:
-            assert "it must be a list, such as '[" in explain_value(name, "5")
 
 
 def test_numbers_of_entries_are_written_as_those_of_settings(tmp_path: Path) -> None:
@@ -223,15 +207,14 @@ def test_every_recipe_loads_and_opens_with_its_command(recipe: Path) -> None:
 @pytest.mark.parametrize("command", PARSERS)
 def test_help_describes_every_option_in_sentences_and_with_its_default(command: str) -> None:
     parser = PARSERS[command]()
+    hidden = dict(parser.hidden)
     for action in parser._actions:
-        if action.help == SUPPRESS:
-            continue
-        text = " ".join(Help("nmt")._get_help_string(action).split())
+        text = " ".join((hidden.get(action) or action.help or "").replace("%%", "%").split())
         found = re.fullmatch(r"([A-Z].*[.])(?: \(default: (.+)\))?", text)
         assert found, f"{action.option_strings}: {text}"
         assert len(found[1].split()) > 2, action.option_strings
-        default = flatten(Config()).get(action.dest, action.default)
-        if default not in (None, "", (), [], SUPPRESS) and action.nargs != 0:
+        default = flatten(Config()).get(action.dest, parser.defaults.get(action.dest))
+        if show_value(default) and action.nargs != 0:
             assert found[2] == show_value(default), action.option_strings
     for group in parser._action_groups:
         assert "\n" not in (group.title or "")
@@ -250,11 +233,11 @@ def test_help_has_a_short_usage_and_examples_that_parse(command: str) -> None:
         program, *action = command.split()
         assert words[:3] == ["python", "-m", program]
         if action:  # the action and the tokenizer's name come first
-            given = parse(PARSERS[f"{program} {words[3]}"](), words[5:], defaults=False)
+            PARSERS[f"{program} {words[3]}"]().parse(words[5:])
             continue
-        given = parse(parser, words[3:], defaults=False)
+        given = parser.parse(words[3:])
         if command in ("nmt.prepare", "nmt.train"):
-            make_config(parser, given, ROOT / given.config if "config" in given else None)
+            make_config(given, ROOT / given.config if "config" in given else None)
 
 
 def shown_options(text: str) -> set[str]:
@@ -265,11 +248,17 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("COLUMNS", "80")
     texts = {command: make().format_help() for command, make in PARSERS.items()}
     settings = {f"--{name}" for name in flatten(Config())}
-    assert shown_options(texts["nmt.train"]) == settings | {"--config", "--resume"}
+    assert shown_options(texts["nmt.train"]) == {f"--{n}" for n in OFTEN_CHANGED} | {
+        "--config",
+        "--help-all",
+        "--resume",
+    }
+    assert len(OFTEN_CHANGED) == 25
     kept = {name for name in settings if name.startswith(("--data", "--tokenizer", "--name", "--runs"))}
     kept -= {"--data.many_to_many", "--data.more", "--data.licence"}  # for recipes
     more = {
         "--config",
+        "--help-all",
         "--model.tied_embeddings",
         "--cleaning.profile",
         "--explain",
@@ -284,7 +273,7 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     searching = {f"--{field.name.replace('_', '-')}" for field in fields(SearchConfig)}
     assert searching <= shown_options(texts["nmt.translate"])
     assert "--data.max_pieces" not in texts["nmt.augment"]
-    assert shown_options(texts["nmt.tokenizer train"]) < kept | {"--config"}
+    assert shown_options(texts["nmt.tokenizer train"]) < kept | {"--config", "--help-all"}
     assert all("CONFIG" not in text.replace("CONFIGURATION", "") for text in texts.values())
 
 
@@ -292,8 +281,8 @@ def test_a_setting_that_help_does_not_show_is_accepted(tmp_path: Path) -> None:
     """The same arguments and the same recipe prepare a run and train it."""
     parser = PARSERS["nmt.prepare"]()
     (tmp_path / "recipe.yaml").write_text("model: {d_model: 64}\nsearch: {beam_size: 2}\n")
-    given = parse(parser, ["--training.max_steps", "5", "--beam-size", "3"], defaults=False)
-    config = make_config(parser, given, tmp_path / "recipe.yaml")
+    given = parser.parse(["--training.max_steps", "5", "--beam-size", "3"])
+    config = make_config(given, tmp_path / "recipe.yaml")
     assert (config.training.max_steps, config.model.d_model, config.search.beam_size) == (5, 64, 3)
 
 
@@ -310,8 +299,19 @@ def test_metavars_name_the_kind_of_a_value() -> None:
     assert {a.dest: a.metavar for a in PARSERS["nmt.translate"]()._actions}["guard"] == "{true,false}"
 
 
+def test_help_all_shows_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        PARSERS["nmt.train"]().parse(["--help-all"])
+    assert stop.value.code == 0
+    assert shown_options(capsys.readouterr().out) == {f"--{n}" for n in setting_types()} | {
+        "--config",
+        "--help-all",
+        "--resume",
+    }
+
+
 def test_search_options_say_that_the_model_decides() -> None:
-    texts = {action.dest: action.help for action in PARSERS["nmt.translate"]()._actions}
+    texts = {action.dest: action.help or "" for action in PARSERS["nmt.translate"]()._actions}
     assert texts["beam_size"].endswith("(default: the model's, else 5)")
     assert texts["guard"].endswith("(default: the model's, else true)")
 
@@ -336,14 +336,14 @@ def test_short_help_is_the_first_sentence_of_each_docstring() -> None:
 def test_a_setting_is_spelled_in_one_dialect_on_every_command_line(argv: list[str]) -> None:
     config = settings(*argv)
     assert (config.search.beam_size, config.training.max_steps) == (3, 7)
-    assert parse(make_translate_parser(), [argv[0].split("=")[0], "3"]).beam_size == 3
+    assert make_translate_parser().parse([argv[0].split("=")[0], "3"]).beam_size == 3
 
 
 def test_an_option_that_is_given_twice_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert settings("--training.max_steps", "5", "--max-steps=7").training.max_steps == 7
     assert capsys.readouterr().err == "--training.max_steps is given more than once: the last value counts\n"
     argv = ["--model", "a", "--model", "b", "--scores", "--scores", "--from", "de", "--", "--from", "--from"]
-    assert parse(make_translate_parser(), argv).model == ["a", "b"]
+    assert make_translate_parser().parse(argv).model == ["a", "b"]
     assert capsys.readouterr().err == ""
 
 
@@ -363,10 +363,10 @@ def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> No
         ("training: [", "is not valid YAML"),
         ("trainin: {max_steps: 3}", "there is no setting trainin.max_steps"),
         ("format: 9", "format 9, of a newer nmt"),
-        ("training: {max_steps: x}", "training.max_steps: Expected a whole number"),
+        ("training: {max_steps: x}", "training.max_steps is x: it must be a whole number"),
         ("training: {max_steps: }", "training.max_steps is null: it must be a whole number"),
         ("data: {more: }", "data.more is null: it must be a list"),
-        ("training: {teacher: [[a]]}", "training.teacher is [['a']]: it must be text or a list of texts"),
+        ("training: {teacher: [[a]]}", "training.teacher is [['a']]: it must be text or a list, such as"),
         ("trainin: {}", "there is no setting trainin"),
         ("3: 4", "there is no setting 3"),
     ],

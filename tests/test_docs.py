@@ -18,9 +18,10 @@ import yaml
 
 import nmt
 from nmt import augment, convert, evaluate, export, generate, inspect, keys, prepare, serve, translate
-from nmt.cli import dump_config, make_run_parser
+from nmt.cli import make_run_parser
 from nmt.config import Config, DataConfig, LoraConfig, ObjectiveName, SearchConfig
 from nmt.config.names import setting_types
+from nmt.config.recipes import dump_config
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.shortlist import learn_shortlist

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from nmt import prepare
-from nmt.cli import parse
 from nmt.data.tokenizer import Tokenizer
 from nmt.tokenizer import main, make_tokenizer_parser
 from tests.tiny import PAIRS
@@ -257,7 +256,7 @@ def test_the_commands_of_the_folder_s_page_parse() -> None:
     commands = [line.split() for line in page.splitlines() if line.startswith("    python -m nmt.tokenizer")]
     assert {words[3] for words in commands} == {"train", "encode", "decode"}
     for words in commands:
-        parse(make_tokenizer_parser(words[3]), words[5:], defaults=False)
+        make_tokenizer_parser(words[3]).parse(words[5:])
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs git to know what it ignores")

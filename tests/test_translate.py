@@ -340,7 +340,7 @@ def beside_language_models(language_models: Path, tmp_path: Path, monkeypatch: p
     ("arguments", "message"),
     [
         (["--beam-size", "0"], "search.beam_size is 0"),
-        (["--beam-size", "two"], "beam_size"),
+        (["--beam-size", "two"], "--beam-size is two: it must be a whole number"),
         (["--beem-size", "2"], "beem"),
         (["--n-best", "9"], "search.n_best is 9: it must be from 1 to search.beam_size, 2"),
         (["--device", "gpu"], "gpu"),

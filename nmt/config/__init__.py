@@ -1,6 +1,6 @@
 """The settings of a run: one frozen dataclass for each stage. Values are checked when a dataclass is made.
 
-A recipe (YAML) and the command line give only the settings that differ from the defaults here; `nmt.cli` reads both.
+A recipe (YAML) and the command line give only the settings that differ from the defaults here (`nmt.config.recipes`).
 The docstring of a dataclass is its heading in --help, and the docstring of a field its help: all of it for
 `nmt.train`, the first sentence for `nmt.translate`. The annotation of a field has its bounds, the metavar of a text
 value, and MAY_CHANGE if the value may change when a run is resumed. Nothing here imports torch, so that --help is fast.

@@ -4,13 +4,14 @@
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.cli import make_config
 from nmt.config import Config
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import describe_changes, fixed_settings
+from nmt.config.recipes import make_config
 from nmt.data.cleaning import Ledger, ledger_table
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.inputs import describe_edits, fingerprints
@@ -26,21 +27,21 @@ from nmt.upgrade import FORMAT, take_format, upgrade_record
 RECORD = "settings.json"
 
 
-def train_named(parser: Any, given: Any, folder: Path) -> None:
+def train_named(given: Mapping[str, Any], folder: Path) -> None:
     """Train a tokenizer in this folder, unless the folder has one with the same settings.
 
-    `given`: the command line, parsed without defaults by `parser`, with the text files in `given.files`. Raises
+    `given`: as for `resolve`, with the paths of text files under the name files. Raises
     ValueError if the folder was not made here, or has a tokenizer with other settings, or the text can't be used.
     """
-    unused = ", ".join(given.as_dict().keys() & {"name", "runs", "model", "training", "search"})
+    unused = ", ".join({name.partition(".")[0] for name in given} & {"name", "runs", "model", "training", "search"})
     require(unused == "", f"settings of {unused} change nothing in a tokenizer: leave them out")
     files, corpus = given.get("files", []), None
-    given["model.tied_embeddings"] = "none"  # goes with every tokenizer
+    given = {**given, "model.tied_embeddings": "none"}  # goes with every tokenizer
     if files:
         require("data.corpus" not in given, "--data.corpus and text files can't both be given: take one of them")
-        config = make_config(parser, given, Path(given.config) if "config" in given else None)
+        config = make_config(given, Path(given["config"]) if "config" in given else None)
     else:
-        run = resolve(parser, given)
+        run = resolve(given)
         config, corpus = run.config, run.corpus
     require(config.tokenizer.folder == "", "tokenizer.folder is for nmt.prepare and nmt.train: leave it out")
     settings = text_settings(config, files)

@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from nmt import __version__
 from nmt.config import SearchConfig
+from nmt.config.names import long_help
 from nmt.server.endpoint import Handler, endpoint
 from nmt.server.own_bodies import Failure, Search
-from nmt.server.schema import descriptions, object_schema, schema
+from nmt.server.schema import object_schema, schema
 from nmt.server.service import Service
 
 VERSION = "3.1.0"
@@ -69,7 +70,7 @@ def reference(schemas: dict[str, Any], kind: Any) -> dict[str, Any]:
     """A reference to the schema of a dataclass, which is put into `schemas`."""
     if kind.__name__ not in schemas:
         schemas[kind.__name__] = {}  # so that a dataclass may contain itself
-        texts = descriptions(SearchConfig if kind is Search else kind)
+        texts = long_help(SearchConfig if kind is Search else kind)
         schemas[kind.__name__] = object_schema(kind, partial(reference, schemas), texts)
     return {"$ref": f"#/components/schemas/{kind.__name__}"}
 

@@ -158,11 +158,3 @@ def object_schema(kind: Any, refer: Callable[[Any], dict[str, Any]], texts: dict
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
     text = {"description": " ".join(kind.__doc__.split())}
     return {"type": "object", **text, "properties": members, "required": needed, "additionalProperties": False}
-
-
-@cache
-def descriptions(kind: Any) -> dict[str, str]:
-    """The docstring of each field of a dataclass."""
-    from docstring_parser import parse_from_object
-
-    return {p.arg_name: " ".join((p.description or "").split()) for p in parse_from_object(kind).params}

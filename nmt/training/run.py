@@ -9,17 +9,17 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from nmt import __version__
-from nmt.cli import dump_config, load_config, make_config
 from nmt.config import Config, ModelConfig
 from nmt.config.data import text_of
 from nmt.config.names import describe_changes, fixed_settings, flatten
+from nmt.config.recipes import by_dotted_names, dump_config, load_config, make_config
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus, corpus_files
 from nmt.data.losses import describe_losses
@@ -47,17 +47,17 @@ SMALL = 300_000  # pairs; a larger corpus may suit the default sizes
 HARMLESS = ("runs", "training.device", "training.threads", "training.log_every")  # settings that change no result
 
 
-def carry_out(parser: Any, given: Any, *, resume: bool) -> None:
+def carry_out(given: Mapping[str, Any], *, resume: bool) -> None:
     """Do the run of a command line; finished stages are not repeated.
 
-    `given`: the command line, parsed without defaults by `parser`; `resume`: continue a run that was stopped.
+    `given`: as for `resolve`; `resume`: continue a run that was stopped.
     """
     let_segments_grow()
     with process_group(given.get("training.device", "auto")) as processes:
-        resolved = resolve(parser, given) if processes.is_main else None
+        resolved = resolve(given) if processes.is_main else None
         # Rank 0 decides: other processes may not be able to read the same corpus.
         settings = processes.broadcast(asdict(resolved.config) if resolved else {}, group=processes.preparing)
-        config = make_config(parser, parser.parse_object(settings, defaults=False))
+        config = make_config(by_dotted_names(settings))
         require_fitting_text(config)
         Run(config, resolved.corpus if resolved else None, processes).carry_out(resume)
 

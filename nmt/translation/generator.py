@@ -164,7 +164,7 @@ def search_settings(options: Any, stored: SearchConfig) -> SearchConfig:
     require(samples > 0, f"--samples is {samples}: it must be at least 1")
     several = greedy and "samples" in options and samples != 1
     require(not several, f"--samples is {samples}: --greedy gives only one continuation")
-    given = {k: v for k, v in options.as_dict().items() if not (greedy and k in ("samples", "temperature"))}
+    given = {k: v for k, v in options.items() if not (greedy and k in ("samples", "temperature"))}
     longest = options.get("max_length", 0)
     shortest = min(stored.min_length, longest) if longest > 0 else stored.min_length  # there is no --min-length
     try:

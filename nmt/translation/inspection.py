@@ -14,9 +14,9 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from nmt.cli import load_config
 from nmt.config import Config
-from nmt.config.names import flatten, read_settings
+from nmt.config.names import flatten
+from nmt.config.recipes import load_config, read_settings
 from nmt.data.resolve import settle
 from nmt.fields import require
 from nmt.model.build import build_model

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
@@ -23,7 +21,6 @@ from nmt.text.own_items import OwnItems
 from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, read_object
 from nmt.translation.glossary import Glossary, add_terms, read_text
 from nmt.translation.pair_scorer import PairScorer
-from nmt.translation.pictures import attention_picture
 from nmt.translation.translator import Translator
 
 MAX_REMARKS = 1000  # that are printed; further ones are only counted
@@ -150,6 +147,10 @@ class Translating:
                 )
 
     def draw(self, path: Path, translations: Sequence[Translation]) -> None:
+        from PIL import Image  # only now: Pillow is needed for pictures alone
+
+        from nmt.translation.pictures import attention_picture
+
         maps = [part for t in translations for part in map(self.translator.aligner.attention, t.parts)]
         drawable = [part for part in maps if part[1] and part[2]]
         for i, part in enumerate(drawable):

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from nmt.config import SearchConfig
-from nmt.fields import annotations, has_type, require
+from nmt.fields import annotations, read_value, require
 from nmt.reading.request import Translation
 from nmt.translation.model_folder import read_info, require_model
 from nmt.translation.translator import Translator, find_model
@@ -167,8 +167,7 @@ def search_of(arguments: Mapping[str, Any], default: SearchConfig) -> SearchConf
         if name in arguments:
             require(isinstance(arguments[name], int), f"{name} is {arguments[name]!r}: it must be a whole number")
             changes[field] = convert(arguments[name])
-    for name, value in changes.items():
-        require(has_type(value, annotations(SearchConfig)[name][0]), f"{name} is {value!r}, a value of the wrong type")
+    changes = {name: read_value(value, annotations(SearchConfig)[name][0], name) for name, value in changes.items()}
     samples = arguments.get("do_sample", default.samples > 0)
     ignored = "" if samples else ", ".join(name for name in SAMPLING if name in arguments)
     require(not ignored, f"{ignored} is for sampling: add do_sample=True")

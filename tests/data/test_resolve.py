@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt import prepare, train
-from nmt.cli import make_run_parser, parse
+from nmt.cli import make_run_parser
 from nmt.config import FAMILIES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
@@ -29,8 +29,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def resolved(*argv: str) -> ResolvedRun:
-    parser = make_run_parser("nmt.train", "")
-    return resolve(parser, parse(parser, argv, defaults=False))
+    return resolve(make_run_parser("nmt.train", "").parse(argv))
 
 
 def test_a_corpus_has_its_own_recipe_unless_another_is_named(corpus: Path, tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from nmt.cli import dump_config, load_config
 from nmt.config import Config, DataConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
+from nmt.config.recipes import dump_config, load_config
 from nmt.config.training import StageConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch
 from nmt.data.portions import portions_of

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -281,3 +283,9 @@ def test_pictures_are_drawn_of_each_part_of_each_line(
         assert min(picture.size) > 26
     assert main([*common, "--force-decode"]) == 2
     assert "--force-decode" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_pillow_is_loaded_only_for_a_picture() -> None:
+    load = "import sys, nmt.translate, nmt.translation.jobs; sys.exit('PIL.Image' in sys.modules)"
+    subprocess.run([sys.executable, "-c", load], cwd=Path(__file__).parents[2], check=True)

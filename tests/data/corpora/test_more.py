@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmt.cli import dump_config, load_config
 from nmt.config import CleaningConfig, Config, DataConfig, TokenizerConfig
 from nmt.config.cleaning import Profile
 from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
+from nmt.config.recipes import dump_config, load_config
 from nmt.data.batches import Pairs
 from nmt.data.corpora import corpus_files, labels, load_corpus
 from nmt.data.mixing import Mixture

@@ -1,0 +1,89 @@
+"""Recipes: settings in YAML, or by their dotted names, flow in; a checked `Config` flows out, and back into YAML.
+
+Precedence, from low to high: the defaults of `nmt.config`, the recipe, the command line.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nmt.config import FAMILIES, Config
+from nmt.config.names import explain_unknown, sections, setting_types
+from nmt.fields import read_value, require
+from nmt.upgrade import FORMAT, take_format, upgrade_settings
+
+
+def make_config(given: Mapping[str, Any], recipe: Path | None = None) -> Config:
+    """The settings of a recipe and a command line, which has precedence.
+
+    `given`: typed settings by their dotted names, such as training.max_steps; other options are ignored. Raises
+    ValueError if the recipe can't be read, or a setting is unknown, of the wrong type, or out of range.
+    """
+    values = (read_settings(recipe) if recipe else {}) | {n: v for n, v in given.items() if n in setting_types()}
+    # An objective that only another family can learn chooses that family, unless the settings name one.
+    families = FAMILIES.get(values.get("training.objective", "translation"), ())
+    if len(families) == 1:
+        values.setdefault("model.family", families[0])
+    made = {name: make_section(name, values) for name in sections()}
+    return Config(**made, **{name: value for name, value in values.items() if "." not in name})
+
+
+def make_section(name: str, values: Mapping[str, Any]) -> Any:
+    """The dataclass of a section, such as data, of settings by their dotted names."""
+    members = {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{name}.")}
+    return sections()[name](**members)
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read the settings in a YAML file: typed values under their current dotted names.
+
+    Raises:
+        ValueError: the file is not valid YAML, of a newer nmt, or has an unknown name or a value of the wrong type.
+    """
+    import yaml
+
+    require(path.is_file(), f"{path}: there is no such file")
+    try:
+        settings = yaml.safe_load(path.read_text(encoding="utf8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+    settings = {} if settings is None else settings
+    require(isinstance(settings, dict), f"{path} holds no settings: write them as section: {{field: value}}")
+    for name in sections():
+        is_section = isinstance(settings.get(name, {}), dict)
+        require(is_section, f"{path}: {name} is a section: write {name}: {{field: value}}")
+    take_format(settings, path)
+    try:
+        return by_dotted_names(upgrade_settings(settings))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def by_dotted_names(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Typed values by dotted names, of settings as JSON and YAML have them: {training: {max_steps: 5}}. Raises
+    ValueError for an unknown name or a wrong type."""
+    values: dict[str, Any] = {}
+    for name, value in settings.items():
+        members = value if isinstance(value, dict) and (value or name in sections()) else {"": value}
+        values |= {f"{name}.{field}" if field != "" else str(name): member for field, member in members.items()}
+    types = setting_types()
+    for name in values:
+        require(name in types, explain_unknown(name, list(types)))
+    return {name: read_value(value, types[name][0], name) for name, value in values.items()}
+
+
+def load_config(path: Path) -> Config:
+    """Read a recipe, or the config.yaml of a run. Raises ValueError as `make_config` does."""
+    return make_config({}, path)
+
+
+def dump_config(config: Config) -> str:
+    """All settings as YAML, for `load_config`."""
+    import yaml
+
+    plain = json.loads(json.dumps(asdict(config)))  # without tuples
+    for name in sections():
+        plain[name] = {field: value for field, value in plain[name].items() if value is not None}
+    return str(yaml.safe_dump({"format": FORMAT, **plain}, sort_keys=False, allow_unicode=True))
