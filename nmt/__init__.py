@@ -3,13 +3,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nmt.version import __version__
+
 if TYPE_CHECKING:
     from nmt.reading.request import Constraints, Request, Term
     from nmt.translation.language_model import LanguageModel
     from nmt.translation.pipeline import pipeline
     from nmt.translation.translator import Translator
 
-__version__ = "0.2.0"
 __all__ = ["Constraints", "LanguageModel", "Request", "Term", "Translator", "__version__", "pipeline"]
 
 PLACES = {

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import yaml
 
-from nmt import __version__
 from nmt.config import DataConfig, ModelConfig
 from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
@@ -26,6 +25,7 @@ from nmt.interop.checkpoints import READERS, Checkpoint, assemble, toolkit
 from nmt.interop.foreign import DAMAGE, Foreign, licence_in, weight_files
 from nmt.model.weights import write_tensors
 from nmt.translation.model_folder import SHORTLIST, ModelInfo, licence_sentence, save_model
+from nmt.version import __version__
 
 KINDS = {  # by model_type in config.json
     "marian": "nmt.interop.marian",

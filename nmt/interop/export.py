@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from nmt import __version__
 from nmt.data.phrasebook import phrasebook
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
@@ -20,6 +19,7 @@ from nmt.files import read_lines, whole_folder
 from nmt.model.contract import Model
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import EXPORTED, ModelInfo, load_model, require_model
+from nmt.version import __version__
 
 FORMATS = {
     "ctranslate2": "nmt.interop.ctranslate2",

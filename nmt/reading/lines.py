@@ -121,6 +121,8 @@ class Span(NamedTuple):
 def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, halves: bool = False) -> Sentences:
     """The spans of a line: as was usual in training, at the end of each sentence and clause, or half as long."""
     parts, ids = sentences_of(reading.text, context, clauses=clauses, halves=halves)
+    if len(parts) == 1 and not halves and len(ids[0]) <= min(context.limits.pieces, context.limits.split_above):
+        return Sentences((replace(reading, ids=tuple(ids[0])),), ("",), (False,), context)
     spans = list(spans_of(reading.text, parts, ids, context, halves=halves))
     shared = share(reading.constraints, [reading.text[span.start : span.end] for span in spans])
     readings = [

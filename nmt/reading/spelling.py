@@ -20,11 +20,6 @@ CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: s
 MOST_COPIED = 4  # words of a translation in capitals that may have been copied: each doubles the number of its texts
 
 
-def tidy_cells(text: str) -> str:
-    """The tidied text, where tabs stay: they may separate sentences."""
-    return "\t".join(tidy(cell)[0] for cell in text.split("\t")).strip() if "\t" in text else tidy(text)[0]
-
-
 @dataclass(frozen=True)
 class Tidied(Taken):
     """A line that was tidied."""
@@ -34,8 +29,9 @@ class Tidied(Taken):
 
 
 def tidied(reading: Reading, context: Context) -> Tidied | None:
-    """The line as training text was normalised."""
-    text = tidy_cells(reading.text)
+    """The line as training text was normalised. Tabs stay: they may separate sentences."""
+    text = reading.text
+    text = "\t".join(tidy(cell)[0] for cell in text.split("\t")).strip() if "\t" in text else tidy(text)[0]
     return None if text == reading.text else Tidied((reading.respelled(text, lambda word: tidy(word)[0]),))
 
 

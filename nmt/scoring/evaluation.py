@@ -10,13 +10,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from nmt import __version__
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.files import read_lines
 from nmt.scoring.metrics import USUAL_METRICS, Metric, Score, score
 from nmt.text.markup import Mode
 from nmt.translation.translator import Translator
+from nmt.version import __version__
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from urllib.parse import quote
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from nmt import __version__
 from nmt.config import SearchConfig
 from nmt.documents.base import FORMATS
 from nmt.reading.request import Request as Line
@@ -26,6 +25,7 @@ from nmt.server.endpoint import Handler, endpoint
 from nmt.server.errors import Refused
 from nmt.server.service import Call, Service
 from nmt.text.markup import Mode
+from nmt.version import __version__
 
 ANY = ["GET", "POST"]
 DOWNLOAD = "/download_file/{id}/{token}/{name}"

@@ -13,7 +13,6 @@ from nmt.fields import require
 from nmt.files import SUMS
 from nmt.server.errors import Draining, Refused
 from nmt.server.schema import shown
-from nmt.translation.adapter import with_adapters
 from nmt.translation.model_folder import EXPORTED, ModelInfo, read_info, require_model, require_objective, settings_file
 from nmt.translation.translator import Translator
 
@@ -153,7 +152,7 @@ class Models:
         try:
             translator = await asyncio.to_thread(self.load, served.folder)
             folders = served.folder, served.adapters
-            adapted = await asyncio.to_thread(with_adapters, translator, *folders) if served.adapters else {}
+            adapted = await asyncio.to_thread(translator.with_adapters, *folders) if served.adapters else {}
         except (ValueError, OSError) as error:
             served.problem, served.stamp = str(error), stamp
             LOG.error("model not loaded", extra={"fields": {"model": served.name, "problem": str(error)}})

@@ -10,13 +10,13 @@ from typing import Any, Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from nmt import __version__
 from nmt.config import SearchConfig
 from nmt.config.names import long_help
 from nmt.server.endpoint import Handler, endpoint
 from nmt.server.own_bodies import Failure, Search
 from nmt.server.schema import object_schema, schema
 from nmt.server.service import Service
+from nmt.version import __version__
 
 VERSION = "3.1.0"
 REFUSALS = (400, 401, 403, 404, 413, 429, 503)

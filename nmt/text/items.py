@@ -239,8 +239,11 @@ class Reader:
 
 def scan(text: str, own: OwnItems = NO_OWN) -> Iterator[Item]:
     """Yield the items of a text, including bare single digits."""
-    reader, position, found = Reader(text), 0, own.find(text)[::-1]
     match = PATTERN.search(text) if SIGN_OF_ITEM.search(text) else None
+    position, found = 0, own.find(text)[::-1] if own.patterns else []
+    if not (match or found):
+        return
+    reader = Reader(text)
     while match or found:
         if found and (not match or found[-1][0] <= match.start()):
             start, end = found.pop()

@@ -77,7 +77,8 @@ def suspicions(
     length, source_length = width(translation), width(source)
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
     of_source, of_translation = list(scan(source, own)), list(scan(translation, own))
-    lost = lost_numbers(of_source, of_translation, translation)
+    has_items = bool(of_source or of_translation)
+    lost = lost_numbers(of_source, of_translation, translation) if has_items else []
     raised: dict[Flag, bool] = {
         "loop": any(repeat(source, translation) for repeat in (loops, repeats_name, repeats_word)),
         "too_long": length > LENGTH_FACTOR * source_length + LENGTH_ALLOWANCE,
@@ -86,10 +87,10 @@ def suspicions(
         "empty": empty,
         "invented": bool(LETTER.search(translation)) and not LETTER.search(source),
         "unfinished": not finished,
-        "items": loses_items((source, of_source), (translation, of_translation)),
+        "items": has_items and loses_items((source, of_source), (translation, of_translation)),
         "sentences": not empty and loses_sentences(source, translation, length / max(1, source_length)),
         "numbers": (any(is_wanted(number, translation) for number in lost) and not empty)
-        or is_glued(of_source, source, translation),
+        or (has_items and is_glued(of_source, source, translation)),
         "unsure": not sure,
     }
     flags = [flag for flag, is_raised in raised.items() if is_raised]

@@ -16,12 +16,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from nmt import __version__
 from nmt.fields import from_json, require
 from nmt.files import check_sums, whole_folder, write_json
 from nmt.messages import say
 from nmt.model.weights import read_tensors, set_weights, write_tensors
 from nmt.upgrade import FORMAT, take_format
+from nmt.version import __version__
 
 
 @dataclass

@@ -8,7 +8,6 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from nmt import __version__
 from nmt.config import Config, DataConfig, ObjectiveName
 from nmt.data.lexicon import MOST_PAIRS
 from nmt.decode.shortlist import learn_shortlist
@@ -23,6 +22,7 @@ from nmt.training.validation import plain
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, licence_sentence, read_info, require_model, save_model
 from nmt.translation.translator import Translator
+from nmt.version import __version__
 
 # Thresholds of flags: at most so many validation sentences are translated; this fraction of them is below.
 CONFIDENCE_SENTENCES, UNSURE_SHARE = 1000, 1 / 200

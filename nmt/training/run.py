@@ -15,7 +15,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nmt import __version__
 from nmt.config import Config, ModelConfig
 from nmt.config.data import text_of
 from nmt.config.names import describe_changes, fixed_settings, flatten
@@ -42,6 +41,7 @@ from nmt.training.report import describe, measure_tests
 from nmt.training.selection import choose_weights
 from nmt.training.teacher import check_teachers
 from nmt.translation.pair_scorer import load_scorer
+from nmt.version import __version__
 
 SMALL = 300_000  # pairs; a larger corpus may suit the default sizes
 HARMLESS = ("runs", "training.device", "training.threads", "training.log_every")  # settings that change no result

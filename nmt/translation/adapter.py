@@ -4,26 +4,19 @@ An adapter fits only the model that it was trained on: adapter_config.json has t
 Layers have the names of our own modules.
 """
 
-import copy
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from nmt.decode.pytorch import TorchEngine
 from nmt.fields import require
 from nmt.files import check_sums, whole_folder
 from nmt.model.contract import Model
-from nmt.model.lora import adapted, adapters, with_adapter
+from nmt.model.lora import adapted, adapters
 from nmt.model.weights import hash_of, read_tensors, write_tensors
-from nmt.translation.model_folder import load_model
-
-if TYPE_CHECKING:
-    from nmt.translation.translator import Translator
 
 CONFIG, WEIGHTS, HASH = "adapter_config.json", "adapter_model.safetensors", "base_model_sha256"
 PREFIX = "base_model.model."  # of each name, in peft's files
@@ -63,22 +56,6 @@ def add_adapter(model: Model, folder: Path) -> None:
         weight = model.get_submodule(name).get_parameter("weight")
         with torch.no_grad():  # on the CPU, as when a run delivers its model: a GPU may multiply in fewer bits
             weight.copy_(adapted(weight.cpu(), a_RI, b_OR, scale))
-
-
-def with_adapters(translator: "Translator", base: Path, folders: Mapping[str, Path]) -> dict[str, "Translator"]:
-    """For each name a translator with the adapter in that folder. It has the weights of the given translator, which are
-    in memory once; the adapter is computed beside them. `base`: the model folder of the given translator, since its
-    weights may be rounded, and adapters are for those in the folder. Raises as `read_adapter`."""
-    model, _, _ = load_model(base)
-    engine = translator.engine
-    found: dict[str, Translator] = {}
-    assert isinstance(engine, TorchEngine), "adapters are for models of PyTorch"
-    for name, folder in folders.items():
-        factors = {layer: (a_RI, scale * b_OR) for layer, (a_RI, b_OR, scale) in read_adapter(model, folder).items()}
-        other = copy.copy(translator)
-        other.use(engine.with_models([with_adapter(translator.model, factors)]), translator.tokenizer)
-        found[name] = other
-    return found
 
 
 def adapter_in(folder: Path) -> Path:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from nmt.config import SearchConfig
-from nmt.data.tokenizer import Tokenizer
+from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.stop import Stop
 from nmt.reading.lines import cut_text
 from nmt.reading.loop import Context, Step, translate
@@ -21,7 +21,6 @@ from nmt.reading.request import BLANK, Part, Request, Translation
 from nmt.text.marking import PLACEHOLDER
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
-from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.mbr import expected_utilities
 from nmt.translation.repair import Judge, shown, translate_lines
@@ -44,18 +43,6 @@ class Call:
     """The language model that reranks, if one does."""
     stop: Stop | None = None
 
-    @property
-    def search(self) -> SearchConfig:
-        return self.context.search
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return self.context.tokenizer
-
-    @property
-    def compiler(self) -> ConstraintCompiler:
-        return self.judge.compiler
-
     def translate(self, requests: Sequence[Request]) -> list[list[Translation]]:
         """The n-best list of each request."""
         readings = [Reading.of(request) for request in requests]
@@ -63,7 +50,7 @@ class Call:
         return [self.checked(request, found) for request, found in zip(requests, lists, strict=True)]
 
     def lines(self, lines: Sequence[Reading]) -> list[list[Translation]]:
-        return translate_lines(lines, self.search, self.attempt, self.judge)
+        return translate_lines(lines, self.context.search, self.attempt, self.judge)
 
     def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> list[list[Translation]]:
         """The n-best lists of lines that are read by these steps."""
@@ -105,14 +92,16 @@ class Call:
             for leaf, span in zip(leaves, placed, strict=True)
         ]
 
-    def written(self, leaf: Reading, span: Span, hypotheses: Sequence) -> list[Translation]:  # type: ignore[type-arg]
+    def written(self, leaf: Reading, span: Span, hypotheses: Sequence[Hypothesis]) -> list[Translation]:
         """The translations of a leaf from its hypotheses."""
-        translations = []
-        for hypothesis, text in zip(hypotheses, self.tokenizer.decode_target([h.ids for h in hypotheses]), strict=True):
-            written = without_others(tidy(text)[0], leaf.text) if self.tokenizer.has_placeholders else tidy(text)[0]
-            part = Part(span.ids, hypothesis, leaf.text, written, leaf.places, range(len(written)))
-            translations.append(Translation(written, hypothesis.score, (part,)))
-        return translations
+        tokenizer, found = self.context.tokenizer, list[Translation]()
+        texts = tokenizer.decode_target([hypothesis.ids for hypothesis in hypotheses])
+        for hypothesis, decoded in zip(hypotheses, texts, strict=True):
+            text = tidy(decoded)[0]
+            text = without_others(text, leaf.text) if tokenizer.has_placeholders else text
+            part = Part(span.ids, hypothesis, leaf.text, text, leaf.places, range(len(text)))
+            found.append(Translation(text, hypothesis.score, (part,)))
+        return found
 
     def checked(self, request: Request, translations: list[Translation]) -> list[Translation]:
         """The translations of a text, with a flag if the first one, as the user reads it, doesn't meet the
@@ -121,7 +110,7 @@ class Call:
             return translations
         text = translations[0].text
         seen = visible(text, self.context.mode) if self.context.mode != "none" else text
-        if self.compiler.are_met(request.constraints, seen):
+        if self.judge.compiler.are_met(request.constraints, seen):
             return translations
         return [translation.flagged("constraints") for translation in translations]
 

@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nmt import __version__
 from nmt.config import ModelConfig, ObjectiveName, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.shortlist import Shortlist
@@ -24,6 +23,7 @@ from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.weights import fill, read_tensors, write_tensors
 from nmt.upgrade import FORMAT, take_format, upgrade_model_info
+from nmt.version import __version__
 
 SHORTLIST = "shortlist.safetensors"
 EXPORTED = "nmt.json"  # in a folder that was exported for another library: its config.json, with our contents

@@ -122,17 +122,17 @@ class Guard:
                 copy = Translation(tidy(line.reading.text)[0], 0.0, ())
                 line.consider([copy] * len(line.translations), "copy")
         self.retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
-        no_repeats = replace(
-            search,
-            beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
-            no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
-            min_length=max(1, search.min_length),
-            shortlist=0,
-        )
-        if not search.samples:
-            self.retry("no repeats", USUAL, [line for line in lines if line.flags - ADVICE], no_repeats)
-        last = search if search.samples else no_repeats
-        self.retry("shorter spans", HALVES, [line for line in lines if line.flags - ADVICE], last)
+        wrong = [line for line in lines if line.flags - ADVICE]
+        if wrong and not search.samples:
+            search = replace(
+                search,
+                beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
+                no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
+                min_length=max(1, search.min_length),
+                shortlist=0,
+            )
+            self.retry("no repeats", USUAL, wrong, search)
+        self.retry("shorter spans", HALVES, [line for line in wrong if line.flags - ADVICE], search)
         return [line.translations for line in lines]
 
     def retry(self, name: str, steps: Steps, chosen: list["Line"], search: SearchConfig | None = None) -> None:

@@ -6,7 +6,7 @@ A translator is loaded here, and asked here; `nmt.translation.call` has the way 
 import copy
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ from nmt.fields import require
 from nmt.files import model_in
 from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
+from nmt.model.lora import with_adapter
 from nmt.reading.hints import check_terms
 from nmt.reading.loop import Context, Limits
 from nmt.reading.request import Request, Translation
 from nmt.text.edges import quotes_of
 from nmt.text.markup import Mode
 from nmt.text.words import spellings_of
-from nmt.translation.adapter import add_adapter
+from nmt.translation.adapter import add_adapter, read_adapter
 from nmt.translation.alignment import Aligner
 from nmt.translation.call import Call, Reranker
 from nmt.translation.constraints import Automata, ConstraintCompiler
@@ -178,6 +179,22 @@ class Translator:
         models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
         shortlist = load_shortlist(folders[0], tokenizer)
         return cls(models, tokenizer, search or info.search, precision, info.facts, shortlist), info
+
+    def with_adapters(self, base: Path, folders: Mapping[str, Path]) -> "dict[str, Translator]":
+        """For each name a translator with the adapter in that folder. It has the weights of this one, which are in
+        memory once; the adapter is computed beside them. `base`: the model folder of this translator, since its weights
+        may be rounded, and adapters are for those in the folder. Raises as `read_adapter`."""
+        model, _, _ = load_model(base)
+        assert isinstance(self.engine, TorchEngine), "adapters are for models of PyTorch"
+        found: dict[str, Translator] = {}
+        for name, folder in folders.items():
+            factors = {
+                layer: (a_RI, scale * b_OR) for layer, (a_RI, b_OR, scale) in read_adapter(model, folder).items()
+            }
+            other = copy.copy(self)
+            other.use(self.engine.with_models([with_adapter(self.model, factors)]), self.tokenizer)
+            found[name] = other
+        return found
 
     def load_language_model(self, folder: Path | str, precision: DecodingPrecision = "auto") -> None:
         """Load the language model in a model folder, which calls use as `search.lm_weight` and `search.lm_mode` say.

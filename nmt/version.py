@@ -1,0 +1,3 @@
+"""The version, in a file that imports nothing."""
+
+__version__ = "0.2.0"
