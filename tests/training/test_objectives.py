@@ -72,6 +72,8 @@ def test_batches_repeat_mark_padding_and_have_as_many_targets_as_predicted(
     batch, again = everything(objective, pairs, seed), everything(objective, pairs, seed)
     assert all(a.equal(b) for a, b in zip(vars(batch).values(), vars(again).values(), strict=True))
     index_B = torch.arange(len(rows))
+    known, lengths = objective.lengths(pairs.source.lengths_N, pairs.target.lengths_N), objective.pairs(pairs).lengths
+    assert all(map(torch.equal, known, lengths)), "also without the ids"
     assert batch.target_tokens == objective.predictions(objective.pairs(pairs), index_B)
     assert (batch.src_BS != PAD).equal(batch.src_mask_BS)
     assert not (batch.tgt_out_BT[batch.tgt_mask_BT] == PAD).any()
