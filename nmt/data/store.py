@@ -4,7 +4,7 @@ A shard is one safetensors file with the ids of its sources one after another, t
 and the number of each pair's corpus; if pairs have weights, those too. Ids and lengths take two bytes each, or four
 where a value needs them. Processes that train on one machine share the mapped pages, and only those pages are in memory
 that were read lately.
-Nothing here imports PyTorch: `nmt.data.stored` makes tensors of these files.
+PyTorch is imported only to read: `nmt.data.stored` makes tensors of these files.
 """
 
 import json
@@ -55,17 +55,24 @@ class Shard:
                 require(0 < size < 1 << 16, f"its header has {size} bytes")
                 header = json.loads(opened.read(size))
             names = [name for name in cls.__annotations__ if name != "weights" or name in header]
-            return cls(**{name: mapped(file, 8 + size, header[name]) for name in names})
+            content = mapped(file)[8 + size :]
+            return cls(**{name: array_in(content, header[name]) for name in names})
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file} is damaged: {error!r}. Delete the run folder and prepare again") from error
 
 
-def mapped(file: Path, start: int, entry: dict[str, Any]) -> NDArray[Any]:
-    (begin, end), kind = entry["data_offsets"], TYPES[entry["dtype"]]
-    if begin == end:  # an empty file can't be mapped
-        return np.zeros(0, kind)
-    # Copy on write, which never happens: PyTorch warns of arrays that can't be written to.
-    return np.memmap(file, kind, "c", start + begin, ((end - begin) // kind.itemsize,))
+def mapped(file: Path) -> NDArray[np.uint8]:
+    """The bytes of a file, mapped into memory. The map of NumPy would keep the file open, and a system allows a process
+    some 1,000 open files; PyTorch's doesn't."""
+    import torch
+
+    return torch.from_file(str(file), size=file.stat().st_size, dtype=torch.uint8).numpy()
+
+
+def array_in(content: NDArray[np.uint8], entry: dict[str, Any]) -> NDArray[Any]:
+    begin, end = entry["data_offsets"]
+    kind = TYPES[entry["dtype"]]
+    return np.frombuffer(content, kind, (end - begin) // kind.itemsize, begin)
 
 
 class Side:

@@ -1,5 +1,6 @@
 """Promises of the store: the ids that were encoded, in the order of the text, however many shards there are."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,16 @@ def test_stored_ids_are_those_in_memory(tmp_path: Path, parts: list[list[list[in
         assert [ids[::-1] for ids in stored.target.rows(index)] == memory.rows(index)
     assert torch.equal(stored.source.counts(70_001), memory.counts(70_001))
     assert [stored.source.ids(n).tolist() for n in every.tolist()] == memory.rows(every)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
+def test_stored_files_do_not_stay_open(tmp_path: Path) -> None:
+    """A process may usually have 1,024 open files, and a large corpus has more shards."""
+    store(tmp_path)
+    before = len(os.listdir("/proc/self/fd"))
+    pairs, _ = store(tmp_path, [[[5]]] * 40)
+    assert len(os.listdir("/proc/self/fd")) < before + 5
+    assert pairs.source.rows(torch.arange(40)) == [[5]] * 40
 
 
 def test_joined_sequences_are_joined_batch_by_batch(tmp_path: Path) -> None:
