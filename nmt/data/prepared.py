@@ -227,11 +227,15 @@ def kept_for_later(draft: Path) -> Iterator[None]:
 
 def begin(corpus: Corpus | None, config: Config, folder: Path, engine: Engine) -> Draft:
     """Read the corpus and divide it into shards, unless a draft has it already, of equal settings and input files."""
-    draft, inputs = folder / DRAFT, fingerprints(input_files(config))
-    key = {"settings": data_settings(config), "inputs": inputs, "format": FORMAT}
-    if (draft / STATE).exists() and (state := read_json(draft / STATE, folder))["key"] == key:
-        say(f"{draft} has what an interrupted preparation left: going on with it")
-        return Draft(draft, config, state["shards"])
+    draft, files = folder / DRAFT, input_files(config)
+    key = {"settings": data_settings(config), "format": FORMAT}
+    if (draft / STATE).exists():
+        state = read_json(draft / STATE, folder)
+        inputs = state["key"].pop("inputs")
+        if state["key"] == key and inputs.keys() == set(map(str, files)) and not describe_edits(inputs, files):
+            say(f"{draft} has what an interrupted preparation left: going on with it")
+            return Draft(draft, config, state["shards"])
+    key["inputs"] = fingerprints(files)
     for leftover in (folder / "data", folder / "tokenizer", draft):
         remove_ours(leftover)
     corpus = corpus or load_corpus(config.data)

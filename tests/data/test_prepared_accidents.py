@@ -1,11 +1,13 @@
 """Preparation and accidents: edited text, damaged files, a full disk, two commands at once."""
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
 
 from nmt.config import Config, DataConfig, TokenizerConfig
+from nmt.data import inputs
 from nmt.data import prepared as module
 from nmt.data.prepared import Prepared, prepare
 from nmt.files import locked
@@ -79,6 +81,39 @@ def test_two_commands_at_once_do_not_mix(
     assert sorted(prepare(None, CONFIG, RUN).train) == sorted(PAIRS[:40])
     with locked(RUN):  # as by a training there
         assert main(COMMAND) == 2
+
+
+def test_text_that_did_not_change_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **_named: object) -> None:
+        raise KeyboardInterrupt
+
+    def never(file: Path) -> str:
+        raise AssertionError(f"{file} is read")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "train_tokenizer", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(None, CONFIG, RUN)
+    monkeypatch.setattr(inputs, "sha256", never)
+    for _ in ("a preparation that goes on", "a finished one"):
+        assert len(prepare(None, CONFIG, RUN).train) == 40
+    (folder / "train.de").touch()
+    with pytest.raises(AssertionError, match=r"train\.de is read"):
+        prepare(None, CONFIG, RUN)
+
+
+def test_the_record_of_an_older_nmt_has_no_times(folder: Path) -> None:
+    prepare(None, CONFIG, RUN)
+    file = RUN / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    for known in record["inputs"].values():
+        del known["mtime_ns"]
+    file.write_text(json.dumps(record))
+    (RUN / "data" / "SHA256SUMS").unlink()
+    assert len(prepare(None, CONFIG, RUN).train) == 40
+    (folder / "train.de").write_bytes((folder / "train.de").read_bytes().replace(b"Satz 7", b"Satz 8"))
+    with pytest.raises(ValueError, match=r"mine/train\.de was changed"):
+        prepare(None, CONFIG, RUN)
 
 
 def test_an_edited_corpus_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
