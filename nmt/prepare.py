@@ -49,7 +49,8 @@ def command(argv: Sequence[str] | None) -> int:
     from nmt.data.corpora import corpus_files
     from nmt.data.engines import Engine
     from nmt.data.losses import describe_losses
-    from nmt.data.prepared import explain, prepare, prepare_part, require_own_run_folder
+    from nmt.data.prepared import explain, require_own_run_folder
+    from nmt.data.preparing import prepare, prepare_part
     from nmt.data.resolve import resolve
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
@@ -73,9 +74,8 @@ def command(argv: Sequence[str] | None) -> int:
         say(warning)
     if is_reported:
         from nmt.data.corpus_report import write_report
-        from nmt.data.portions import portions_of
 
-        say(f"Report: {write_report(prepared, portions_of(run.config.data))}")
+        say(f"Report: {write_report(prepared)}")
     say(f"Ready: {prepared.folder}")
     return 0
 

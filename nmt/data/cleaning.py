@@ -15,7 +15,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.filters import HeldOut, Seen, digest, make_filters
+from nmt.data.filters import HeldOut, Repeats, Seen, digest, known_by, make_filters
 from nmt.extras import package
 from nmt.fields import require
 from nmt.text.normalise import tidy
@@ -125,11 +125,6 @@ def ledger_table(ledgers: Mapping[str, Ledger]) -> "Table":
     return table
 
 
-def known_by(pair: Pair) -> str:
-    """The sentence by which a pair is recognised in held-out text: its source, or its text if it has no source."""
-    return pair[0] or pair[1]
-
-
 @dataclass
 class Examples:
     """A few of the pairs that each cause dropped: those with the least hashes, so that they don't depend on order. A
@@ -163,23 +158,19 @@ def gathered(corpora: Mapping[str, Mapping[str, Sequence[Pair]]]) -> dict[str, l
 class Cleaner:
     """Decides about training pairs, one after another: it remembers those that it has kept."""
 
-    def __init__(
-        self, config: DataConfig, cleaning: CleaningConfig, held_out: Mapping[str, Sequence[Pair]], examples: int = 0
-    ) -> None:
-        """`held_out`: the pairs of val and each test, by name; `examples`: dropped pairs to keep of each cause.
-
-        Raises ValueError if a filter needs a package that is missing.
-        """
+    def __init__(self, config: DataConfig, cleaning: CleaningConfig, held_out: HeldOut, examples: int = 0) -> None:
+        """`examples`: dropped pairs to keep of each cause. Raises ValueError if a filter needs a package that is
+        missing."""
         self.config, self.examples = config, Examples(examples)
-        self.known: dict[str, str] = {}
-        """The sentences of val and the tests, with the first set that has each."""
-        for split, pairs in held_out.items():
-            for pair in pairs:
-                self.known.setdefault(known_by(pair), split)
+        self.known = held_out.known if config.drop_held_out else {}
         languages = config.languages if config.unit == "pair" or len(config.languages) == 1 else ()
         self.filters = make_filters(cleaning, languages)
         self.repair = package("ftfy", "cleaning").fix_encoding if "unicode" in cleaning.values else None
-        self.held_out = HeldOut(held_out) if "contamination" in cleaning.values else None
+        self.repeats: Repeats | None = None
+        if "contamination" in cleaning.values:
+            self.repeats = held_out.all
+        elif held_out.chosen and config.drop_held_out and cleaning.contamination is not False:
+            self.repeats = held_out.own
         self.drops_alike = "alike" in cleaning.values
         self.alike = Seen() if self.drops_alike else None
         self.seen: set[Pair] = set()
@@ -198,12 +189,12 @@ class Cleaner:
             return f"lengths differ more than {self.config.max_ratio:g} times"
         if self.config.drop_duplicates and pair in self.seen:
             return "repeated"
-        if self.config.drop_held_out and (split := self.known.get(known_by(pair))):
+        if split := self.known.get(known_by(pair)):
             return f"source occurs in {split}" if pair[0] else f"occurs in {split}"
-        if self.strict and self.config.drop_held_out and (split := self.known.get(pair[1])):
+        if self.strict and (split := self.known.get(pair[1])):
             return f"target occurs in {split}"
         found = next((cause for cause, is_bad in self.filters.items() if is_bad(*pair)), "")
-        found = found or (self.held_out.find(pair) if self.held_out else "")
+        found = found or (self.repeats.find(pair) if self.repeats else "")
         again = not found and self.alike is not None and self.alike.again(*pair)
         return found or ("alike an earlier one" if again and self.drops_alike else "")
 

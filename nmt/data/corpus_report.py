@@ -16,8 +16,8 @@ from pathlib import Path
 from nmt.data.batches import Sequences
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.filters import HeldOut
-from nmt.data.portions import Portion
 from nmt.data.prepared import Prepared
+from nmt.data.sections import Section
 from nmt.data.suspicious import length_ratios, suspicions
 from nmt.files import write_text
 from nmt.text.languages import script_of
@@ -49,14 +49,14 @@ svg { width: 100%; height: auto; } svg text { font: 11px system-ui, sans-serif; 
 """
 
 
-def write_report(prepared: Prepared, portions: Sequence[Portion]) -> Path:
-    """Write report.html into the folder of a prepared run, and return its path. `portions`: of the training text."""
+def write_report(prepared: Prepared) -> Path:
+    """Write report.html into the folder of a prepared run, and return its path."""
     file = prepared.folder / "report.html"
-    write_text(file, "".join(page(prepared, portions)))
+    write_text(file, "".join(page(prepared)))
     return file
 
 
-def page(prepared: Prepared, portions: Sequence[Portion]) -> Iterator[str]:
+def page(prepared: Prepared) -> Iterator[str]:
     name, ledger = html.escape(prepared.name), prepared.ledgers["train"]
     unit = f"{ledger.unit}s"
     yield f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{name}</title>'
@@ -72,8 +72,8 @@ def page(prepared: Prepared, portions: Sequence[Portion]) -> Iterator[str]:
         never, mean, most = int((weight_N == 0).sum()), weight_N.double().mean(), weight_N.max()
         yield f"<p>The {unit} have weights: {mean:.3g} on average, {most:.3g} at most; {never:,} have weight 0.</p>"
     if numbers is not None and ledger.parts:
-        pairs = prepared.train[:COUNTED]
-        yield from corpora(ledger.parts, length_ratios(pairs, numbers[:COUNTED].tolist(), portions), portions)
+        pairs, sections = prepared.train[:COUNTED], prepared.sections
+        yield from corpora(ledger.parts, length_ratios(pairs, numbers[:COUNTED].tolist(), sections), sections)
     yield from lengths(ids.source, ids.target)
     yield from scripts(prepared.train[:COUNTED])
     yield from pieces(prepared, ids.target)
@@ -95,7 +95,7 @@ def ledgers(splits: Mapping[str, Ledger], dropped: Mapping[str, Sequence[Pair]])
     yield "</table>"
 
 
-def corpora(parts: Mapping[str, Ledger], ratios: Mapping[str, float], portions: Sequence[Portion]) -> Iterator[str]:
+def corpora(parts: Mapping[str, Ledger], ratios: Mapping[str, float], sections: Sequence[Section]) -> Iterator[str]:
     """What was dropped of each corpus and direction, and which of them look bad."""
     yield '<h2>Corpora</h2><table><tr><th>corpus</th><th class="text">dropped most often</th><th>read</th><th>kept</th>'
     yield "<th>share kept</th><th>target characters for one of the source</th></tr>"
@@ -105,7 +105,7 @@ def corpora(parts: Mapping[str, Ledger], ratios: Mapping[str, float], portions: 
         causes = [f"{cause} ({n:,})" for cause, n in part.dropped.most_common(CAUSES)]
         yield f"<tr><td>{html.escape(name)}</td><td>{html.escape(', '.join(causes))}</td>{cells(figures)}"
     yield "</table><h2>Suspicious corpora</h2><ul>"
-    found = [map(html.escape, both) for both in suspicions(parts, ratios, portions)]
+    found = [map(html.escape, both) for both in suspicions(parts, ratios, sections)]
     yield from (f"<li><b>{name}</b>: {why}.</li>" for name, why in found)
     yield "" if found else "<li>None: no corpus loses many more pairs than usual, and lengths are alike.</li>"
     yield "</ul><p>Pairs that are held out for val or test, or occur there, don't count here.</p>"
@@ -201,7 +201,7 @@ def pieces(prepared: Prepared, target: Sequences) -> Iterator[str]:
 def overlap(prepared: Prepared) -> Iterator[str]:
     """How much training text repeats val and test text, also where no filter drops it."""
     held_out = HeldOut({"val": prepared.val, **prepared.tests})
-    causes = Counter(cause for pair in prepared.train[:COUNTED] if (cause := held_out.find(pair)))
+    causes = Counter(cause for pair in prepared.train[:COUNTED] if (cause := held_out.all.find(pair)))
     yield "<h2>Overlap of training text with val and test text</h2>"
     yield "<p>Without case, digits and punctuation; cleaning.contamination drops these.</p><table>"
     for cause, n in causes.most_common() or [("none", 0)]:

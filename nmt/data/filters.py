@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
@@ -37,10 +38,15 @@ def letters(text: str) -> str:
     return NOT_LETTER.sub("", text).casefold()
 
 
+def unpunctuated(text: str) -> str:
+    """A text without case, punctuation and blanks: texts that differ only in these get the same result. A text without
+    letters and digits stays as it is."""
+    return re.sub(r"[\W_]+", "", text).casefold() or text
+
+
 def alike(text: str) -> str:
-    """A text without case, punctuation and blanks, with 0 for each digit: texts that differ only in these get the same
-    result. A text without letters and digits stays as it is."""
-    return re.sub(r"[\W_]+", "", re.sub(r"\d", "0", text)).casefold() or text
+    """The same, with 0 for each digit."""
+    return unpunctuated(re.sub(r"\d", "0", text))
 
 
 def few_letters(text: str, least: float) -> bool:
@@ -136,6 +142,11 @@ def pair_filters(on: Mapping[str, Any]) -> dict[str, IsBad]:
     return filters
 
 
+def known_by(pair: Sequence[str]) -> str:
+    """The sentence by which a pair is recognised in held-out text: its source, or its text if it has no source."""
+    return pair[0] or pair[1]
+
+
 def digest(text: str) -> bytes:
     """Eight bytes that stand for a text: among 10⁹ texts, about 0.03 pairs are expected to have the same ones."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -156,22 +167,51 @@ class Seen:
 
 
 class HeldOut:
-    """Text of val and test, and what of training text repeats it."""
+    """Text of val and test, and what of training text repeats it. One object serves all cleaners of a process: for
+    large val sets, its tables take seconds."""
 
-    def __init__(self, splits: Mapping[str, Iterable[Sequence[str]]]) -> None:
-        """`splits`: pairs (or texts) of val and each test, by name."""
+    def __init__(self, splits: Mapping[str, Sequence[Sequence[str]]], chosen: Collection[str] = ()) -> None:
+        """`splits`: pairs (or texts) of val and each test, by name; `chosen`: the names of those that nmt took from
+        training text, since the corpus had none."""
+        self.splits, self.chosen = splits, chosen
+
+    @cached_property
+    def known(self) -> dict[str, str]:
+        """The sentences by which pairs are known, with the first split that has each."""
+        pairs = ((split, pair) for split in reversed([*self.splits]) for pair in reversed(self.splits[split]))
+        return {known_by(pair): split for split, pair in pairs}
+
+    @cached_property
+    def all(self) -> "Repeats":
+        """What repeats any held-out text, without case, punctuation and digits."""
+        return Repeats(self.splits, alike)
+
+    @cached_property
+    def own(self) -> "Repeats":
+        """What repeats text that nmt has held out, without case and punctuation. Numbers count: lines of one kind that
+        differ in a number are in no test set of the user's, and most of a corpus may be such lines."""
+        return Repeats({name: pairs for name, pairs in self.splits.items() if name in self.chosen}, unpunctuated)
+
+
+class Repeats:
+    """Finds text that repeats other text."""
+
+    def __init__(self, splits: Mapping[str, Iterable[Sequence[str]]], normal: Callable[[str], str]) -> None:
+        """`splits`: pairs (or texts) by the names of their sets; `normal`: sides with equal values repeat each
+        other."""
+        self.normal = normal
         self.whole: dict[bytes, str] = {}
         self.windows: dict[bytes, str] = {}
         for split, pairs in splits.items():
             for text in filter(None, (side for pair in pairs for side in pair)):
-                self.whole.setdefault(digest(alike(text)), split)
+                self.whole.setdefault(digest(normal(text)), split)
                 for window in windows(text):
                     self.windows.setdefault(window, split)
 
     def find(self, sides: Collection[str]) -> str:
         """Why a training pair must not be learned; empty for a clean one."""
-        for text in filter(None, sides):
-            if split := self.whole.get(digest(alike(text))):
+        for text in filter(None, sides if self.whole else ()):
+            if split := self.whole.get(digest(self.normal(text))):
                 return f"nearly in {split}"
             if split := next((self.windows[window] for window in windows(text) if window in self.windows), ""):
                 return f"{WINDOW} words of {split}"

@@ -1,4 +1,4 @@
-"""Input files: their sizes, times and hashes are recorded with what was made of them, so that a change is noticed later.
+"""Input files: their sizes, times and hashes are recorded with what was made of them, so that changes are noticed.
 
 A file whose size and time are the same is taken to be the same, and not read: to read a large corpus takes minutes.
 """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from nmt.data.portions import Portion
+from nmt.data.sections import Section
 from nmt.fields import require
 
 
@@ -82,14 +82,14 @@ def generator(*numbers: int) -> torch.Generator:
 
 
 def mixture_of(
-    portion_N: Tensor, portions: Sequence[Portion], temperature: float, weight_N: Tensor | None = None
+    portion_N: Tensor, sections: Sequence[Section], temperature: float, weight_N: Tensor | None = None
 ) -> Mixture | WeightedPairs | None:
-    """How pairs of these portions are mixed; None if an epoch takes each pair once. The weights are those of the
-    portions, and `weight_N` those of the pairs; the temperature evens out the directions."""
+    """How pairs of these sections are mixed; None if an epoch takes each pair once. The weights are those of the
+    sections, and `weight_N` those of the pairs; the temperature evens out the directions."""
     of_pairs = None if weight_N is None else weight_N.double()
-    sizes = torch.bincount(portion_N, of_pairs, minlength=len(portions)).tolist()
-    amounts = [size * portion.weight for size, portion in zip(sizes, portions, strict=True)]
-    directions = [(portion.source, portion.target) for portion in portions]
+    sizes = torch.bincount(portion_N, of_pairs, minlength=len(sections)).tolist()
+    amounts = [size * section.weight for size, section in zip(sizes, sections, strict=True)]
+    directions = [section.direction for section in sections]
     totals = dict.fromkeys(directions, 0.0)
     for direction, amount in zip(directions, amounts, strict=True):
         totals[direction] += amount

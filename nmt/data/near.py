@@ -12,14 +12,12 @@ It is NumPy alone, so that a corpus loses the same pairs with every version of e
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nmt.data.filters import UNSPACED_CHARACTER, alike
 from nmt.data.texts import Row
-from nmt.files import whole_file
 
 CAUSE = "nearly the same as another one"
 CHARACTERS = 4
@@ -143,9 +141,3 @@ def rows_in(files: Sequence[Path], shard: int) -> Iterator[int]:
         places = np.load(file, mmap_mode="r")
         first, last = np.searchsorted(places, bounds)
         yield from (int(place) & ((1 << ROW_BITS) - 1) for place in places[first:last])
-
-
-def save(file: Path, values: NDArray[Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(file) as whole:
-        np.save(whole, values)

@@ -1,12 +1,15 @@
 """The files beside the ids of prepared data, and the settings that the data depends on; see `nmt.data.prepared`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nmt.config import Config
+from nmt.config import Config, DataConfig
+from nmt.config.data import CorpusConfig
 from nmt.data.cleaning import Ledger, Pair
-from nmt.fields import lasting, require
+from nmt.data.sections import Section, sections_of
+from nmt.fields import lasting, make_entry, require
 from nmt.files import iterate_lines
 from nmt.upgrade import take_format
 
@@ -37,6 +40,16 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     require(whole, f"{file} is damaged: it lacks {', '.join(sorted(keys))}. {RESTORE} {folder} and prepare again")
     take_format(record, file)
     return dict(record)
+
+
+def sections_in(record: dict[str, Any]) -> list[Section]:
+    """The sections of the training text; an older nmt recorded only the settings that name them."""
+    if "sections" in record:
+        return [Section(**values) for values in record["sections"]]
+    names = {"source", "target", "corpus", "text", "many_to_many"}
+    data = {name: value for name, value in record["settings"].get("data", {}).items() if name in names | {"more"}}
+    more = tuple(make_entry(CorpusConfig, entry) for entry in data.pop("more", ()))
+    return sections_of(replace(make_entry(DataConfig, data), more=more))
 
 
 def read_ledgers(file: Path) -> dict[str, Ledger]:

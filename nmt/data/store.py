@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from nmt.fields import require
-from nmt.files import whole_file
 
 Array = NDArray[np.integer]
 TYPES: dict[str, np.dtype[Any]] = {
@@ -43,8 +42,7 @@ class Shard:
     """The weight of each pair; None if each has weight 1."""
 
     def write(self, file: Path) -> None:
-        with whole_file(file) as opened:
-            opened.write(save({name: array for name, array in vars(self).items() if array is not None}))
+        file.write_bytes(save({name: array for name, array in vars(self).items() if array is not None}))
 
     @classmethod
     def read(cls, file: Path) -> "Shard":

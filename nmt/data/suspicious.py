@@ -1,5 +1,5 @@
-"""Which corpora of a training text look bad? The ledger of each portion and the lengths of its pairs flow in; sentences
-for people flow out. A portion is a corpus in one direction (see `nmt.data.portions`).
+"""Which corpora of a training text look bad? The ledger of each section and the lengths of its pairs flow in; sentences
+for people flow out. See `nmt.data.sections`.
 """
 
 import re
@@ -8,7 +8,7 @@ from statistics import median
 
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.losses import MASS
-from nmt.data.portions import Portion
+from nmt.data.sections import Section
 
 # What a mistake in a translation is counted as; see `nmt.data.filters`.
 MISTAKES = (
@@ -37,27 +37,27 @@ def lost(ledger: Ledger) -> dict[str, int]:
 
 
 def share(ledgers: Iterable[Ledger]) -> float:
-    """The share of dropped pairs of several portions together."""
+    """The share of dropped pairs of several sections together."""
     several = list(ledgers)
     return sum(sum(lost(one).values()) for one in several) / max(1, sum(one.read for one in several))
 
 
-def length_ratios(pairs: Iterable[Pair], numbers: Iterable[int], portions: Sequence[Portion]) -> dict[str, float]:
-    """For each portion the characters of its targets for one of its sources. `numbers`: of the portion of each pair.
-    Left out: portions with less than FEWEST pairs, and text without sources."""
-    sums = [[0, 0, 0] for _ in portions]
+def length_ratios(pairs: Iterable[Pair], numbers: Iterable[int], sections: Sequence[Section]) -> dict[str, float]:
+    """For each section the characters of its targets for one of its sources. `numbers`: of the section of each pair.
+    Left out: sections with less than FEWEST pairs, and text without sources."""
+    sums = [[0, 0, 0] for _ in sections]
     for (source, target), number in zip(pairs, numbers, strict=True):
         for k, n in enumerate((1, len(source), len(target))):
             sums[number][k] += n
-    together = zip(portions, sums, strict=True)
-    return {portion.name: target / source for portion, (n, source, target) in together if n >= FEWEST and source}
+    together = zip(sections, sums, strict=True)
+    return {section.name: target / source for section, (n, source, target) in together if n >= FEWEST and source}
 
 
 def suspicions(
-    parts: Mapping[str, Ledger], ratios: Mapping[str, float], portions: Sequence[Portion]
+    parts: Mapping[str, Ledger], ratios: Mapping[str, float], sections: Sequence[Section]
 ) -> Iterator[tuple[str, str]]:
-    """The names of portions that look bad, and why."""
-    directions = {portion.name: (portion.source, portion.target) for portion in portions}
+    """The names of sections that look bad, and why."""
+    directions = {section.name: section.direction for section in sections}
     for name, ledger in parts.items():
         others = share(other for key, other in parts.items() if key != name)
         yield from ((name, why) for why in reasons_in(ledger, others))
@@ -70,7 +70,7 @@ def suspicions(
 
 
 def reasons_in(ledger: Ledger, others: float) -> Iterator[str]:
-    """Why the ledger of a portion looks bad. `others`: the share of dropped pairs in the other portions."""
+    """Why the ledger of a section looks bad. `others`: the share of dropped pairs in the other sections."""
     if ledger.read < FEWEST:
         return
     own = share([ledger])

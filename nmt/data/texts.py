@@ -7,7 +7,8 @@ corpus. The training text of a prepared run is read from its Parquet files by th
 import shutil
 import tempfile
 from bisect import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -16,9 +17,10 @@ from nmt.data.cleaning import Pair
 
 if TYPE_CHECKING:
     import pyarrow
+    from pyarrow.parquet import ParquetWriter
 
 CHUNK = 1 << 17  # pairs in memory: about 60 MB
-READ_AT_ONCE = 1 << 10  # many files are read at once (see `nmt.data.shards.by_key`)
+READ_AT_ONCE = 1 << 10  # rows; often only the first ones of a file are wanted (see `nmt.data.shards.least_rows`)
 TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool", "float")  # of a row's columns
 
 
@@ -140,19 +142,38 @@ def table_of(rows: Sequence[Row], weighted: bool) -> "pyarrow.Table":
 
 
 def write_rows(file: Path, groups: Iterable[Sequence[Row]], *, weighted: bool = True) -> None:
-    """Write rows in groups, each of which can be read by itself. Without weights, they are read with the weight 1."""
-    from pyarrow.parquet import ParquetWriter
-
-    with ParquetWriter(file, table_of((), weighted).schema, compression="zstd") as writer:
+    """Write rows in groups. Without weights, they are read with the weight 1."""
+    with writer_of(file, weighted) as writer:
         for rows in groups:
             writer.write_table(table_of(rows, weighted), row_group_size=max(1, len(rows)))
 
 
-def read_rows(file: Path, group: int | None = None) -> Iterator[Row]:
-    """The rows of a file, or those of one group."""
+def divide_rows(
+    rows: Iterable[Row], place_of: Callable[[Row], int], files: Sequence[Path], *, weighted: bool = True
+) -> None:
+    """Write each row into the file with the number that `place_of` gives it, CHUNK rows in memory at a time."""
+    rows = iter(rows)
+    with ExitStack() as stack:
+        writers = [stack.enter_context(writer_of(file, weighted)) for file in files]
+        while chunk := list(islice(rows, CHUNK)):
+            groups: list[list[Row]] = [[] for _ in files]
+            for row in chunk:
+                groups[place_of(row)].append(row)
+            for writer, group in zip(writers, groups, strict=True):
+                if group:
+                    writer.write_table(table_of(group, weighted), row_group_size=len(group))
+
+
+def writer_of(file: Path, weighted: bool) -> "ParquetWriter":
+    from pyarrow.parquet import ParquetWriter
+
+    return ParquetWriter(file, table_of((), weighted).schema, compression="zstd")
+
+
+def read_rows(file: Path) -> Iterator[Row]:
+    """The rows of a file."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(file, pre_buffer=False) as parquet:  # else it would read all groups before the first row
-        groups = None if group is None else [group]
-        for batch in parquet.iter_batches(READ_AT_ONCE, groups):
+        for batch in parquet.iter_batches(READ_AT_ONCE):
             yield from map(Row, *(column.to_pylist() for column in batch.columns))

@@ -13,7 +13,7 @@ import copy
 import io
 import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import chain
@@ -393,8 +393,6 @@ def sample(pairs: Iterable[Pair], config: TokenizerConfig, notes: list[str]) -> 
             notes.append(f"The tokenizer is trained on a sample of {len(chosen):,} of the pairs or texts: {limit}.")
             break
         chosen.append(pair)
-    if isinstance(pairs, Generator):
-        pairs.close()  # files that are read take memory, and training needs much
     if (gigabytes := min(characters, config.sample_characters) * BYTES_A_CHARACTER[config.kind] / 2**30) >= 1:
         say(f"Training the tokenizer takes about {gigabytes:.1f} GB of memory: tokenizer.sample_characters sets it")
     return chosen

@@ -23,8 +23,8 @@ from nmt.config.names import describe_changes, fixed_settings, flatten
 from nmt.data.cleaning import ledger_table
 from nmt.data.corpora import Corpus, corpus_files
 from nmt.data.losses import describe_losses
-from nmt.data.portions import portions_of
-from nmt.data.prepared import Prepared, note_of_edits, prepare, require_own_run_folder, take_tokenizer
+from nmt.data.prepared import Prepared, note_of_edits, require_own_run_folder
+from nmt.data.preparing import prepare, take_tokenizer
 from nmt.data.record import read_record
 from nmt.data.resolve import resolve, settle
 from nmt.fields import require
@@ -175,7 +175,7 @@ class Run:
     def train(self, prepared: Prepared) -> None:
         """Train, or resume training; then choose the weights and write the model folder."""
         processes, config = self.processes, self.config
-        data = TrainingData.load(prepared, portions_of(config.data))
+        data = TrainingData.load(prepared, config.data)
         trainer = make_trainer(config, data, self.folder, processes)
         self.announce(trainer, prepared)
         progress = trainer.progress

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,11 +12,13 @@ from rich.console import Console
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import Cleaner, Ledger, Pair, ledger_table, require_pairs
+from nmt.data.corpora import clean_train, load_corpus
+from nmt.data.filters import HeldOut
 
 
 def clean(pairs: list[Pair], config: DataConfig, held_out: set[str]) -> tuple[list[Pair], Ledger]:
     """`held_out`: sources of the validation text."""
-    return Cleaner(config, CleaningConfig(), {"val": [(text, "?") for text in held_out]}).clean(pairs)
+    return Cleaner(config, CleaningConfig(), HeldOut({"val": [(text, "?") for text in held_out]})).clean(pairs)
 
 
 words = st.text(st.sampled_from("ab cdé"), max_size=30)
@@ -41,7 +44,7 @@ def test_each_filter_drops_and_names_its_cause(pair: tuple[str, str], cause: str
 def test_a_profile_keeps_good_text_whatever_code_its_language_has(codes: tuple[str, str]) -> None:
     config = DataConfig(source=codes[0], target=codes[1])
     good = [(f"Доброе утро, Иван {n}", f"Good morning, Ivan {n}") for n in range(5)]
-    assert Cleaner(config, CleaningConfig(profile="crawled", alike=False), {}).clean(good)[0] == good
+    assert Cleaner(config, CleaningConfig(profile="crawled", alike=False), HeldOut({})).clean(good)[0] == good
 
 
 def test_pairs_at_the_limits_are_kept() -> None:
@@ -52,7 +55,7 @@ def test_pairs_at_the_limits_are_kept() -> None:
 def test_a_text_without_a_translation_is_judged_by_itself() -> None:
     config = DataConfig(text="target", max_characters=40, max_ratio=1.9)
     texts = [("", "a" * 40), ("", "Hello"), ("", "Seen"), ("", "Hello"), ("", "a" * 41)]
-    cleaner = Cleaner(config, CleaningConfig(), {"test": [("", "Seen")]})
+    cleaner = Cleaner(config, CleaningConfig(), HeldOut({"test": [("", "Seen")]}))
     kept, ledger = cleaner.clean(texts)
     assert kept == texts[:2]
     assert ledger.dropped == {"occurs in test": 1, "repeated": 1, "longer than 40 characters": 1}
@@ -63,7 +66,7 @@ def test_a_text_without_a_translation_is_judged_by_itself() -> None:
 def test_held_out_text_is_counted_by_the_first_set_that_has_it() -> None:
     sets = {"val": [("eins", "one")], "test_a": [("zwei", "two"), ("eins", "one")], "test_b": [("zwei", "two")]}
     pairs = [("eins", "1"), ("zwei", "2"), ("Zwei", "Two"), ("drei", "3")]
-    cleaner = Cleaner(DataConfig(), CleaningConfig(contamination=True), sets)
+    cleaner = Cleaner(DataConfig(), CleaningConfig(contamination=True), HeldOut(sets))
     cleaner.strict = True
     kept, ledger = cleaner.clean([*pairs, ("vier", "zwei")])
     assert kept == [("drei", "3")]
@@ -180,7 +183,7 @@ def test_examples_are_the_same_in_any_order() -> None:
     pairs = [(f"Nummer {n}", f"Number {n}") for n in range(30)] * 2
     shown = []
     for order in (pairs, pairs[::-1]):
-        cleaner = Cleaner(DataConfig(), CleaningConfig(), {}, examples=5)
+        cleaner = Cleaner(DataConfig(), CleaningConfig(), HeldOut({}), examples=5)
         assert cleaner.clean(order)[1].dropped == {"repeated": 30}
         shown.append(cleaner.examples.by_cause())
     assert shown[0] == shown[1]
@@ -205,7 +208,7 @@ def test_a_profile_drops_each_kind_of_bad_pair_by_its_cause() -> None:
         "alike an earlier one": ("GUTEN MORGEN 2", "Good morning, 2!"),
     }
     settings = CleaningConfig(profile="crawled", unicode=False, language=False)
-    cleaner = Cleaner(DataConfig(), settings, {"test": test}, examples=3)
+    cleaner = Cleaner(DataConfig(), settings, HeldOut({"test": test}), examples=3)
     kept, ledger = cleaner.clean([("Guten Morgen 1", "Good morning 1"), *bad.values()])
     assert kept == [("Guten Morgen 1", "Good morning 1")]
     assert cleaner.examples.by_cause() == {cause: [pair] for cause, pair in bad.items()}
@@ -215,7 +218,7 @@ def test_a_profile_drops_each_kind_of_bad_pair_by_its_cause() -> None:
 def test_text_that_was_decoded_wrongly_is_repaired_and_counted() -> None:
     pytest.importorskip("ftfy")
     pairs = [("Das ist schÃ¶n", "That’s nice"), ("Schön", "Nice")]
-    kept, ledger = Cleaner(DataConfig(), CleaningConfig(profile="gentle"), {}).clean(pairs)
+    kept, ledger = Cleaner(DataConfig(), CleaningConfig(profile="gentle"), HeldOut({})).clean(pairs)
     assert kept == [("Das ist schön", "That’s nice"), ("Schön", "Nice")]
     assert ledger.repaired == {"wrong decoding undone": 1}
 
@@ -223,3 +226,41 @@ def test_text_that_was_decoded_wrongly_is_repaired_and_counted() -> None:
 def test_without_a_profile_nothing_more_is_dropped() -> None:
     pairs = [("Das ist schÃ¶n", "Das ist schÃ¶n"), ("1 2 3", "7 8 9"), ("ja ja ja ja ja", "no")]
     assert clean(pairs, DataConfig(), set()) == (pairs, Ledger(read=3))
+
+
+# Text that nmt has held out
+
+
+@pytest.mark.parametrize(
+    ("pair", "found"),
+    [
+        (("Morgen allerseits", "Good morning"), True),
+        (("guten morgen!", "Hello"), True),
+        (("Guten Abend", "Good evening"), False),
+        (("Seite 7", "Page 7"), False),
+    ],
+)
+def test_no_training_pair_repeats_text_that_nmt_held_out(pair: Pair, found: bool) -> None:
+    """In every profile; text in the user's own files is dropped by its source only."""
+    splits = {"val": [("Guten Morgen", "Good morning"), ("Seite 6", "Page 6")]}
+    for chosen, data, cleaning, dropped in (
+        (["val"], DataConfig(), CleaningConfig(), found),
+        ([], DataConfig(), CleaningConfig(), False),
+        (["val"], DataConfig(), CleaningConfig(contamination=False), False),
+        (["val"], DataConfig(drop_held_out=False), CleaningConfig(), False),
+    ):
+        cleaner = Cleaner(data, cleaning, HeldOut(splits, chosen))
+        assert cleaner.cause(pair) == ("nearly in val" if dropped else "")
+
+
+def test_what_is_held_out_is_known_as_such(tmp_path: Path) -> None:
+    rows = [(f"Satz {n} von {n}", f"sentence {n} of {n}") for n in range(100)]
+    copies = [(a.upper(), b.upper()) for a, b in rows]
+    (tmp_path / "mine.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows + copies))
+    config = DataConfig(corpus=str(tmp_path / "mine.tsv"))
+    corpus = load_corpus(config)
+    assert corpus.chosen == ["val", "test"]
+    kept, ledger, _ = clean_train(corpus, config)
+    held_out = {a.casefold() for a, _ in [*corpus.val, *corpus.tests["test"]]}
+    assert not held_out & {source.casefold() for source, _ in kept}
+    assert ledger.dropped["nearly in val"] > 0 < ledger.dropped["nearly in test"]

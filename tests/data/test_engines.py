@@ -15,9 +15,10 @@ from typing import Literal
 import pytest
 
 from nmt.config import Config
-from nmt.data import engines, shards
+from nmt.data import engines, preparing, shards
 from nmt.data.engines import Engine, WorkerKilledError
-from nmt.data.prepared import DRAFT, Prepared, prepare, prepare_part
+from nmt.data.prepared import DRAFT, Prepared
+from nmt.data.preparing import prepare, prepare_part
 from nmt.data.shards import Draft
 from nmt.data.texts import read_rows
 from nmt.prepare import main
@@ -119,7 +120,7 @@ def test_the_part_that_finishes_shows_what_a_whole_preparation_shows(
 
 
 @pytest.mark.parametrize("part", ["1/1", "1/2"])
-@pytest.mark.parametrize(("step", "told"), [("clean", "goes on with what is missing"), ("divide", "starts again")])
+@pytest.mark.parametrize(("step", "told"), [("clean", "goes on with what is missing"), ("load_corpus", "starts again")])
 def test_ctrl_c_says_what_the_same_command_will_do(
     settings: Config,
     monkeypatch: pytest.MonkeyPatch,
@@ -128,10 +129,11 @@ def test_ctrl_c_says_what_the_same_command_will_do(
     step: str,
     told: str,
 ) -> None:
-    def interrupted(draft: Draft, n: int) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Draft, step, interrupted)
+    where: object = preparing if step == "load_corpus" else Draft
+    monkeypatch.setattr(where, step, interrupted)
     assert main([*argv_of(settings), "--part", part]) == 130
     assert f"the same command {told}" in capsys.readouterr().err.splitlines()[-1]
 

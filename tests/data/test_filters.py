@@ -75,10 +75,10 @@ def test_texts_that_differ_in_case_digits_and_punctuation_are_alike() -> None:
 def test_held_out_text_is_found_on_either_side() -> None:
     words = [f"w{chr(97 + n)}" for n in range(20)]
     held_out = HeldOut({"val": [("Kurz", "Short one")], "test": [(" ".join(words), "Long")]})
-    assert held_out.find(("Lang", "short ONE!")) == "nearly in val"
-    assert held_out.find(("x " + " ".join(words[2:15]), "y")) == "13 words of test"
-    assert held_out.find(("x " + " ".join(words[2:14]), "y")) == ""
-    assert HeldOut({}).find(("a", "b")) == ""
+    assert held_out.all.find(("Lang", "short ONE!")) == "nearly in val"
+    assert held_out.all.find(("x " + " ".join(words[2:15]), "y")) == "13 words of test"
+    assert held_out.all.find(("x " + " ".join(words[2:14]), "y")) == ""
+    assert HeldOut({}).all.find(("a", "b")) == ""
 
 
 @given(texts, texts, st.sampled_from(["gentle", "crawled", "strict"]))

@@ -10,7 +10,7 @@ import pytest
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data.corpora import load_corpus
 from nmt.data.hints import Forms, add_hints, common_words, with_hints
-from nmt.data.prepared import prepare
+from nmt.data.preparing import prepare
 from nmt.data.word_links import Aligner
 from nmt.vocabulary import HINT, HINT_END, HINTS
 from tests.data.test_placeholders import PAIRS

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.data.mixing import Mixture, WeightedPairs, even_out, mixture_of, whole_numbers
-from nmt.data.portions import Portion
+from nmt.data.sections import Section
 
-ONE = Portion("de", "en", "de-en")
-THERE_AND_BACK = [ONE, Portion("en", "de", "en-de")]
+ONE = Section("de-en", "de", "en")
+THERE_AND_BACK = [ONE, Section("en-de", "en", "de")]
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=9))

@@ -16,8 +16,9 @@ from nmt.config.data import CorpusConfig
 from nmt.data import near, shards
 from nmt.data.engines import Engine
 from nmt.data.filters import alike
-from nmt.data.near import CAUSE, CHARACTERS, HASHES, find_near, is_long, rows_in, save, shape, signatures, sketch
-from nmt.data.prepared import DRAFT, prepare, prepare_part
+from nmt.data.near import CAUSE, CHARACTERS, HASHES, find_near, is_long, rows_in, shape, signatures, sketch
+from nmt.data.prepared import DRAFT
+from nmt.data.preparing import prepare, prepare_part
 from nmt.data.shards import Draft, key_of
 from nmt.data.texts import Row, read_rows
 from tests.data.test_engines import ENGINES, ONE, argv_of
@@ -63,10 +64,10 @@ def found(shards_of_rows: Sequence[Sequence[Row]], folder: Path, least: float) -
     bands, stored, places = ([folder / f"{kind}-{n}.npy" for n in range(size)] for kind in ("bands", "all", "near"))
     for n, rows in enumerate(shards_of_rows):
         hashes, least_hashes = sketch(rows, n, [0, 0, 1], least)
-        save(bands[n], hashes)
-        save(stored[n], least_hashes)
+        np.save(bands[n], hashes)
+        np.save(stored[n], least_hashes)
     for n, file in enumerate(places):
-        save(file, find_near(bands, stored, n, least))
+        np.save(file, find_near(bands, stored, n, least))
     return [sorted(set(rows_in(places, n))) for n in range(size)]
 
 
@@ -292,16 +293,16 @@ def test_an_interrupted_preparation_does_only_what_is_missing(
 def test_without_it_there_are_no_hashes_and_no_files(
     tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("sketch", "find_near", "rows_in", "save"):
+    for name in ("sketch", "find_near", "rows_in"):
         monkeypatch.setattr(shards, name, None)
     monkeypatch.setattr(Draft, "encode", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         prepare(None, replace(settings, cleaning=CleaningConfig()), tmp_path / "run", engine=ONE)
     draft = tmp_path / "run" / DRAFT
     assert {path.name for path in draft.iterdir()} == {
-        *(".nmt", "state.json", "tokenizer.json", "data", "clean", "reports", "tokenizer")
+        *(".nmt", "state.json", "keys.json", "text", "clean", "reports", "tokenizer", "working")
     }
-    assert {path.name.split("-")[0] for path in (draft / "reports").iterdir()} == {"parts", "clean"}
+    assert {path.name for path in (draft / "clean").iterdir()} == {f"{n:05}.parquet" for n in range(4)}
 
 
 def test_the_command_shows_what_is_dropped(settings: Config, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
 from nmt.data.placeholders import add_placeholders, with_placeholders
-from nmt.data.prepared import prepare
+from nmt.data.preparing import prepare
 from nmt.data.word_links import Aligner, enclosable
 from nmt.vocabulary import OPENINGS, PLACEHOLDERS
 

@@ -11,10 +11,11 @@ import pytest
 
 from nmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from nmt.config.data import CorpusConfig
-from nmt.data import prepared as module
+from nmt.data import preparing as module
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora import Corpus, load_corpus
-from nmt.data.prepared import Prepared, prepare, require_own_run_folder
+from nmt.data.prepared import Prepared, require_own_run_folder
+from nmt.data.preparing import prepare
 from nmt.data.record import read_record
 from nmt.data.shards import order
 from nmt.prepare import main
@@ -143,11 +144,9 @@ def test_a_finished_folder_is_returned_at_once_and_it_is_said(
 
 
 @pytest.mark.parametrize(
-    "step", ["shards_for", "train_tokenizer", "write_lines", "flush_to_disk", "move tokenizer", "move data"]
+    "step", ["shards_for", "train_tokenizer", "write_lines", "write_sums", "flush_to_disk", "move data"]
 )
-def test_a_preparation_that_was_interrupted_starts_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_a_preparation_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     folder = tmp_path / "run"
     move = Path.replace
 

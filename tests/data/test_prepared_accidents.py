@@ -2,16 +2,24 @@
 
 import errno
 import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data import inputs
-from nmt.data import prepared as module
-from nmt.data.prepared import Prepared, prepare
+from nmt.data import preparing as module
+from nmt.data.corpora import Corpus, load_corpus
+from nmt.data.engines import Engine
+from nmt.data.prepared import Prepared
+from nmt.data.preparing import prepare
+from nmt.data.shards import Draft
 from nmt.files import locked
 from nmt.prepare import main
+from tests.data.test_prepared import tree
 
 PAIRS = [(f"das ist Satz {n} von allen", f"this is sentence {n} of all") for n in range(60)]
 
@@ -52,31 +60,89 @@ def test_a_broken_record_is_one_message_with_its_name(folder: Path, name: str, c
         prepare(None, CONFIG, RUN)
 
 
-@pytest.mark.parametrize("step", ["load_corpus", "train_tokenizer", "write_sums"])
-def test_a_failed_preparation_leaves_nothing(
+@pytest.mark.parametrize("step", ["load_corpus", "write_lines", "train_tokenizer", "write_sums"])
+def test_a_failed_preparation_leaves_what_is_finished(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], step: str
 ) -> None:
+    """Before all text was read, that is nothing."""
+
     def fail(*_: object, **_named: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(module, step, fail)
-    assert main(COMMAND) == 2
+    def never(*_: object) -> None:
+        raise AssertionError("it was cleaned already")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, step, fail)
+        assert main(COMMAND) == 2
     assert "No space left on device" in (said := capsys.readouterr().err.splitlines()[-1])
     assert step == "load_corpus" or f"nmt.prepare: {RUN / '.preparing'}" in said
-    assert list(Path("runs").iterdir()) == []
+    if step in ("load_corpus", "write_lines"):
+        assert list(Path("runs").iterdir()) == []
+    else:
+        assert not list((RUN / ".preparing" / "working").iterdir()), "half-made files take no room"
+        monkeypatch.setattr(Draft, "clean", never)
+    assert main(COMMAND) == 0
+
+
+def prepared_with(monkeypatch: pytest.MonkeyPatch, before: Config, now: Config) -> set[str]:
+    """The steps that are done for the second settings, after the first ones ended with an error."""
+    with pytest.raises(ValueError, match=r"the characters of the text .* need at least|no training .* is left"):
+        prepare(None, before, RUN, engine=Engine(workers=1))
+    done = set[str]()
+
+    def counted(step: str, whole: Callable[[Draft, int], None]) -> Callable[[Draft, int], None]:
+        def call(draft: Draft, n: int) -> None:
+            done.add(step)
+            whole(draft, n)
+
+        return call
+
+    def read(data: DataConfig) -> Corpus:
+        done.add("read")
+        return load_corpus(data)
+
+    for step in ("divide", "clean", "encode"):
+        monkeypatch.setattr(Draft, step, counted(step, getattr(Draft, step)))
+    monkeypatch.setattr(module, "load_corpus", read)
+    prepare(None, now, RUN, engine=Engine(workers=1))
+    return done
+
+
+def test_a_wrong_setting_costs_only_its_own_stage_and_the_later_ones(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing finished is deleted, and nothing is done again whose settings are the same."""
+    tokenizer = replace(CONFIG, tokenizer=TokenizerConfig(vocab_size=262))
+    encoding = replace(CONFIG, data=replace(CONFIG.data, max_pieces=1))
+    cleaning = replace(CONFIG, data=replace(CONFIG.data, max_characters=3))
+    reading = replace(encoding, data=replace(encoding.data, text="source"))
+    for wrong, repeated in (
+        (tokenizer, {"encode"}),
+        (encoding, {"encode"}),
+        (cleaning, {"read", "divide", "clean", "encode"}),  # what was divided is deleted after cleaning
+        (reading, {"read", "divide", "clean", "encode"}),
+    ):
+        with monkeypatch.context() as patch:
+            assert prepared_with(patch, wrong, CONFIG) == repeated
+        whole = tree(RUN)
+        shutil.rmtree(RUN)
+        prepare(None, CONFIG, RUN)
+        assert tree(RUN) == whole
+        shutil.rmtree(RUN)
 
 
 def test_two_commands_at_once_do_not_mix(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    move = module.move_into_place
+    finish = module.finish
 
-    def while_another_starts(*places: Path) -> None:
+    def while_another_starts(draft: Draft, folder: Path) -> None:
         assert main([*COMMAND[:-1], "300"]) == 2
         assert f"{RUN} is in use by another process" in capsys.readouterr().err
-        move(*places)
+        finish(draft, folder)
 
-    monkeypatch.setattr(module, "move_into_place", while_another_starts)
+    monkeypatch.setattr(module, "finish", while_another_starts)
     assert main(COMMAND) == 0
     assert sorted(prepare(None, CONFIG, RUN).train) == sorted(PAIRS[:40])
     with locked(RUN):  # as by a training there

@@ -8,7 +8,8 @@ import pytest
 from nmt.config import Config
 from nmt.config.data import CorpusConfig
 from nmt.data import shards as module
-from nmt.data.prepared import Prepared, prepare
+from nmt.data.prepared import Prepared
+from nmt.data.preparing import prepare
 from nmt.data.shards import Scorer
 from nmt.prepare import main
 from nmt.translation.pair_scorer import PairScorer

@@ -12,7 +12,7 @@ from torch import Tensor
 from nmt.data import shards
 from nmt.data.batches import Pairs, Sequences, join, make_batch, plan_batches
 from nmt.data.engines import Engine
-from nmt.data.prepared import prepare
+from nmt.data.preparing import prepare
 from nmt.data.store import Shard, Side, small
 from nmt.data.stored import load_store
 from nmt.data.tokenizer import encode_pairs

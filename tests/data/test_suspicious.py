@@ -7,10 +7,10 @@ import pytest
 from nmt.config import CleaningConfig
 from nmt.data.cleaning import Ledger
 from nmt.data.filters import make_filters
-from nmt.data.portions import Portion
+from nmt.data.sections import Section
 from nmt.data.suspicious import FEWEST, MISTAKES, length_ratios, suspicions
 
-PORTIONS = [Portion("de", "en", "a"), Portion("de", "en", "b"), Portion("en", "de", "c")]
+PORTIONS = [Section("a", "de", "en"), Section("b", "de", "en"), Section("c", "en", "de")]
 
 
 def told(dropped: dict[str, int], ratios: dict[str, float], read: int = 1000) -> list[tuple[str, str]]:

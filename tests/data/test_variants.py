@@ -8,7 +8,7 @@ import pytest
 
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data.corpora import load_corpus
-from nmt.data.prepared import prepare
+from nmt.data.preparing import prepare
 from nmt.data.variants import CHANGES, make_typos, make_variants, with_typos
 from nmt.text.words import Words
 

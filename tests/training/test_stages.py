@@ -14,7 +14,7 @@ from nmt.config import Config, DataConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
 from nmt.config.training import StageConfig
-from nmt.data.portions import portions_of
+from nmt.data.sections import sections_of
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer, make_trainer
 from tests.training.reversal import SHORT, TINY, run, run_until
@@ -27,7 +27,7 @@ Seen = list[tuple[int, int, list[int]]]
 @pytest.fixture
 def two(data: TrainingData) -> TrainingData:
     """Two corpora: 60 and 40 pairs."""
-    return replace(data, corpus_N=(torch.arange(100) >= 60).long(), portions=portions_of(DATA))
+    return replace(data, corpus_N=(torch.arange(100) >= 60).long(), portions=sections_of(DATA))
 
 
 def trainer_of(data: TrainingData, folder: Path, stages: Any = STAGES, steps: int = 12) -> Trainer:

@@ -18,8 +18,8 @@ from nmt.data.corpora.corpus import weight_of
 from nmt.data.corpus_report import page
 from nmt.data.engines import Engine
 from nmt.data.mixing import Mixture, WeightedPairs
-from nmt.data.portions import portions_of
-from nmt.data.prepared import Prepared, prepare
+from nmt.data.prepared import Prepared
+from nmt.data.preparing import prepare
 from nmt.data.store import Shard
 from nmt.data.texts import Texts, read_rows
 from nmt.training.data import TrainingData
@@ -235,7 +235,7 @@ def test_prepared_data_has_the_weights_and_training_sees_the_pairs_as_often(
     assert weights["main Satz 1", "main sentence 1"] == 0.5, "of repeated pairs the first is kept, with its weight"
     assert {weights[pair] for pair in weights if pair[0].startswith("bare")} == {1}
     assert {weights[pair] for pair in weights if pair[0].startswith("crawl")} == {0.5}
-    read = TrainingData.load(prepared, portions_of(data)).as_read(Config(data=data))
+    read = TrainingData.load(prepared, data).as_read(Config(data=data))
     assert isinstance(read.mixture, WeightedPairs)
     seen: Counter[tuple[str, str]] = Counter()
     for epoch in range(4):
@@ -244,7 +244,7 @@ def test_prepared_data_has_the_weights_and_training_sees_the_pairs_as_often(
     for (source, _), weight in weights.items():
         times = seen[source, source.replace("Satz", "sentence")]
         assert times == 4 * weight * (3 if source.startswith("crawl") else 1)
-    report = "".join(page(prepared, portions_of(data)))
+    report = "".join(page(prepared))
     assert "The pairs have weights: 0.75 on average, 1.5 at most; 15 have weight 0." in report
     assert tmp_path / "main" / "train.quality" in corpus_files(data)["train"]
 
@@ -252,7 +252,7 @@ def test_prepared_data_has_the_weights_and_training_sees_the_pairs_as_often(
 def test_the_batches_of_an_epoch_have_its_pairs_in_another_order_each_time(tmp_path: Path, data: DataConfig) -> None:
     alone = replace(data, more=())
     prepared = prepared_of(alone, tmp_path / "run")
-    read = TrainingData.load(prepared, portions_of(alone)).as_read(Config(data=alone))
+    read = TrainingData.load(prepared, alone).as_read(Config(data=alone))
     assert read.mixture
     orders = []
     for epoch in (0, 1):
@@ -306,7 +306,7 @@ def test_without_weights_nothing_has_any(tmp_path: Path, data: DataConfig) -> No
     assert b"weight" not in prepared.store[0].with_suffix(".parquet").read_bytes()
     assert Shard.read(prepared.store[0]).weights is None
     heavier = replace(bare, more=(replace(bare.more[0], weight=2),))
-    read = TrainingData.load(prepared, portions_of(heavier)).as_read(Config(data=heavier))
+    read = TrainingData.load(prepared, heavier).as_read(Config(data=heavier))
     assert isinstance(read.mixture, Mixture), "planned as before there were weights of pairs"
     with pytest.raises(ValueError, match=r"prepared with other settings: data\.weights was"):
         prepared_of(replace(bare, weights="quality"), tmp_path / "run")
