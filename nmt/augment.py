@@ -91,7 +91,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def command(options: Any) -> int:
     from nmt.data.cleaning import ledger_table
-    from nmt.data.engines import Engine
+    from nmt.data.store.engines import Engine
     from nmt.translation.augmentation import Plan, augment, require_new
 
     kind = f"data.text is {options.data.text}, but only pairs can be added to"

@@ -46,12 +46,12 @@ def command(argv: Sequence[str] | None) -> int:
     given = parse(parser, argv, defaults=False)
 
     from nmt.data.cleaning import EXAMPLES, ledger_table  # only now: these import PyTorch, and --help should be quick
+    from nmt.data.cleaning.losses import describe_losses
     from nmt.data.corpora import corpus_files
-    from nmt.data.engines import Engine
-    from nmt.data.losses import describe_losses
-    from nmt.data.prepared import explain, require_own_run_folder
-    from nmt.data.preparing import prepare, prepare_part
     from nmt.data.resolve import resolve
+    from nmt.data.store.engines import Engine
+    from nmt.data.store.prepared import explain, require_own_run_folder
+    from nmt.data.store.preparing import prepare, prepare_part
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 
@@ -73,7 +73,7 @@ def command(argv: Sequence[str] | None) -> int:
     for warning in describe_losses(prepared.ledgers, corpus_files(run.config.data)):
         say(warning)
     if is_reported:
-        from nmt.data.corpus_report import write_report
+        from nmt.data.store.corpus_report import write_report
 
         say(f"Report: {write_report(prepared)}")
     say(f"Ready: {prepared.folder}")

@@ -13,7 +13,7 @@ from typing import Any
 from nmt.config import CleaningConfig, DataConfig
 from nmt.config.data import CorpusConfig, last_part
 from nmt.data.cleaning import Cleaner, Ledger, Pair
-from nmt.data.filters import HeldOut, Seen
+from nmt.data.cleaning.filters import HeldOut, Seen
 from nmt.data.tokenizer import Start, Tokenizer
 from nmt.fields import require
 from nmt.vocabulary import UNK

@@ -1,4 +1,4 @@
-"""Training pairs whose ids are on the disk: files of `nmt.data.store` flow in; pairs for batches flow out.
+"""Training pairs whose ids are on the disk: files of `nmt.data.store.ids` flow in; pairs for batches flow out.
 
 Shapes: N pairs, B batch, L positions.
 """
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.batches import Pairs, Sequences
-from nmt.data.store import Array, Shard
+from nmt.data.store.ids import Array, Shard
 from nmt.vocabulary import PAD
 
 

@@ -10,11 +10,11 @@ from torch import Tensor
 from nmt.config import Config, DataConfig
 from nmt.data.batches import Pairs, Sequences, epoch_batches
 from nmt.data.cleaning import Pair
-from nmt.data.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
 from nmt.data.mixing import Mixture, WeightedPairs, mixture_of
-from nmt.data.prepared import Prepared
-from nmt.data.record import read_json
 from nmt.data.sections import Section, weighted
+from nmt.data.store.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
+from nmt.data.store.prepared import Prepared
+from nmt.data.store.record import read_json
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.training.objectives import Objective, make_objective, validation_objective
 from nmt.translation.model_folder import Facts

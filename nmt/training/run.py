@@ -21,12 +21,12 @@ from nmt.config import Config, ModelConfig
 from nmt.config.data import text_of
 from nmt.config.names import describe_changes, fixed_settings, flatten
 from nmt.data.cleaning import ledger_table
+from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import Corpus, corpus_files
-from nmt.data.losses import describe_losses
-from nmt.data.prepared import Prepared, note_of_edits, require_own_run_folder
-from nmt.data.preparing import prepare, take_tokenizer
-from nmt.data.record import read_record
 from nmt.data.resolve import resolve, settle
+from nmt.data.store.prepared import Prepared, note_of_edits, require_own_run_folder
+from nmt.data.store.preparing import prepare, take_tokenizer
+from nmt.data.store.record import read_record
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.messages import console, say

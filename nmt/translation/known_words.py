@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nmt.data.variants import initials
+from nmt.data.copies.variants import initials
 from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
 from nmt.text.words import Words, casing_of

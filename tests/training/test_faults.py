@@ -91,7 +91,8 @@ def start_patched(corpus: Path, name: str, patch: str, *more: str) -> "subproces
 AUTO = """
 import os, sys
 from dataclasses import replace
-from nmt.data import corpora, preparing, resolve
+from nmt.data import corpora, resolve
+from nmt.data.store import preparing
 load_corpus = corpora.load_corpus
 def decide(data):
     if os.environ["RANK"] != "0":

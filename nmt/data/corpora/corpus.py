@@ -12,7 +12,7 @@ from typing import Any
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair, require_pairs
-from nmt.data.filters import HeldOut, digest, known_by
+from nmt.data.cleaning.filters import HeldOut, digest, known_by
 from nmt.data.sections import Section
 from nmt.data.texts import Row, Texts
 from nmt.fields import require

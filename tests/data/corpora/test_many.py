@@ -7,8 +7,8 @@ import pytest
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import Ledger
+from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import Corpus, corpus_files, load_corpus
-from nmt.data.filters import HeldOut
 from nmt.data.sections import Section, cleaners_for, ledger_for, sections_of
 from nmt.data.texts import Row, Texts
 

@@ -14,10 +14,10 @@ from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
 from nmt.data.corpora import corpus_files, load_corpus
 from nmt.data.mixing import Mixture
-from nmt.data.prepared import Prepared
-from nmt.data.preparing import prepare
-from nmt.data.record import data_settings
 from nmt.data.sections import labels, sections_of
+from nmt.data.store.prepared import Prepared
+from nmt.data.store.preparing import prepare
+from nmt.data.store.record import data_settings
 from nmt.data.texts import Texts
 from nmt.training.data import TrainingData
 from nmt.training.delivery import card
@@ -199,8 +199,8 @@ def test_a_corpus_may_have_filters_of_its_own(
     tmp_path: Path, whole: Profile, own: Profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And no corpus repeats another one, whatever their filters."""
-    monkeypatch.setattr("nmt.data.filters.language_identifier", lambda: None)
-    monkeypatch.setattr("nmt.data.filters.in_other_language", lambda text, language: False)
+    monkeypatch.setattr("nmt.data.cleaning.filters.language_identifier", lambda: None)
+    monkeypatch.setattr("nmt.data.cleaning.filters.in_other_language", lambda text, language: False)
     main = write(tmp_path / "main", {"train": 40, "val": 3, "test": 2}, "haupt")
     crawl = write(tmp_path / "crawl", {"train": 20}, "web")
     bad, twice, alike = (

@@ -12,18 +12,18 @@ import torch
 
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.config.data import CorpusConfig
-from nmt.data import shards
 from nmt.data.corpora import corpus_files, load_corpus
 from nmt.data.corpora.corpus import weight_of
-from nmt.data.corpus_report import page
-from nmt.data.engines import Engine
 from nmt.data.mixing import Mixture, WeightedPairs
-from nmt.data.prepared import Prepared
-from nmt.data.preparing import prepare
-from nmt.data.store import Shard
+from nmt.data.store import shards
+from nmt.data.store.corpus_report import page
+from nmt.data.store.engines import Engine
+from nmt.data.store.ids import Shard
+from nmt.data.store.prepared import Prepared
+from nmt.data.store.preparing import prepare
 from nmt.data.texts import Texts, read_rows
 from nmt.training.data import TrainingData
-from tests.data.test_prepared import tree
+from tests.data.store.test_prepared import tree
 
 ROWS = [(f"Satz {n}", f"sentence {n}", f"{n % 4 / 2:g}") for n in range(60)]
 BAD = {3: "", 5: "nan", 8: "-1", 9: "inf", 11: "viel", 14: "100.5", 17: "1e999"}  # by line
