@@ -194,6 +194,11 @@ def spell_options(argv: Sequence[str], options: Sequence[str]) -> list[str]:
     return spelled
 
 
+def recipe_in(given: Any) -> Path | None:
+    """The recipe that a command line names."""
+    return Path(given.config) if given.get("config") else None
+
+
 def make_config(parser: Any, given: Any, recipe: Path | None = None) -> Config:
     """Merge a recipe and a command line (`given`, parsed without defaults; it has precedence) into a `Config`.
 

@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from nmt.cli import add_options, make_run_parser, parse, run_command
+from nmt.cli import add_options, make_config, make_run_parser, parse, recipe_in, run_command
 from nmt.config.names import setting_types
 from nmt.fields import require
 from nmt.messages import console, say
@@ -59,7 +60,7 @@ def command(argv: Sequence[str] | None) -> int:
     problem = f"--explain is {shown}: it must be a whole number from 0 to {EXAMPLES}"
     require(shown in map(str, range(EXAMPLES + 1)), problem)
     engine = Engine.parse(given.get("workers", "0"), given.get("engine", "processes"), given.get("part", "1/1"))
-    run = resolve(parser, given)
+    run = resolve(partial(make_config, parser, given), recipe_in(given))
     require_own_run_folder(run.config, run.folder)  # before the lock is written there
     is_part = engine.part[1] > 1
     if is_part and not prepare_part(run.config, run.folder, engine):

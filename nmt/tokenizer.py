@@ -5,10 +5,11 @@ Lines are read as by nmt.translate: only LF ends a line, each line becomes one l
 
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nmt.cli import add_options, make_parser, make_run_parser, parse, run_command
+from nmt.cli import add_options, make_config, make_parser, make_run_parser, parse, recipe_in, run_command
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import setting_types
 from nmt.fields import require
@@ -68,12 +69,29 @@ def command(argv: list[str]) -> int:
     require(name not in ("", ".", ".."), f"write the name of a tokenizer after {action}")
     folder = Path(name).expanduser() if "/" in name else Path("tokenizers", name)
     if action == "train":
-        from nmt.data.store.named_tokenizer import train_named
-
-        train_named(parser, given, folder)
+        train(parser, given, folder)
     else:
         convert(action, given, folder)
     return 0
+
+
+def train(parser: Any, given: Any, folder: Path) -> None:
+    """Train a tokenizer with the settings of a command line."""
+    from nmt.data.resolve import resolve
+    from nmt.data.store.named_tokenizer import train_named
+
+    unused = ", ".join(given.as_dict().keys() & {"name", "runs", "model", "training", "search"})
+    require(unused == "", f"settings of {unused} change nothing in a tokenizer: leave them out")
+    files, corpus = given.get("files", []), None
+    given["model.tied_embeddings"] = "none"  # goes with every tokenizer
+    make = partial(make_config, parser, given)
+    if files:
+        require("data.corpus" not in given, "--data.corpus and text files can't both be given: take one of them")
+        config = make(recipe_in(given))
+    else:
+        run = resolve(make, recipe_in(given))
+        config, corpus = run.config, run.corpus
+    train_named(config, corpus, files, folder)
 
 
 def convert(action: str, options: Any, folder: Path) -> None:

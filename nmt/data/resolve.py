@@ -1,10 +1,9 @@
-"""A command line flows in; a run flows out: its settings (with the recipe of its corpus), corpus and name."""
+"""Settings flow in; a run flows out: its settings with the recipe of its corpus, its corpus and its name."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from nmt.cli import make_config
 from nmt.config import Config
 from nmt.config.data import text_of
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
@@ -26,20 +25,19 @@ class ResolvedRun:
         return Path(self.config.runs) / self.config.name
 
 
-def resolve(parser: Any, given: Any) -> ResolvedRun:
-    """Decide the settings, the corpus and the name of a run; without --config, `recipes/CORPUS.yaml` is used.
+def resolve(make: Callable[[Path | None], Config], recipe: Path | None) -> ResolvedRun:
+    """Decide the settings, the corpus and the name of a run; if no recipe is given, `recipes/CORPUS.yaml` is used.
 
-    `parser`: of `nmt.cli.make_run_parser`; `given`: the command line, parsed by it without defaults. Raises ValueError
-    if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
+    `make`: makes the settings of a recipe, or without one, and of the command line. Raises ValueError if a setting is
+    wrong, or the corpus is `auto` and the languages are not German and English.
     """
-    recipe = Path(given.config) if given.get("config") else None
-    data = settle(make_config(parser, given, recipe)).data
+    data = settle(make(recipe)).data
     corpus = load_corpus(data) if data.corpus == "auto" else None
     name = corpus.name if corpus else str(corpus_name(data))
     if recipe is None and (RECIPES / f"{name}.yaml").is_file():
         recipe = RECIPES / f"{name}.yaml"
         say(f"Recipe: {recipe.name}")
-    config = settle(make_config(parser, given, recipe))
+    config = settle(make(recipe))
     corpus = corpus if config.data.text == data.text else None  # else the recipe asks for other text of it
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
     return ResolvedRun(replace(config, data=data, name=config.name or run_name(config, name)), corpus)

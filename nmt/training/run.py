@@ -11,12 +11,13 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from nmt import __version__
-from nmt.cli import dump_config, load_config, make_config
+from nmt.cli import dump_config, load_config, make_config, recipe_in
 from nmt.config import Config, ModelConfig
 from nmt.config.data import text_of
 from nmt.config.names import describe_changes, fixed_settings, flatten
@@ -54,7 +55,8 @@ def carry_out(parser: Any, given: Any, *, resume: bool) -> None:
     """
     let_segments_grow()
     with process_group(given.get("training.device", "auto")) as processes:
-        resolved = resolve(parser, given) if processes.is_main else None
+        make = partial(make_config, parser, given)
+        resolved = resolve(make, recipe_in(given)) if processes.is_main else None
         # Rank 0 decides: other processes may not be able to read the same corpus.
         settings = processes.broadcast(asdict(resolved.config) if resolved else {}, group=processes.preparing)
         config = make_config(parser, parser.parse_object(settings, defaults=False))

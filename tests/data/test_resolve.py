@@ -1,11 +1,12 @@
 """One answer to which run is meant, for every command: its recipe, its corpus, its name."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from nmt import prepare, train
-from nmt.cli import make_run_parser, parse
+from nmt.cli import make_config, make_run_parser, parse, recipe_in
 from nmt.config import FAMILIES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
@@ -30,7 +31,8 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def resolved(*argv: str) -> ResolvedRun:
     parser = make_run_parser("nmt.train", "")
-    return resolve(parser, parse(parser, argv, defaults=False))
+    given = parse(parser, argv, defaults=False)
+    return resolve(partial(make_config, parser, given), recipe_in(given))
 
 
 def test_a_corpus_has_its_own_recipe_unless_another_is_named(corpus: Path, tmp_path: Path) -> None:

@@ -7,14 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nmt.cli import make_config
 from nmt.config import Config
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import describe_changes, fixed_settings
 from nmt.data.cleaning import Ledger, ledger_table
 from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
-from nmt.data.resolve import resolve
 from nmt.data.store.inputs import describe_edits, fingerprints
 from nmt.data.store.shards import order
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
@@ -26,22 +24,12 @@ from nmt.upgrade import FORMAT, take_format, upgrade_record
 RECORD = "settings.json"
 
 
-def train_named(parser: Any, given: Any, folder: Path) -> None:
+def train_named(config: Config, corpus: Corpus | None, files: list[str], folder: Path) -> None:
     """Train a tokenizer in this folder, unless the folder has one with the same settings.
 
-    `given`: the command line, parsed without defaults by `parser`, with the text files in `given.files`. Raises
-    ValueError if the folder was not made here, or has a tokenizer with other settings, or the text can't be used.
+    `files`: text files to train on instead of the corpus; `corpus`: None to read it only if needed. Raises ValueError
+    if the folder was not made here, or has a tokenizer with other settings, or the text can't be used.
     """
-    unused = ", ".join(given.as_dict().keys() & {"name", "runs", "model", "training", "search"})
-    require(unused == "", f"settings of {unused} change nothing in a tokenizer: leave them out")
-    files, corpus = given.get("files", []), None
-    given["model.tied_embeddings"] = "none"  # goes with every tokenizer
-    if files:
-        require("data.corpus" not in given, "--data.corpus and text files can't both be given: take one of them")
-        config = make_config(parser, given, Path(given.config) if "config" in given else None)
-    else:
-        run = resolve(parser, given)
-        config, corpus = run.config, run.corpus
     require(config.tokenizer.folder == "", "tokenizer.folder is for nmt.prepare and nmt.train: leave it out")
     settings = text_settings(config, files)
     inputs = [Path(file) for file in files] or [f for split in corpus_files(config.data).values() for f in split]
