@@ -36,7 +36,7 @@ class Row(NamedTuple):
     key: int = 0
     """Hash of the normalised pair: decides its shard and its place there. 0 before it is computed."""
     changed: bool = False
-    """Whether it is a changed copy of a pair (data.variants and its like)."""
+    """Whether it is a changed copy of a pair (data.typos and its like)."""
     weight: float = 1.0
     """How often it is seen in an epoch, before the weight of its corpus (data.weights)."""
 

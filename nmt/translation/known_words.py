@@ -5,11 +5,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nmt.data.copies.variants import initials
 from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
 from nmt.text.words import Words, casing_of
 from nmt.translation.request import Moved, Request, Translate, Translation, with_flag
+
+WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")
+
+
+def initials(text: str) -> str:
+    """The text with a capital at the start of each word."""
+    return WORD_START.sub(lambda letter: letter[0].upper(), text)
+
 
 CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: str.upper, str.title: initials}
 

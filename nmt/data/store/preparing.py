@@ -51,7 +51,7 @@ QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a trai
 ALL_CORES = Engine()
 # Settings of data.* that only later stages need; all others change what is read.
 OF_CLEANING = "max_characters max_ratio drop_duplicates drop_held_out scorer least_quality".split()  # noqa: SIM905
-OF_CLEANING += ["variants", "typos", "placeholders", "hints"]
+OF_CLEANING += ["typos", "placeholders", "hints"]
 OF_ENCODING = ["max_pieces"]
 
 

@@ -31,7 +31,7 @@ from nmt.config import Config
 from nmt.data.cleaning import EXAMPLES, Examples, Ledger, Pair
 from nmt.data.cleaning.filters import HeldOut, alike, digest
 from nmt.data.cleaning.near import CAUSE, find_near, rows_in, sketch
-from nmt.data.copies.variants import make_typos, make_variants
+from nmt.data.copies.typos import make_typos
 from nmt.data.sections import Section, cleaners_for, ledger_for, starts_of
 from nmt.data.store.ids import Shard, Side, small
 from nmt.data.store.record import read_json
@@ -204,7 +204,7 @@ class Draft:
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Changed copies of pairs, of each corpus by itself; they have no line, and the weight of their pair."""
         data = self.config.data
-        if not (data.variants or data.typos or data.placeholders or data.hints):
+        if not (data.typos or data.placeholders or data.hints):
             return []
         from nmt.data.copies.hints import add_hints  # only now: they import PyTorch
         from nmt.data.copies.placeholders import add_placeholders
@@ -214,7 +214,7 @@ class Draft:
         for corpus, group in groupby(sorted(rows, key=lambda row: row.corpus), key=lambda row: row.corpus):
             weights = [(row.pair, row.weight) for row in group]
             pairs, weight_of = [pair for pair, _ in weights], dict(weights)
-            made = make_variants(pairs, data) + make_typos(pairs, data.typos)
+            made = make_typos(pairs, data.typos)
             if data.placeholders or data.hints:
                 aligner = Aligner(pairs)
                 made += add_placeholders(pairs, data.placeholders, aligner) + add_hints(pairs, data.hints, aligner)

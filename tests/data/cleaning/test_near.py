@@ -201,7 +201,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     monkeypatch.setattr(shards, "SHARD", 32)
     held_out = sentences(16, seed=9)
     corpus = write(tmp_path / "mine", train=[*NEAR, *KEPT, *SHORT], val=held_out[:8], test=held_out[8:])
-    made = config(tmp_path, corpus=str(corpus), text="pairs", variants=0.1, max_pieces=256)
+    made = config(tmp_path, corpus=str(corpus), text="pairs", typos=0.3, max_pieces=256)
     return replace(made, cleaning=CleaningConfig(near=0.8))
 
 
@@ -230,7 +230,7 @@ def test_of_pairs_that_are_nearly_the_same_the_one_with_the_least_hash_stays(tmp
 def test_a_pair_of_an_earlier_corpus_stays(tmp_path: Path, settings: Config) -> None:
     later = write(tmp_path / "later", train=[row._replace(source=f"{row.source} y") for row in KEPT])
     entry = CorpusConfig(corpus=str(later), cleaning=CleaningConfig(profile="gentle"))
-    data = replace(settings.data, more=(entry,), variants=0.0)
+    data = replace(settings.data, more=(entry,), typos=0.0)
     ledger = prepare(None, replace(settings, data=data), tmp_path / "run", engine=ONE).ledgers["train"]
     assert ledger.parts["mine"].dropped == {CAUSE: 25}
     assert ledger.parts["later"].dropped == {CAUSE: 60}

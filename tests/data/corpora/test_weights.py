@@ -266,7 +266,7 @@ def test_the_batches_of_an_epoch_have_its_pairs_in_another_order_each_time(tmp_p
 
 
 def test_copies_have_the_weight_of_their_pair(tmp_path: Path, data: DataConfig) -> None:
-    alone = replace(data, more=(), variants=0.5, typos=0.5, placeholders=0.5)
+    alone = replace(data, more=(), typos=0.5, placeholders=0.5)
     weights = weight_in(prepared_of(alone, tmp_path / "run"))
     copies = 0
     for (_, target), weight in weights.items():

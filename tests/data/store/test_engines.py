@@ -38,7 +38,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
         lines = "".join(f"{source}\t{target}\n" for source, target in rows)
         (tmp_path / "mine").mkdir(exist_ok=True)
         (tmp_path / "mine" / f"{split}.tsv").write_text(lines, encoding="utf8")
-    return config(tmp_path, corpus=str(tmp_path / "mine"), text="pairs", variants=0.1)
+    return config(tmp_path, corpus=str(tmp_path / "mine"), text="pairs", typos=0.3)
 
 
 def die(file: Path, n: int) -> None:

@@ -1,42 +1,18 @@
-"""Changed copies of training pairs: what each kind makes, how many, and always the same."""
+"""Copies with typos: what is changed, how many there are, and always the same."""
 
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from nmt.config import Config, DataConfig, TokenizerConfig
-from nmt.data.copies.variants import CHANGES, make_typos, make_variants, with_typos
+from nmt.data.copies.typos import make_typos, with_typos
 from nmt.data.corpora import load_corpus
 from nmt.data.store.preparing import prepare
 from nmt.text.words import Words
+from nmt.upgrade import upgrade_settings
 
 PAIRS = [(f"Der Hund {n} läuft.", f"The dog {n} runs.") for n in range(100)]
-CONFIG = DataConfig(variants=0.1)
-
-
-@pytest.mark.parametrize(
-    ("kind", "pair", "expected"),
-    [
-        ("no_stop", ("Der Hund läuft.", "The dog runs."), ("Der Hund läuft", "The dog runs")),
-        ("no_stop", ("Wo ist er?", "Where is he."), ("Wo ist er?", "Where is he.")),
-        ("no_stop", ("Warte ...", "Wait ..."), ("Warte ...", "Wait ...")),
-        ("no_stop", ("狗在跑。", "The dog runs."), ("狗在跑", "The dog runs")),
-        ("capitals", ("Große Häuser.", "Big houses."), ("GROSSE HÄUSER.", "BIG HOUSES.")),
-        ("title_case", ("der über-alte Hund", "the dog's house"), ("Der Über-Alte Hund", "The Dog's House")),
-    ],
-)
-def test_a_pair_is_changed_alike_on_both_sides(kind: str, pair: tuple[str, str], expected: tuple[str, str]) -> None:
-    assert CHANGES[kind](pair) == expected
-
-
-def test_each_kind_adds_its_share_and_the_copies_are_always_the_same() -> None:
-    copies = [copy for copy, _ in make_variants(PAIRS, CONFIG)]
-    assert len(copies) == 3 * 10
-    assert not set(copies) & set(PAIRS)
-    assert copies == [copy for copy, _ in make_variants(PAIRS, CONFIG)]
-    assert make_variants(PAIRS, replace(CONFIG, variants=0.0)) == []
 
 
 @pytest.mark.parametrize("text", ["Zwei junge Männer sind im Freien.", "Дети играют во дворе", "Esszimmer"])
@@ -75,28 +51,23 @@ def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
     for side, language in enumerate(("de", "en")):
         for split, pairs in (("train", PAIRS[:80]), ("val", PAIRS[80:90]), ("test", PAIRS[90:])):
             (corpus / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
-    data = replace(CONFIG, corpus=str(corpus), typos=0.1)
+    data = DataConfig(corpus=str(corpus), typos=0.1)
     config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=320))
     prepared = prepare(load_corpus(data), config, tmp_path / "run")
     assert {*PAIRS[:80]} < {*prepared.train}
-    assert len(prepared.train) == 80 + 3 * 8 + 8
+    assert len(prepared.train) == 80 + 8
     assert prepared.val == PAIRS[80:90]
-    assert sum(source.isupper() for source, _ in prepared.train) == 8
-    assert prepared.tokenizer.encode_source(["DER HUND"])[0] != []
     words = Words.parse((tmp_path / "run" / "data" / "words.txt").read_text())
     assert {*words.usual, *words.first} == {"Der", "Hund", "läuft", *map(str, range(80))}, "not those of copies"
     assert prepare(None, config, tmp_path / "run").train == prepared.train
 
 
-def test_text_without_translations_has_no_variants() -> None:
-    with pytest.raises(ValueError, match=r"data\.variants changes pairs, but data\.text is target"):
-        DataConfig(text="target", variants=0.1)
+def test_copies_for_headings_are_refused_where_they_were_used() -> None:
+    assert upgrade_settings({"data": {"variants": 0.0}}) == {"data": {}}
+    with pytest.raises(ValueError, match=r"data\.variants is 0\.1: it was removed"):
+        upgrade_settings({"data": {"variants": 0.1}})
+
+
+def test_text_without_translations_has_no_typos() -> None:
     with pytest.raises(ValueError, match=r"data\.typos changes pairs, but data\.text is source"):
         DataConfig(text="source", typos=0.1)
-
-
-def test_a_copy_that_nothing_changed_is_left_out() -> None:
-    pairs = [(f"der hund {n}", f"the dog {n}") for n in range(100)]  # without a stop that could be left out
-    copies = [copy for copy, _ in make_variants(pairs, replace(CONFIG, variants=0.9))]
-    assert not set(copies) & set(pairs)
-    assert len(copies) == 2 * 90
