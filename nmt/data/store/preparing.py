@@ -75,7 +75,7 @@ def prepare(
         return load_finished(record, config, folder)
     assert load_scorer or not config.data.scorer
     scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
-    with told_if_stopped(folder / DRAFT), naming(folder / DRAFT):
+    with explaining_stops(folder / DRAFT), naming(folder / DRAFT):
         draft, stages = begin(corpus, config, folder, scorer)
         for stage in stages:
             stage.do(draft.folder, engine)
@@ -90,7 +90,7 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
     other parts are missing, or this part must be called again after them."""
     require(not config.data.scorer, "--part doesn't go with data.scorer: prepare without --part")
     require_own_run_folder(config, folder)
-    with told_if_stopped(folder / DRAFT):
+    with explaining_stops(folder / DRAFT):
         with locked(folder, wait=True):
             if read_record(folder):
                 return True
@@ -116,7 +116,7 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
 
 
 @contextlib.contextmanager
-def told_if_stopped(draft: Path) -> Iterator[None]:
+def explaining_stops(draft: Path) -> Iterator[None]:
     """Say after Ctrl-C what the same command will do. If the block fails before all text was read, delete the draft,
     which frees space if the disk is full; later ones keep what is finished."""
     try:

@@ -117,7 +117,7 @@ class Draft:
         """The files that have the pairs of a shard, in the order in which they were read."""
         if self.buckets < self.size:
             return [self.file("parts", n)]
-        return [self.folder / "buckets" / f"{task:05}-{n:05}.parquet" for task in range(self.tasks)]
+        return [self.folder / "buckets" / f"{k:05}-{n:05}.parquet" for k in range(self.tasks)]
 
     def write(self, working: Path, stage: str, n: int, rows: Iterable[Row]) -> None:
         """Write the rows that a stage leaves of a shard into the folder of its task."""
@@ -145,7 +145,7 @@ class Draft:
         """Divide the pairs of a bucket by shards."""
         shards = self.size // self.buckets
         first = bucket * shards
-        files = [self.folder / "buckets" / f"{task:05}-{bucket:05}.parquet" for task in range(self.tasks)]
+        files = [self.folder / "buckets" / f"{k:05}-{bucket:05}.parquet" for k in range(self.tasks)]
         with task(self.folder, "parts", bucket) as (working, _):
             places = [working / self.file("parts", n).name for n in range(first, first + shards)]
             rows = (row for file in files for row in read_rows(file))
