@@ -6,7 +6,6 @@ corpus. The training text of a prepared run is read from its Parquet files by th
 
 import shutil
 import tempfile
-from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -50,10 +49,9 @@ class Texts(Sequence[Pair]):
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self.files: list[Path] = []
-        self.ends: list[int] = []  # number of rows of all files up to this one
+        self.in_files = 0  # number of rows
         self.newest: list[Row] = []
         self.folder: Any = None
-        self.cached: tuple[int, list[Row]] = (-1, [])
         for row in rows:
             self.append(row)
 
@@ -66,13 +64,8 @@ class Texts(Sequence[Pair]):
     def stored(cls, files: Sequence[Path], sizes: Sequence[int]) -> "Texts":
         """The pairs in Parquet files with so many rows."""
         texts = cls()
-        for file, size in zip(files, sizes, strict=True):
-            texts.add_file(file, size)
+        texts.files, texts.in_files = list(files), sum(sizes)
         return texts
-
-    def add_file(self, file: Path, size: int) -> None:
-        self.files.append(file)
-        self.ends.append(size + (self.ends[-1] if self.ends else 0))
 
     def append(self, row: Row) -> None:
         self.newest.append(row)
@@ -80,7 +73,8 @@ class Texts(Sequence[Pair]):
             self.folder = self.folder or tempfile.TemporaryDirectory(prefix="nmt-")
             file = Path(self.folder.name) / f"{len(self.files):05}.parquet"
             write_rows(file, [self.newest])
-            self.add_file(file, len(self.newest))
+            self.files.append(file)
+            self.in_files += len(self.newest)
             self.newest = []
 
     def move(self, folder: Path) -> list[Path]:
@@ -101,7 +95,7 @@ class Texts(Sequence[Pair]):
         return (row.pair for row in self.rows())
 
     def __len__(self) -> int:
-        return (self.ends[-1] if self.ends else 0) + len(self.newest)
+        return self.in_files + len(self.newest)
 
     @overload
     def __getitem__(self, n: int) -> Pair: ...
@@ -110,14 +104,7 @@ class Texts(Sequence[Pair]):
     def __getitem__(self, n: int | slice) -> Pair | list[Pair]:
         if isinstance(n, slice):
             return list(islice(self, *n.indices(len(self))))
-        n = range(len(self))[n]
-        file = bisect(self.ends, n)
-        start = self.ends[file - 1] if file else 0
-        if file == len(self.files):
-            return self.newest[n - start].pair
-        if self.cached[0] != file:
-            self.cached = file, list(read_rows(self.files[file]))
-        return self.cached[1][n - start].pair
+        return next(islice(self, range(len(self))[n], None))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):

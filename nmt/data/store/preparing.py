@@ -30,7 +30,6 @@ from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.data.tokenizer.languages import Languages
 from nmt.fields import require
 from nmt.files import (
-    MARKER,
     SUMS,
     flush_to_disk,
     locked,
@@ -96,7 +95,7 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
                 return True
             draft, stages = begin(None, config, folder)
         for stage in stages:
-            if stage.where == "parts":
+            if stage.where == "parts" and draft.folder.exists():  # it is gone if another part has finished all
                 stage.do(draft.folder, engine)
             with locked(folder, wait=True):
                 if read_record(folder):
@@ -117,18 +116,13 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
 
 @contextlib.contextmanager
 def explaining_stops(draft: Path) -> Iterator[None]:
-    """Say after Ctrl-C what the same command will do. If the block fails before all text was read, delete the draft,
-    which frees space if the disk is full; later ones keep what is finished."""
+    """Say after Ctrl-C what the same command will do."""
     try:
         yield
     except KeyboardInterrupt:
         kept = f"Stopped. {draft} keeps what is finished: the same command goes on with what is missing."
         again = "Stopped before the text was read: the same command starts again."
         raise KeyboardInterrupt(kept if (draft / STATE).exists() else again) from None
-    except BaseException:
-        if (draft / MARKER).is_file() and not (draft / STATE).exists():
-            shutil.rmtree(draft, ignore_errors=True)
-        raise
 
 
 def begin(
@@ -147,7 +141,11 @@ def begin(
             return draft, stages
     for leftover in (folder / "data", folder / "tokenizer", folder / DRAFT):
         remove_ours(leftover)
-    draft = read(corpus, config, folder / DRAFT, {"reading": reading, "inputs": fingerprints(files)})
+    try:
+        draft = read(corpus, config, folder / DRAFT, {"reading": reading, "inputs": fingerprints(files)})
+    except BaseException:
+        shutil.rmtree(folder / DRAFT, ignore_errors=True)  # frees space if the disk is full
+        raise
     stages = stages_of(draft, settings, scorer)
     resume(draft.folder, stages, "read")
     return draft, stages
