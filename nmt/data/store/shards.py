@@ -47,7 +47,7 @@ Scorer = Callable[[Sequence[Pair]], Sequence[float | None]]
 SHARD = 1 << 17  # a shard has about so many of the pairs that were read, or fewer
 SCORED_AT_ONCE = 20_000  # pairs between two messages
 AT_ONCE = 5_000  # pairs that are encoded, or written, together
-MOST_TASKS, MOST_FILES = 64, 64  # tasks of dividing, and files that a task divides into if there are no more shards
+MOST_TASKS, MOST_FILES = 32, 64  # tasks of dividing, and files that a task divides into if there are no more shards
 STATE = "state.json"  # in a draft: what was read
 
 

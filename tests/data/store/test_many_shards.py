@@ -75,7 +75,7 @@ def test_files_that_dividing_opens_grow_as_shards_do(
     with pytest.raises(KeyboardInterrupt):
         prepare(None, config, tmp_path / "run", engine=ONE)
     divided = opened["read"] + opened["buckets"] + opened["parts"] + opened["made"]
-    assert divided <= 4 * size + 2 * 64 * min(size, 64)
+    assert divided <= 4 * size + 2 * 32 * min(size, 64)
 
 
 def test_tables_of_held_out_text_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
