@@ -23,7 +23,8 @@ from benchmarks.report import report
 from benchmarks.rows import RESULTS, add_rows, describe_run, run_script
 from nmt.config import Config
 from nmt.config.recipes import load_config
-from nmt.data.prepared import Prepared, prepare
+from nmt.data.store.prepared import Prepared
+from nmt.data.store.preparing import prepare
 from nmt.model import dropout
 from nmt.model.device import choose_device, choose_precision
 from nmt.training.data import TrainingData

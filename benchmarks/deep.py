@@ -27,7 +27,8 @@ from benchmarks.report import origin
 from benchmarks.rows import describe_run, run_script
 from benchmarks.tables import markdown
 from nmt.config import Config, DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
-from nmt.data.prepared import Prepared, prepare
+from nmt.data.store.prepared import Prepared
+from nmt.data.store.preparing import prepare
 from nmt.decode.beam import search
 from nmt.model.build import build_generative_model
 from nmt.model.device import choose_numerics, keep_freed_memory

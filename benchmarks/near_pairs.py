@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt.data.filters import alike
-from nmt.data.near import CHARACTERS, PADDING, is_long, shape, signatures
+from nmt.data.cleaning.filters import alike
+from nmt.data.cleaning.near import CHARACTERS, PADDING, is_long, shape, signatures
 from nmt.data.texts import Row
 from nmt.files import iterate_lines
 

@@ -27,7 +27,7 @@ from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
 from nmt.config import SearchConfig
 from nmt.data.cleaning import Pair
-from nmt.data.prepared import Prepared
+from nmt.data.store.prepared import Prepared
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 

@@ -133,7 +133,7 @@ def resident(pid: int) -> int:
 def load(run: Path) -> dict[str, Any]:
     """Load prepared data as training does, and make batches."""
     from nmt.config import TrainingConfig
-    from nmt.data.prepared import Prepared
+    from nmt.data.store.prepared import Prepared
     from nmt.training.data import TrainingData
     from nmt.training.distributed import SINGLE_PROCESS
     from nmt.training.feed import Feed
@@ -157,7 +157,7 @@ def encode(run: Path) -> dict[str, Any]:
     """Encode the pairs of the corpus by datasets.map, with as many processes as there are cores."""
     import datasets
 
-    from nmt.data.engines import usable_cores
+    from nmt.data.store.engines import usable_cores
     from nmt.data.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(run / "tokenizer")
@@ -179,7 +179,7 @@ def sockeye(run: Path) -> dict[str, Any]:
     """Cut the pairs of the corpus into pieces with SentencePiece, and let Sockeye prepare them, on all cores."""
     from sentencepiece import SentencePieceProcessor
 
-    from nmt.data.engines import usable_cores
+    from nmt.data.store.engines import usable_cores
 
     pieces = SentencePieceProcessor(model_file=str(run / "tokenizer" / "joint.model"))
     started = time.perf_counter()

@@ -149,7 +149,7 @@ def write_few(corpus: Path, folder: Path, n: int) -> None:
 
 def nll_per_piece(run: Path) -> float:
     """The negative log-likelihood of the first test set's references, in nats a piece, in fp32."""
-    from nmt.data.prepared import Prepared
+    from nmt.data.store.prepared import Prepared
     from nmt.translation.translator import Translator
 
     pairs = next(iter(Prepared.load(run).tests.values()))
@@ -161,7 +161,7 @@ def nll_per_piece(run: Path) -> float:
 def training_clock(run: Path, scratch: Path) -> Callable[[], float]:
     """A function that takes some training steps with the settings of a run, and returns sentences a second."""
     from nmt.config.recipes import load_config
-    from nmt.data.prepared import Prepared
+    from nmt.data.store.prepared import Prepared
     from nmt.training.data import TrainingData
     from nmt.training.loop import make_trainer
     from nmt.training.monitor import Window
@@ -183,7 +183,7 @@ def training_clock(run: Path, scratch: Path) -> Callable[[], float]:
 
 def decoding_clocks(run: Path) -> dict[str, Callable[[], float]]:
     """Functions that translate some test sentences, greedily and with a beam, and return sentences a second."""
-    from nmt.data.prepared import Prepared
+    from nmt.data.store.prepared import Prepared
     from nmt.translation.translator import Translator
 
     translator = Translator.load(run / "model", precision="fp32")

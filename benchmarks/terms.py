@@ -3,8 +3,8 @@
     python -m benchmarks.terms --model runs/plain --model runs/hints --corpus multi30k
 
 The lines are the val text. For each one a word of the source is chosen whose translation in the reference is known by
-word alignment (`nmt.data.word_links`, learned on the training text); this word is its term. `other` terms are another
-form of it (`nmt.data.hints.Forms`), as a glossary has them: a reference has "dogs", and the term is "dog".
+word alignment (`nmt.data.copies.word_links`, learned on the training text); this word is its term. `other` terms are
+another form of it (`nmt.data.copies.hints.Forms`), as a glossary has them: a reference has "dogs", the term is "dog".
 
 A term is met if the translation has it as a whole word, and the reference's form if that is there.
 """
@@ -20,9 +20,9 @@ from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
+from nmt.data.copies.hints import Forms, common_words
+from nmt.data.copies.word_links import TOKEN, Aligner
 from nmt.data.corpora import load_corpus
-from nmt.data.hints import Forms, common_words
-from nmt.data.word_links import TOKEN, Aligner
 from nmt.reading.hints import knows_hints
 from nmt.reading.request import Constraints, Request, Term
 from nmt.scoring.metrics import score

@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.setup import REFERENCE
 from nmt.config import ModelConfig
-from nmt.data.prepared import Prepared
+from nmt.data.store.prepared import Prepared
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.vocabulary import SPECIAL_PIECES
 

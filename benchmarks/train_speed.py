@@ -153,7 +153,7 @@ def time_training(args: argparse.Namespace) -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
     from nmt.config import Config, TrainingConfig
-    from nmt.data.prepared import Prepared
+    from nmt.data.store.prepared import Prepared
     from nmt.training.data import TrainingData
     from nmt.training.loop import make_trainer
     from nmt.training.monitor import Window

@@ -84,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def command(options: Options) -> int:
     from nmt.data.cleaning import ledger_table
-    from nmt.data.engines import Engine
+    from nmt.data.store.engines import Engine
     from nmt.translation.augmentation import Plan, augment, require_new
 
     data: DataConfig = make_section("data", options)

@@ -41,11 +41,12 @@ def command(argv: Sequence[str] | None) -> int:
     given = make_prepare_parser().parse(argv)
 
     from nmt.data.cleaning import EXAMPLES, ledger_table  # only now: these import PyTorch, and --help should be quick
+    from nmt.data.cleaning.losses import describe_losses
     from nmt.data.corpora import corpus_files
-    from nmt.data.engines import Engine
-    from nmt.data.losses import describe_losses
-    from nmt.data.prepared import explain, prepare, prepare_part, require_own_run_folder
     from nmt.data.resolve import resolve
+    from nmt.data.store.engines import Engine
+    from nmt.data.store.prepared import explain, require_own_run_folder
+    from nmt.data.store.preparing import prepare, prepare_part
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 
@@ -67,10 +68,9 @@ def command(argv: Sequence[str] | None) -> int:
     for warning in describe_losses(prepared.ledgers, corpus_files(run.config.data)):
         say(warning)
     if is_reported:
-        from nmt.data.corpus_report import write_report
-        from nmt.data.portions import portions_of
+        from nmt.data.store.corpus_report import write_report
 
-        say(f"Report: {write_report(prepared, portions_of(run.config.data))}")
+        say(f"Report: {write_report(prepared)}")
     say(f"Ready: {prepared.folder}")
     return 0
 

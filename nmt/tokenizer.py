@@ -66,7 +66,7 @@ def command(argv: list[str]) -> int:
     require(name not in ("", ".", ".."), f"write the name of a tokenizer after {action}")
     folder = Path(name).expanduser() if "/" in name else Path("tokenizers", name)
     if action == "train":
-        from nmt.data.named import train_named
+        from nmt.data.store.named_tokenizer import train_named
 
         train_named(given, folder)
     else:

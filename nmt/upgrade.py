@@ -33,6 +33,11 @@ def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
         used = training.pop(name, unused)
         require(used == unused, f"training.{name} is {used}: it was removed, {reason}")
     settings = settings | ({"training": training} if settings.get("training") else {})
+    data = dict(settings.get("data") or {})
+    used = data.pop("variants", 0)
+    problem = f"data.variants is {used}: it was removed, since it cost 0.8 BLEU of plain text; set it to 0"
+    require(not used, f"{problem}, or use an older nmt")
+    settings = settings | ({"data": data} if "data" in settings else {})
     if not isinstance(settings.get("decoding"), dict):
         return settings
     search = upgrade_decoding(settings.pop("decoding"))
@@ -45,7 +50,7 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     """Convert the settings, by their dotted names, of prepared data or a tokenizer. Older ones are of pairs, which no
     pair scorer and no profile has filtered, without changed copies."""
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
-    text |= dict.fromkeys(["data.variants", "data.typos", "data.placeholders", "data.hints"], 0.0)
+    text |= dict.fromkeys(["data.typos", "data.placeholders", "data.hints"], 0.0)
     text |= {"cleaning.profile": "none", "data.many_to_many": [], "data.weights": ""}
     more = [
         {name: value for name, value in entry.items() if name not in ("weight", "licence")}

@@ -16,15 +16,15 @@ from nmt.config import DataConfig, SearchConfig
 from nmt.data.batches import Pairs
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora import read_sentences
-from nmt.data.engines import Engine, Task
-from nmt.data.prepared import Prepared
+from nmt.data.store.engines import Engine, Task
+from nmt.data.store.prepared import Prepared
 from nmt.files import check_sums
 from nmt.train import main as train
 from nmt.translation import augmentation
 from nmt.translation.augmentation import Distil, distil, key_of, new_pairs
 from nmt.translation.pieces import Pieces, load_once
 from nmt.translation.translator import Translator
-from tests.data.test_prepared import tree
+from tests.data.store.test_prepared import tree
 from tests.tiny import make_model, make_tokenizer, save_tiny
 
 # A random model would go on to the limit, and the guard would flag it.

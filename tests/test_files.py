@@ -269,7 +269,7 @@ def limited(name, values=None, *more, **named):
         raise ImportError(name)
     return load(name, values, *more, **named)
 builtins.__import__ = limited
-import nmt.training.run, nmt.data.named, nmt.translation.jobs
+import nmt.training.run, nmt.data.store.named_tokenizer, nmt.translation.jobs
 """
 
 

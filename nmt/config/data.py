@@ -18,7 +18,6 @@ ONLY_OF_RUNS = {
     "data.weights",
     "data.scorer",
     "data.least_quality",
-    "data.variants",
     "data.typos",
     "data.placeholders",
     "data.hints",
@@ -131,9 +130,6 @@ class DataConfig:
     least_quality: Probability = 0.5
     """Lowest probability of being a true pair, by data.scorer."""
 
-    variants: Probability = 0.0
-    """Share of training pairs with copies without full stop, IN CAPITALS and In Title Case."""
-
     typos: Probability = 0.0
     """Share of training pairs with a copy that has typos in its source."""
 
@@ -169,7 +165,7 @@ class DataConfig:
         require(self.weights not in self.languages, f"{problem}: name a column of numbers")
         check_bounds("data", self)
         scorable = self.scorer == "" or self.unit == "pair"
-        for name in ("variants", "typos", "placeholders", "hints"):
+        for name in ("typos", "placeholders", "hints"):
             fits = self.unit == "pair" or not getattr(self, name)
             require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
         require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")
@@ -178,7 +174,7 @@ class DataConfig:
         codes = self.many_to_many
         listed = f"data.many_to_many is [{', '.join(codes)}]"
         require(len(set(codes)) == len(codes) != 1, f"{listed}: name at least two languages, each once")
-        for name in ("scorer", "variants", "placeholders", "hints"):
+        for name in ("scorer", "placeholders", "hints"):
             used = bool(codes) and bool(getattr(self, name))
             require(not used, f"{listed}, and data.{name} is for one pair of languages: leave it out")
         require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.batches import Pairs
-from nmt.data.portions import Portion
+from nmt.data.sections import Section
 from nmt.data.stored import StoredPairs
 from nmt.fields import require
 
@@ -104,19 +104,19 @@ def generator(*numbers: int) -> torch.Generator:
 
 
 def mixture_of(
-    pairs: Pairs | StoredPairs, portions: Sequence[Portion], temperature: float
+    pairs: Pairs | StoredPairs, sections: Sequence[Section], temperature: float
 ) -> Mixture | WeightedPairs | None:
-    """How pairs of these portions are mixed; None if an epoch takes each pair once. The weights are those of the
-    portions and of the pairs; the temperature evens out the directions."""
-    sizes_R, weighted = torch.zeros(len(portions), dtype=torch.float64), False
+    """How pairs of these sections are mixed; None if an epoch takes each pair once. The weights are those of the
+    sections and of the pairs; the temperature evens out the directions."""
+    sizes_R, weighted = torch.zeros(len(sections), dtype=torch.float64), False
     for _, _, portion_N, weight_N in pairs.columns():
         assert portion_N is not None
         weighted = weight_N is not None
         ones_N = torch.ones(len(portion_N), dtype=torch.float64)
         sizes_R.index_add_(0, portion_N, ones_N if weight_N is None else weight_N.double())
     sizes = sizes_R.tolist()
-    amounts = [size * portion.weight for size, portion in zip(sizes, portions, strict=True)]
-    directions = [(portion.source, portion.target) for portion in portions]
+    amounts = [size * section.weight for size, section in zip(sizes, sections, strict=True)]
+    directions = [section.direction for section in sections]
     totals = dict.fromkeys(directions, 0.0)
     for direction, amount in zip(directions, amounts, strict=True):
         totals[direction] += amount

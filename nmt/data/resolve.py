@@ -1,4 +1,4 @@
-"""A command line flows in; a run flows out: its settings (with the recipe of its corpus), corpus and name."""
+"""Settings flow in; a run flows out: its settings with the recipe of its corpus, its corpus and its name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

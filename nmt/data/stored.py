@@ -1,4 +1,4 @@
-"""Training pairs whose ids are on the disk: files of `nmt.data.store` flow in; pairs in memory flow out, part by part.
+"""Training pairs whose ids are on the disk: files of `nmt.data.store.ids` flow in; pairs in memory flow out by parts.
 
 A process keeps no number for each pair. Files are open only while they are read, and processes of one machine share
 the pages of the files that the system keeps in memory.
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from nmt.data import batches
 from nmt.data.batches import Columns, Pairs, Sequences
-from nmt.data.store import Shard
+from nmt.data.store.ids import Shard
 
 
 class StoredPairs:

@@ -6,8 +6,8 @@ corpus. The training text of a prepared run is read from its Parquet files by th
 
 import shutil
 import tempfile
-from bisect import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -16,9 +16,10 @@ from nmt.data.cleaning import Pair
 
 if TYPE_CHECKING:
     import pyarrow
+    from pyarrow.parquet import ParquetWriter
 
 CHUNK = 1 << 17  # pairs in memory: about 60 MB
-READ_AT_ONCE = 1 << 10  # many files are read at once (see `nmt.data.shards.by_key`)
+READ_AT_ONCE = 1 << 10  # rows; often only the first ones of a file are wanted (see `nmt.data.store.shards.least_rows`)
 TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool", "float")  # of a row's columns
 
 
@@ -34,7 +35,7 @@ class Row(NamedTuple):
     key: int = 0
     """Hash of the normalised pair: decides its shard and its place there. 0 before it is computed."""
     changed: bool = False
-    """Whether it is a changed copy of a pair (data.variants and its like)."""
+    """Whether it is a changed copy of a pair (data.typos and its like)."""
     weight: float = 1.0
     """How often it is seen in an epoch, before the weight of its corpus (data.weights)."""
 
@@ -48,10 +49,9 @@ class Texts(Sequence[Pair]):
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self.files: list[Path] = []
-        self.ends: list[int] = []  # number of rows of all files up to this one
+        self.in_files = 0  # number of rows
         self.newest: list[Row] = []
         self.folder: Any = None
-        self.cached: tuple[int, list[Row]] = (-1, [])
         for row in rows:
             self.append(row)
 
@@ -64,13 +64,8 @@ class Texts(Sequence[Pair]):
     def stored(cls, files: Sequence[Path], sizes: Sequence[int]) -> "Texts":
         """The pairs in Parquet files with so many rows."""
         texts = cls()
-        for file, size in zip(files, sizes, strict=True):
-            texts.add_file(file, size)
+        texts.files, texts.in_files = list(files), sum(sizes)
         return texts
-
-    def add_file(self, file: Path, size: int) -> None:
-        self.files.append(file)
-        self.ends.append(size + (self.ends[-1] if self.ends else 0))
 
     def append(self, row: Row) -> None:
         self.newest.append(row)
@@ -78,7 +73,8 @@ class Texts(Sequence[Pair]):
             self.folder = self.folder or tempfile.TemporaryDirectory(prefix="nmt-")
             file = Path(self.folder.name) / f"{len(self.files):05}.parquet"
             write_rows(file, [self.newest])
-            self.add_file(file, len(self.newest))
+            self.files.append(file)
+            self.in_files += len(self.newest)
             self.newest = []
 
     def move(self, folder: Path) -> list[Path]:
@@ -99,7 +95,7 @@ class Texts(Sequence[Pair]):
         return (row.pair for row in self.rows())
 
     def __len__(self) -> int:
-        return (self.ends[-1] if self.ends else 0) + len(self.newest)
+        return self.in_files + len(self.newest)
 
     @overload
     def __getitem__(self, n: int) -> Pair: ...
@@ -108,14 +104,7 @@ class Texts(Sequence[Pair]):
     def __getitem__(self, n: int | slice) -> Pair | list[Pair]:
         if isinstance(n, slice):
             return list(islice(self, *n.indices(len(self))))
-        n = range(len(self))[n]
-        file = bisect(self.ends, n)
-        start = self.ends[file - 1] if file else 0
-        if file == len(self.files):
-            return self.newest[n - start].pair
-        if self.cached[0] != file:
-            self.cached = file, list(read_rows(self.files[file]))
-        return self.cached[1][n - start].pair
+        return next(islice(self, range(len(self))[n], None))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):
@@ -140,19 +129,38 @@ def table_of(rows: Sequence[Row], weighted: bool) -> "pyarrow.Table":
 
 
 def write_rows(file: Path, groups: Iterable[Sequence[Row]], *, weighted: bool = True) -> None:
-    """Write rows in groups, each of which can be read by itself. Without weights, they are read with the weight 1."""
-    from pyarrow.parquet import ParquetWriter
-
-    with ParquetWriter(file, table_of((), weighted).schema, compression="zstd") as writer:
+    """Write rows in groups. Without weights, they are read with the weight 1."""
+    with writer_of(file, weighted) as writer:
         for rows in groups:
             writer.write_table(table_of(rows, weighted), row_group_size=max(1, len(rows)))
 
 
-def read_rows(file: Path, group: int | None = None) -> Iterator[Row]:
-    """The rows of a file, or those of one group."""
+def divide_rows(
+    rows: Iterable[Row], place_of: Callable[[Row], int], files: Sequence[Path], *, weighted: bool = True
+) -> None:
+    """Write each row into the file with the number that `place_of` gives it, CHUNK rows in memory at a time."""
+    rows = iter(rows)
+    with ExitStack() as stack:
+        writers = [stack.enter_context(writer_of(file, weighted)) for file in files]
+        while chunk := list(islice(rows, CHUNK)):
+            groups: list[list[Row]] = [[] for _ in files]
+            for row in chunk:
+                groups[place_of(row)].append(row)
+            for writer, group in zip(writers, groups, strict=True):
+                if group:
+                    writer.write_table(table_of(group, weighted), row_group_size=len(group))
+
+
+def writer_of(file: Path, weighted: bool) -> "ParquetWriter":
+    from pyarrow.parquet import ParquetWriter
+
+    return ParquetWriter(file, table_of((), weighted).schema, compression="zstd")
+
+
+def read_rows(file: Path) -> Iterator[Row]:
+    """The rows of a file."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(file, pre_buffer=False) as parquet:  # else it would read all groups before the first row
-        groups = None if group is None else [group]
-        for batch in parquet.iter_batches(READ_AT_ONCE, groups):
+        for batch in parquet.iter_batches(READ_AT_ONCE):
             yield from map(Row, *(column.to_pylist() for column in batch.columns))

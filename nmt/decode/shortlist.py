@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.batches import Pairs
-from nmt.data.lexicon import model_1
+from nmt.data.copies.lexicon import model_1
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 # Candidates of each source piece, and frequent pieces, which are on every list. With 2,000 frequent pieces and 8

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
-from nmt.data.mapped import Mapped
+from nmt.data.tokenizer.mapped import Mapped
 from nmt.fields import require
 from nmt.interop.foreign import Foreign
 

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
-from nmt.data.languages import Languages
-from nmt.data.mapped import Mapped
+from nmt.data.tokenizer.languages import Languages
+from nmt.data.tokenizer.mapped import Mapped
 from nmt.fields import require
 from nmt.interop.bart import SHARED, Converted, Vocabulary, Weights, embeddings, layers
 from nmt.interop.foreign import Foreign, read_json

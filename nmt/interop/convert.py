@@ -14,9 +14,9 @@ import yaml
 from nmt.config import DataConfig, ModelConfig
 from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
-from nmt.data.languages import some_of
-from nmt.data.mapped import Mapped
 from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.data.tokenizer.languages import some_of
+from nmt.data.tokenizer.mapped import Mapped
 from nmt.decode.shortlist import learn_shortlist
 from nmt.fields import require
 from nmt.files import SUMS, sha256

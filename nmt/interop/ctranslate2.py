@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.config import ModelConfig
-from nmt.data.mapped import SOURCE, TARGET
 from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer.mapped import SOURCE, TARGET
 from nmt.decode.ctranslate2 import POSITIONS, longest_sequence
 from nmt.extras import package
 from nmt.interop.ctranslate2_generator import USAGE as GENERATE

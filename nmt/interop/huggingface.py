@@ -13,8 +13,8 @@ import torch
 import yaml
 from safetensors.torch import save_file
 
-from nmt.data.mapped import unique_names
 from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer.mapped import unique_names
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT, read_pieces, write_fast_tokenizer
 from nmt.interop.huggingface_check import compare

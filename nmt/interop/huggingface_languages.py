@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from nmt.data.mapped import unique_names
 from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer.mapped import unique_names
 from nmt.fields import require
 from nmt.interop.fast_tokenizer import mapped_json
 from nmt.interop.huggingface_weights import Tensors, bart

@@ -10,8 +10,8 @@ from typing import Any
 
 from torch import Tensor
 
-from nmt.data.languages import Languages
-from nmt.data.mapped import Mapped
+from nmt.data.tokenizer.languages import Languages
+from nmt.data.tokenizer.mapped import Mapped
 from nmt.fields import require
 from nmt.interop.bart import Converted, Vocabulary, Weights, embeddings, layers, model_settings, search_settings
 from nmt.interop.foreign import Foreign, read_json, read_weights

@@ -4,8 +4,8 @@ Marian's tokenizer, which nmt.export writes for pre-norm models: a folder in, a 
 from pathlib import Path
 from typing import Any
 
-from nmt.data.languages import Languages
-from nmt.data.mapped import Mapped
+from nmt.data.tokenizer.languages import Languages
+from nmt.data.tokenizer.mapped import Mapped
 from nmt.fields import require
 from nmt.interop.bart import Converted, Vocabulary, Weights, embeddings, layers, model_settings, search_settings
 from nmt.interop.foreign import Foreign, read_json, read_weights

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nmt.data.languages import Languages
 from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer.languages import Languages
 from nmt.decode.ctranslate2 import POSITIONS
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output

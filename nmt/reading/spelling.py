@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
-from nmt.data.variants import initials
 from nmt.reading.loop import Context, Taken
 from nmt.reading.reading import Reading
 from nmt.reading.request import Constraints, Translation
@@ -14,7 +13,7 @@ from nmt.text.characters import respellings
 from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
 from nmt.text.scripts import WORD
-from nmt.text.words import casing_of
+from nmt.text.words import casing_of, initials
 
 CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: str.upper, str.title: initials}
 MOST_COPIED = 4  # words of a translation in capitals that may have been copied: each doubles the number of its texts

@@ -22,6 +22,7 @@ from nmt.text.scripts import WORD
 from nmt.text.suspicions import prose
 
 MOST = 100_000  # words, the most frequent ones
+WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")
 BEFORE_WORD = " \"'„“‚‘«»([–—-"  # between a word and the word or mark before it
 FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
 # By language: what is written for letters that a keyboard lacks.
@@ -158,6 +159,11 @@ def spellings_of(language: str) -> Spellings:
 def with_words(line: str, words: Mapping[str, str]) -> str:
     """The line with other words, outside of its items."""
     return outside_items(line, lambda text: WORD.sub(lambda match: words.get(match[0], match[0]), text), numbers=True)
+
+
+def initials(text: str) -> str:
+    """The text with a capital at the start of each word."""
+    return WORD_START.sub(lambda letter: letter[0].upper(), text)
 
 
 def names_after(counts: Counter[tuple[str, str]], names: frozenset[str]) -> tuple[tuple[str, str], ...]:

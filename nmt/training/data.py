@@ -7,15 +7,14 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from nmt.config import Config
+from nmt.config import Config, DataConfig
 from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
-from nmt.data.corpora import ValSet
-from nmt.data.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
 from nmt.data.mixing import Mixture, WeightedPairs, mixture_of
-from nmt.data.portions import Portion
-from nmt.data.prepared import Prepared
-from nmt.data.record import read_json
+from nmt.data.sections import Section, weighted
+from nmt.data.store.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
+from nmt.data.store.prepared import Prepared
+from nmt.data.store.record import read_json
 from nmt.data.stored import StoredPairs
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.model.contract import Model
@@ -35,11 +34,11 @@ class TrainingData:
     """What the sources of `train` tell a translator."""
     objective: Objective = field(default_factory=Objective)
     """Makes batches."""
-    portions: Sequence[Portion] = ()
+    portions: Sequence[Section] = ()
     """Those of `train`, if they are known."""
     stored: bool = False
     """Whether `train` comes from a store, so that an epoch is planned in windows."""
-    val_sets: Sequence[ValSet] = ()
+    val_sets: Sequence[Section] = ()
     """The sets of validation pairs that follow one another, if there are several."""
     mixture: Mixture | WeightedPairs | None = None
     """How the portions are mixed; None: each epoch takes each pair once."""
@@ -49,21 +48,22 @@ class TrainingData:
     """The commit of each data set of the hub whose text this is."""
 
     @classmethod
-    def load(cls, prepared: Prepared, portions: Sequence[Portion] = ()) -> "TrainingData":
+    def load(cls, prepared: Prepared, data: DataConfig | None = None) -> "TrainingData":
         """The data of a prepared run folder: ids and facts are read, and only the validation text is encoded.
 
-        `portions`: those of the training text; none: each pair is seen once in an epoch.
+        `data`: has the weights of the corpora; None: each pair is seen once in an epoch.
         """
         if not prepared.store:
             return cls.encode(prepared.tokenizer, prepared.train, prepared.val)
-        data = prepared.folder / "data"
-        tokenizer = prepared.tokenizer.with_words(load_words(data))
+        folder = prepared.folder / "data"
+        tokenizer = prepared.tokenizer.with_words(load_words(folder))
         train = prepared.encoded()
-        facts = Facts(**{name: n for name, n in read_json(data / FACTS, prepared.folder).items() if n})
+        facts = Facts(**{name: n for name, n in read_json(folder / FACTS, prepared.folder).items() if n})
         sets = prepared.val_sets
         starts = [tokenizer.for_corpus(one.source, one.target).starts() for one in sets]  # without tags of corpora
-        starts_of_val = [start for start, one in zip(starts, sets, strict=True) for _ in range(one.size)]
+        starts_of_val = [start for start, one in zip(starts, sets, strict=True) for _ in range(one.rows)]
         validation = encode_pairs(tokenizer, prepared.val, starts_of_val)
+        portions = weighted(prepared.sections, data) if data else ()
         whole = cls(tokenizer, train, validation, prepared.val, facts, portions=portions, stored=True)
         return replace(whole, val_sets=sets, commits=prepared.commits)
 
@@ -106,8 +106,8 @@ class TrainingData:
         """For each validation set the tokenizer, which is told its languages, and the pairs."""
         if not self.val_sets:
             return [(self.tokenizer, range(len(self.validation_text)))]
-        ends = accumulate(one.size for one in self.val_sets)
-        rows = (range(end - one.size, end) for one, end in zip(self.val_sets, ends, strict=True))
+        ends = accumulate(one.rows for one in self.val_sets)
+        rows = (range(end - one.rows, end) for one, end in zip(self.val_sets, ends, strict=True))
         tokenizers = (self.tokenizer.for_corpus(one.source, one.target) for one in self.val_sets)
         return list(zip(tokenizers, rows, strict=True))
 

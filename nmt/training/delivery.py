@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nmt.config import Config, DataConfig, ObjectiveName
-from nmt.data.lexicon import MOST_PAIRS
+from nmt.data.copies.lexicon import MOST_PAIRS
 from nmt.decode.shortlist import learn_shortlist
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model

@@ -17,7 +17,7 @@ from torch import nn
 
 from nmt.config import Config
 from nmt.data.batches import Batch, PlannedBatch
-from nmt.data.engines import usable_cores
+from nmt.data.store.engines import usable_cores
 from nmt.fields import require
 from nmt.files import write_lines
 from nmt.messages import say

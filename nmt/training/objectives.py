@@ -14,8 +14,8 @@ from torch.nn import functional as F
 
 from nmt.config import Config, NoiseConfig
 from nmt.data.batches import Batch, Pairs, Sequences, join, make_batch
-from nmt.data.false_pairs import FALSE, TRUE, IdPair, Material, PieceKinds, as_read, spoil
-from nmt.data.noise import hidden_counts, hide_spans, infill, mask_pieces, span_counts
+from nmt.data.copies.false_pairs import FALSE, TRUE, IdPair, Material, PieceKinds, as_read, spoil
+from nmt.data.copies.noise import hidden_counts, hide_spans, infill, mask_pieces, span_counts
 from nmt.data.tokenizer import Tokenizer
 from nmt.vocabulary import BOS, EOS
 
@@ -89,7 +89,7 @@ class MaskedPieces(Objective):
 
 @dataclass(frozen=True)
 class Denoising(Objective):
-    """The text, or its hidden spans, from the noised text (see `nmt.data.noise`)."""
+    """The text, or its hidden spans, from the noised text (see `nmt.data.copies.noise`)."""
 
     noise: NoiseConfig
 

@@ -20,12 +20,12 @@ from nmt.config.data import text_of
 from nmt.config.names import describe_changes, fixed_settings, flatten
 from nmt.config.recipes import by_dotted_names, dump_config, load_config, make_config
 from nmt.data.cleaning import ledger_table
+from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import Corpus, corpus_files
-from nmt.data.losses import describe_losses
-from nmt.data.portions import portions_of
-from nmt.data.prepared import Prepared, note_of_edits, prepare, require_own_run_folder, take_tokenizer
-from nmt.data.record import read_record
 from nmt.data.resolve import resolve, settle
+from nmt.data.store.prepared import Prepared, note_of_edits, require_own_run_folder
+from nmt.data.store.preparing import prepare, take_tokenizer
+from nmt.data.store.record import read_record
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.messages import console, say
@@ -175,7 +175,7 @@ class Run:
     def train(self, prepared: Prepared) -> None:
         """Train, or resume training; then choose the weights and write the model folder."""
         processes, config = self.processes, self.config
-        data = TrainingData.load(prepared, portions_of(config.data))
+        data = TrainingData.load(prepared, config.data)
         trainer = make_trainer(config, data, self.folder, processes)
         self.announce(trainer, prepared)
         progress = trainer.progress

@@ -14,7 +14,7 @@ from torch.nn.utils import parametrize
 
 from nmt.config import METRICS, Config, SearchConfig
 from nmt.data.batches import Pairs, PlannedBatch, plan_batches
-from nmt.data.corpora import labels
+from nmt.data.sections import labels
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.device import Numerics
 from nmt.scoring.metrics import score

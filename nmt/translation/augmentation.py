@@ -24,10 +24,10 @@ from typing import Any, Literal
 from nmt.config import DataConfig
 from nmt.config.names import describe_changes
 from nmt.data.cleaning import Ledger, Pair
+from nmt.data.cleaning.filters import digest
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
-from nmt.data.engines import Engine, usable_cores
-from nmt.data.filters import digest
-from nmt.data.inputs import fingerprints
+from nmt.data.store.engines import Engine, usable_cores
+from nmt.data.store.inputs import fingerprints
 from nmt.fields import lasting, require
 from nmt.files import MARKER, SUMS, iterate_lines, locked, mark, remove_ours, sha256, whole_folder, write_json
 from nmt.messages import say

@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 
 from nmt.config import DecodingPrecision
-from nmt.data.mapped import unique_names
 from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer.mapped import unique_names
 from nmt.decode.ctranslate2 import CTranslate2Engine, longest_sequence
 from nmt.decode.parallel import MOST_WORKERS
 from nmt.extras import package

@@ -2,7 +2,7 @@
 out.
 
 The model is one of `training.objective` pair: it reads a pair, and tells whether the two sides translate each other or
-one was spoiled (see `nmt.data.false_pairs`).
+one was spoiled (see `nmt.data.copies.false_pairs`).
 
 Shapes: B batch, S pieces of a pair with its special pieces, M model width.
 """
@@ -15,7 +15,7 @@ import torch
 
 from nmt.config import Config, DecodingPrecision
 from nmt.data.cleaning import Pair
-from nmt.data.false_pairs import FALSE, TRUE, as_read
+from nmt.data.copies.false_pairs import FALSE, TRUE, as_read
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.parallel import halve_if_too_large
 from nmt.decode.stop import Stop, check
@@ -107,7 +107,7 @@ class PairScorer:
 
 
 def load_scorer(config: Config) -> Callable[[Sequence[Pair]], list[float | None]]:
-    """The function that scores training pairs (see `nmt.data.prepared.prepare`). ValueError if `data.scorer` can't be
+    """The function that scores training pairs (see `nmt.data.store.preparing`). ValueError if `data.scorer` can't be
     used. It computes in fp32, so that the pairs that are kept hardly differ between machines."""
     languages = config.data.source, config.data.target
     return PairScorer.load(find_model(config.data.scorer), config.training.device, "fp32", languages).score

@@ -1,7 +1,8 @@
 """Text in pieces: files of lines and models flow in; a file of translations of each piece by each model flows out.
 
-The pieces are the tasks of an engine (see `nmt.data.engines`). A file of translations is written under a name of its
-own and renamed when it is whole, so processes and machines may work in one folder, and only what is missing is made.
+The pieces are the tasks of an engine (see `nmt.data.store.engines`). A file of translations is written under a name of
+its own and renamed when it is whole, so processes and machines may work in one folder, and only what is missing is
+made.
 """
 
 import time

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from nmt.data.batches import Pairs, Sequences, repeated_rows
 from nmt.data.mixing import Mixture, WeightedPairs, even_out, mixture_of, whole_numbers
-from nmt.data.portions import Portion
+from nmt.data.sections import Section
 
-ONE = Portion("de", "en", "de-en")
+ONE = Section("de-en", "de", "en")
 
 
 def numbered(portion_N: torch.Tensor, weight_N: torch.Tensor | None = None) -> Pairs:
@@ -28,7 +28,7 @@ def rows_of(mixture: Mixture | WeightedPairs, seed: int, epoch: int) -> torch.Te
     return repeated_rows(times_N, 0, int(times_N.sum()))
 
 
-THERE_AND_BACK = [ONE, Portion("en", "de", "en-de")]
+THERE_AND_BACK = [ONE, Section("en-de", "en", "de")]
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=9))

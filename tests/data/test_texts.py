@@ -1,5 +1,6 @@
 """Promises of pairs in order: what was appended is read again, from memory and from files."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -8,9 +9,10 @@ import pytest
 
 from nmt.config import TokenizerConfig
 from nmt.data import texts as module
-from nmt.data.shards import by_key
-from nmt.data.texts import Row, Texts, read_rows, write_rows
-from nmt.data.tokenizer import sample
+from nmt.data.store import shards
+from nmt.data.store.shards import least_pairs, row_order
+from nmt.data.texts import Row, Texts, divide_rows, read_rows, write_rows
+from nmt.data.tokenizer.tokenizer import sample
 
 ROWS = [Row(f"Satz {n}", f"sentence {n}", n % 3, n + 1, n * 2**50, n % 5 == 0) for n in range(23)]
 
@@ -42,9 +44,11 @@ def test_rows_can_be_read_when_nothing_else_keeps_the_pairs(monkeypatch: pytest.
     assert list(Texts(ROWS).rows()) == ROWS
 
 
-def test_a_group_of_a_file_is_read_by_itself(tmp_path: Path) -> None:
-    write_rows(tmp_path / "file", [ROWS[:4], [], ROWS[4:]])
-    assert [list(read_rows(tmp_path / "file", group)) for group in range(3)] == [ROWS[:4], [], ROWS[4:]]
+def test_rows_are_divided_among_files_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHUNK", 3)
+    files = [tmp_path / f"{n}" for n in range(3)]
+    divide_rows(ROWS, lambda row: row.line % 2, files)
+    assert [list(read_rows(file)) for file in files] == [[r for r in ROWS if r.line % 2 == n] for n in range(3)]
 
 
 def test_the_first_row_of_a_file_takes_no_memory_for_the_groups_after_it(tmp_path: Path) -> None:
@@ -64,11 +68,37 @@ def test_a_sample_of_sorted_files_gives_back_the_memory_for_reading(tmp_path: Pa
     for n in range(3):
         write_rows(tmp_path / f"{n}", [[Row(f"{k:05}" * 50, "x", key=k) for k in range(n, 6_000, 3)]])
     before = pyarrow.total_allocated_bytes()
-    pairs = (row.pair for row in by_key([tmp_path / f"{n}" for n in range(3)]))
-    assert next(pairs) == ("00000" * 50, "x")
-    assert pyarrow.total_allocated_bytes() > before
-    assert len(sample(pairs, TokenizerConfig(sample_characters=10_000), [])) == 10_000 // 251
+    pairs = least_pairs([tmp_path / f"{n}" for n in range(3)], 10_000)
     assert pyarrow.total_allocated_bytes() == before
+    assert pairs == [(f"{n:05}" * 50, "x") for n in range(10_000 // 251 + 1)]
+    assert len(sample(pairs, TokenizerConfig(sample_characters=10_000), [])) == 10_000 // 251
+
+
+@pytest.mark.parametrize("characters", [1, 100, 2_000, 10**6])
+@pytest.mark.parametrize("n_files", [1, 7])
+def test_a_sample_has_the_least_keys_of_all_files_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, characters: int, n_files: int
+) -> None:
+    """Of each file only the rows are read that can be in the sample"""
+    random, read = Random(2), list[Row]()
+    rows = [Row("x" * random.randrange(40), f"{n}", key=random.randrange(500)) for n in range(1_000)]
+    files = [tmp_path / f"{n}" for n in range(n_files)]
+    for n, file in enumerate(files):
+        write_rows(file, [sorted(rows[n::n_files], key=row_order)])
+
+    def watched(file: Path) -> Iterator[Row]:
+        for row in read_rows(file):
+            read.append(row)
+            yield row
+
+    monkeypatch.setattr(shards, "read_rows", lambda file: watched(file))
+    pairs = least_pairs(files, characters)
+    wanted = [row.pair for row in sorted(rows, key=row_order)]
+    assert pairs == wanted[: len(pairs)]
+    settings = TokenizerConfig()
+    object.__setattr__(settings, "sample_characters", characters)
+    assert sample(pairs, settings, []) == sample(wanted, settings, [])
+    assert characters == 10**6 or len(read) < 600
 
 
 def test_pairs_without_origins_are_numbered_from_1() -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from nmt.config import CleaningConfig
-from nmt.data.filters import in_other_language, make_filters
+from nmt.data.cleaning.filters import in_other_language, make_filters
 from nmt.server.detect import detect
 from nmt.text.identification import base_code, identifier
 

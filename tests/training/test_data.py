@@ -6,7 +6,7 @@ import pytest
 
 from nmt.data.batches import Sequences
 from nmt.data.cleaning import Pair
-from nmt.data.facts import final_mark
+from nmt.data.store.facts import final_mark
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.data import TrainingData, source_facts
 from nmt.translation.model_folder import Facts

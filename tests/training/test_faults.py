@@ -91,13 +91,14 @@ def start_patched(corpus: Path, name: str, patch: str, *more: str) -> "subproces
 AUTO = """
 import os, sys
 from dataclasses import replace
-from nmt.data import corpora, prepared, resolve
+from nmt.data import corpora, resolve
+from nmt.data.store import preparing
 load_corpus = corpora.load_corpus
 def decide(data):
     if os.environ["RANK"] != "0":
         sys.exit("another rank loads the corpus")
     return load_corpus(replace(data, corpus=CORPUS))
-prepared.load_corpus = resolve.load_corpus = decide
+preparing.load_corpus = resolve.load_corpus = decide
 """
 
 

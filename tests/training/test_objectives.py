@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from nmt.config import FAMILIES, METRICS, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, join
-from nmt.data.false_pairs import FALSE, TRUE, PieceKinds
-from nmt.data.noise import hidden_counts
+from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
+from nmt.data.copies.noise import hidden_counts
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model.contract import Model
 from nmt.training.data import TrainingData

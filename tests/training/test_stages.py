@@ -14,7 +14,7 @@ from nmt.config.names import fixed_settings
 from nmt.config.recipes import dump_config, load_config
 from nmt.config.training import StageConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch
-from nmt.data.portions import portions_of
+from nmt.data.sections import sections_of
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer, make_trainer
 from tests.training.reversal import SHORT, TINY, run, run_until
@@ -29,7 +29,7 @@ def two(data: TrainingData) -> TrainingData:
     """Two corpora: 60 and 40 pairs."""
     assert isinstance(data.train, Pairs)
     train = replace(data.train, portion_N=(torch.arange(100) >= 60).long())
-    return replace(data, train=train, portions=portions_of(DATA))
+    return replace(data, train=train, portions=sections_of(DATA))
 
 
 def trainer_of(data: TrainingData, folder: Path, stages: Any = STAGES, steps: int = 12) -> Trainer:

@@ -10,7 +10,7 @@ import torch
 
 from nmt.config import Config, SearchConfig
 from nmt.data.batches import make_batch
-from nmt.data.corpora import ValSet
+from nmt.data.sections import Section
 from nmt.scoring.metrics import score
 from nmt.training.data import TrainingData
 from nmt.training.loop import make_trainer
@@ -37,7 +37,7 @@ def test_losses_are_means_over_all_target_tokens_and_scores_those_of_the_transla
 
 
 def test_each_set_is_measured_and_the_first_or_the_mean_decides(data: TrainingData, tmp_path: Path) -> None:
-    sets = [ValSet("val", "de", "en", 8), ValSet("val-news", "de", "en", 12)]
+    sets = [Section("val", "de", "en", 8), Section("val-news", "de", "en", 12)]
     both = replace(data, val_sets=sets)
     figures, translations = new_trainer(both, tmp_path / "a").validator.measure()
     assert len(translations) == 20

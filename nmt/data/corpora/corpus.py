@@ -7,13 +7,13 @@ the same on every machine and in any order of lines, and mostly stay the same wh
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair, known_by, require_pairs
-from nmt.data.filters import digest
+from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair, require_pairs
+from nmt.data.cleaning.filters import HeldOut, digest, known_by
+from nmt.data.sections import Section
 from nmt.data.texts import Row, Texts
 from nmt.fields import require
 from nmt.text.normalise import INVALID, tidy
@@ -93,22 +93,6 @@ def weight_of(value: Any) -> float | None:
     return weight if 0 <= weight <= MOST_WEIGHT and not isinstance(value, bool) else None
 
 
-class ValSet(NamedTuple):
-    """Some of the val pairs, which are measured by themselves."""
-
-    name: str
-    source: str
-    target: str
-    size: int
-
-
-def labels(sets: Sequence[ValSet]) -> list[str]:
-    """What the figures of each set are called: its name, its direction or both, whatever differs between sets."""
-    names, directions = [one.name for one in sets], [f"{one.source}-{one.target}" for one in sets]
-    differ = [len(set(parts)) > 1 for parts in (names, directions)]
-    return [".".join(compress(parts, differ)) for parts in zip(names, directions, strict=True)]
-
-
 @dataclass
 class Corpus:
     """Pairs are (source, target); a text without a translation is ("", text)."""
@@ -122,13 +106,15 @@ class Corpus:
     """How many pairs (or texts) of train, val and each test were read, repaired and dropped."""
     notes: list[str] = field(default_factory=list)
     """Messages for the user."""
-    val_sets: list[ValSet] = field(default_factory=list)
+    val_sets: list[Section] = field(default_factory=list)
     """The validation sets, whose pairs follow each other in `val`; empty if there is only one."""
     commits: dict[str, str] = field(default_factory=dict)
     """The commit of each data set of the hub that was read, by its name, if it is known."""
     dropped: dict[str, list[Pair]] = field(default_factory=dict)
     """Some of the training pairs that each cause dropped, at most EXAMPLES. Those that reading dropped begin with their
     line, as in ledgers: train:7."""
+    chosen: list[str] = field(default_factory=list)
+    """Of val and the tests, those that were held out of the training text, since the corpus has none."""
 
 
 def clean_train(
@@ -138,7 +124,7 @@ def clean_train(
     ValueError if none is left."""
     several = config.many_to_many or config.more
     require(not several, "data.many_to_many and data.more are for nmt.prepare and nmt.train: leave them out here")
-    held_out = {"val": corpus.val, **corpus.tests}
+    held_out = HeldOut({"val": corpus.val, **corpus.tests}, corpus.chosen)
     cleaner = Cleaner(config, cleaning or CleaningConfig(), held_out, examples)
     train, cleaned = cleaner.clean(corpus.train)
     ledger = corpus.ledgers["train"].then(cleaned)
@@ -155,7 +141,7 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     pairs = {key: list(split.pairs) for key, split in splits.items() if key != "train"}
     ledgers = {key: split.ledger for key, split in splits.items()}
     own = splits["train"].config
-    val_sets = [ValSet(key, own.source, own.target, len(pairs[key])) for key in vals] if len(vals) > 1 else []
+    val_sets = [Section(key, own.source, own.target, len(pairs[key])) for key in vals] if len(vals) > 1 else []
     val = [pair for key in vals for pair in pairs.pop(key)]
     train, dropped = splits["train"].pairs, splits["train"].examples.by_cause()
     return Corpus(name, train, val, pairs, ledgers, val_sets=val_sets, dropped=dropped)
@@ -200,7 +186,7 @@ def hold_out(corpus: Corpus, needed: Collection[str]) -> Corpus:
     reason = f"of its training {ledger.unit}s are held out for it."
     notes = corpus.notes + [f"{corpus.name} has no {key} text: {size:,} {reason}" for key in missing]
     val, tests = held_out.pop("val", corpus.val), corpus.tests | held_out
-    return replace(corpus, train=train, val=val, tests=tests, ledgers=ledgers, notes=notes)
+    return replace(corpus, train=train, val=val, tests=tests, ledgers=ledgers, notes=notes, chosen=missing)
 
 
 def least_texts(pairs: Iterable[Pair], most: int) -> tuple[int, list[int]]:

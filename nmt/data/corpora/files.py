@@ -243,15 +243,9 @@ def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
         split.add([row.get(language, other) for language in config.languages] + weight, number, line)
 
 
-def read_tmx(path: Path, config: DataConfig, split: Split) -> None:
-    """Read the entries of a translation memory; their numbers are those of the file."""
-    for number, texts in enumerate(tmx_entries(path), start=1):
-        split.add([in_language(texts, language) for language in config.languages], number)
-
-
-def read_xliff(path: Path, config: DataConfig, split: Split) -> None:
-    """Read the units of a file, which a program for translators writes; their numbers are those of the file."""
-    for number, texts in enumerate(xliff_entries(path), start=1):
+def read_entries(path: Path, config: DataConfig, split: Split) -> None:
+    """Read the entries of a translation memory, or the units of XLIFF; their numbers are those of the file."""
+    for number, texts in enumerate((tmx_entries if ".tmx" in path.suffixes else xliff_entries)(path), start=1):
         split.add([in_language(texts, language) for language in config.languages], number)
 
 
@@ -276,9 +270,9 @@ def read_catalogue(path: Path, config: DataConfig, split: Split) -> None:
 READERS: dict[str, Callable[[Path, DataConfig, Split], None]] = {
     "tsv": read_tsv,
     "jsonl": read_jsonl,
-    "tmx": read_tmx,
-    "xliff": read_xliff,
-    "xlf": read_xliff,
+    "tmx": read_entries,
+    "xliff": read_entries,
+    "xlf": read_entries,
     "parquet": read_parquet,
     "po": read_catalogue,
     "mo": read_catalogue,

@@ -10,8 +10,8 @@ from itertools import combinations
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger, Pair, gathered
-from nmt.data.corpora.corpus import Corpus, ValSet
-from nmt.data.portions import portions_of
+from nmt.data.corpora.corpus import Corpus
+from nmt.data.sections import Section, sections_of
 from nmt.data.texts import Row, Texts
 
 
@@ -32,22 +32,25 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
     for a, b in combinations(config.many_to_many, 2):
         corpus = read(replace(config, many_to_many=(), source=a, target=b))
         directions |= {f"{a}-{b}": Direction(corpus, False), f"{b}-{a}": Direction(corpus, True)}
-    portions = portions_of(config)
-    names = [portion.name for portion in portions]
-    train, val, tests, val_sets = Texts(), list[Pair](), dict[str, list[Pair]](), list[ValSet]()
-    for number, (name, portion) in enumerate(zip(names, portions, strict=True)):
+    sections = sections_of(config)
+    names = [section.name for section in sections]
+    train, val, tests, val_sets = Texts(), list[Pair](), dict[str, list[Pair]](), list[Section]()
+    for number, (name, section) in enumerate(zip(names, sections, strict=True)):
         one = directions[name]
         assert isinstance(one.corpus.train, Texts)
         for row in one.corpus.train.rows():
             train.append(Row(*one.pair(row.pair), number, row.line, weight=row.weight))
         val += map(one.pair, one.corpus.val)
-        own = one.corpus.val_sets or [ValSet("val", "", "", len(one.corpus.val))]
-        val_sets += [part._replace(source=portion.source, target=portion.target) for part in own]
+        own = one.corpus.val_sets or [Section("val", "", "", len(one.corpus.val))]
+        val_sets += [replace(part, source=section.source, target=section.target) for part in own]
         tests |= {f"{test}.{name}": list(map(one.pair, pairs)) for test, pairs in one.corpus.tests.items()}
     corpora = {name: directions[name].corpus for name in names}
     splits = dict.fromkeys(split for corpus in corpora.values() for split in corpus.ledgers)
     ledgers = {split: Ledger.total({name: c.ledgers[split] for name, c in corpora.items()}) for split in splits}
     notes = list(dict.fromkeys(note for corpus in corpora.values() for note in corpus.notes))
     dropped = gathered({name: one.corpus.dropped for name, one in directions.items() if not one.turned})
+    held_out = [(name, split) for name, corpus in corpora.items() for split in corpus.chosen]
+    chosen = list(dict.fromkeys("val" if split == "val" else f"{split}.{name}" for name, split in held_out))
     first = corpora[names[0]]
-    return Corpus(first.name, train, val, tests, ledgers, notes, val_sets, first.commits, dropped=dropped)
+    whole = first.name, train, val, tests, ledgers, notes, val_sets, first.commits
+    return Corpus(*whole, dropped=dropped, chosen=chosen)

@@ -1,6 +1,6 @@
 """More corpora to train on (data.more): the training pairs of each flow out after those of data.corpus.
 
-The `corpus` of a `Row` is the number of its portion (see `nmt.data.portions`): 0 is data.corpus, or its first
+The `corpus` of a `Row` is the number of its section (see `nmt.data.sections`): 0 is data.corpus, or its first
 direction. The val and test text is that of data.corpus, with the val text of corpora that say `validate`.
 """
 
@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger, gathered
-from nmt.data.corpora.corpus import Corpus, ValSet
-from nmt.data.portions import portions_of
+from nmt.data.corpora.corpus import Corpus
+from nmt.data.sections import Section, sections_of
 from nmt.data.texts import Texts
 
 
 def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], Corpus]) -> Corpus:
     """The corpus with the training pairs of data.more; `read`: reads one corpus, and holds missing text of these splits
     out. ValueError if one can't be read."""
-    one, names = replace(config, more=()), [portion.name for portion in portions_of(config)]
+    one, names = replace(config, more=()), [section.name for section in sections_of(config)]
     corpus, first = read(one, ("val", "test")), len(one.directions)
     train, val, val_sets = Texts.of(corpus.train), [*corpus.val], corpus.val_sets or [val_set_of(corpus, one)]
     ledgers, dropped = dict(zip(names, parts_of(corpus), strict=False)), [corpus.dropped]
@@ -32,7 +32,8 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
         if entry.validate:
             val += other.val
             own = other.val_sets or [val_set_of(other, one)]
-            val_sets += [part._replace(name=part.name.replace("val", entry.shown_name, 1)) for part in own]
+            val_sets += [replace(part, name=part.name.replace("val", entry.shown_name, 1)) for part in own]
+            corpus.chosen += [split for split in other.chosen if split not in corpus.chosen]
     val_sets = val_sets if len(val_sets) > 1 else []
     examples = gathered(dict(zip(config.corpus_names, dropped, strict=True)))
     ledgers = corpus.ledgers | {"train": Ledger.total(ledgers)}
@@ -44,5 +45,5 @@ def parts_of(corpus: Corpus) -> list[Ledger]:
     return [*corpus.ledgers["train"].parts.values()] or [corpus.ledgers["train"]]
 
 
-def val_set_of(corpus: Corpus, config: DataConfig) -> ValSet:
-    return ValSet("val", config.source, config.target, len(corpus.val))
+def val_set_of(corpus: Corpus, config: DataConfig) -> Section:
+    return Section("val", config.source, config.target, len(corpus.val))

@@ -7,8 +7,9 @@ import pytest
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import Ledger
+from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import Corpus, corpus_files, load_corpus
-from nmt.data.portions import cleaners_for, ledger_for, portions_of
+from nmt.data.sections import Section, cleaners_for, ledger_for, sections_of
 from nmt.data.texts import Row, Texts
 
 LANGUAGES = ("de", "en", "fr")
@@ -24,11 +25,11 @@ def write(folder: Path, sizes: dict[str, int]) -> DataConfig:
 
 
 def clean(corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None) -> tuple[list[Row], Ledger]:
-    """The training rows that the cleaners of the portions keep."""
+    """The training rows that the cleaners of the sections keep."""
     assert isinstance(corpus.train, Texts)
-    held_out = {"val": corpus.val, **corpus.tests}
-    cleaners, ledger = cleaners_for(config, cleaning or CleaningConfig(), held_out, 0), ledger_for(config)
-    names, kept = [portion.name for portion in portions_of(config)], list[Row]()
+    held_out, sections = HeldOut({"val": corpus.val, **corpus.tests}, corpus.chosen), sections_of(config)
+    cleaners = cleaners_for(config, sections, cleaning or CleaningConfig(), held_out, 0)
+    ledger, names, kept = ledger_for(sections, "pair"), [section.name for section in sections], list[Row]()
     for row in corpus.train.rows():
         ledger.count(names[row.corpus])
         if cleaners[row.corpus].keeps(row.pair, ledger, names[row.corpus]):
@@ -39,14 +40,14 @@ def clean(corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = 
 def test_each_direction_has_the_lines_of_its_two_languages(tmp_path: Path) -> None:
     config = write(tmp_path / "mine", {"train": 5, "val": 2, "test": 1})
     corpus = load_corpus(config)
-    directions = [(portion.source, portion.target) for portion in portions_of(config)]
+    directions = [section.direction for section in sections_of(config)]
     assert directions == [("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr"), ("fr", "de"), ("fr", "en")]
     wanted = [(f"train {a} {n}", f"train {b} {n}") for a, b in directions for n in range(5)]
     assert list(corpus.train) == wanted
     assert isinstance(corpus.train, Texts)
     assert [row.corpus for row in corpus.train.rows()] == [number for number in range(6) for _ in range(5)]
     assert corpus.val == [(f"val {a} {n}", f"val {b} {n}") for a, b in directions for n in range(2)]
-    assert corpus.val_sets == [("val", a, b, 2) for a, b in directions]
+    assert corpus.val_sets == [Section("val", a, b, 2) for a, b in directions]
     assert corpus.tests == {f"test.{a}-{b}": [(f"test {a} 0", f"test {b} 0")] for a, b in directions}
     assert corpus.ledgers["train"].read == 30
     assert {name: part.kept for name, part in corpus.ledgers["val"].parts.items()} == {
@@ -61,7 +62,7 @@ def test_a_direction_has_the_rows_that_have_both_languages(tmp_path: Path) -> No
     corpus = load_corpus(DataConfig(corpus=str(tmp_path / "mine.jsonl"), many_to_many=LANGUAGES))
     kept = {name: part.kept for name, part in corpus.ledgers["train"].parts.items()}
     assert kept == {"de-en": 90, "de-fr": 72, "en-de": 90, "en-fr": 72, "fr-de": 72, "fr-en": 72}
-    assert [one.size for one in corpus.val_sets] == [5, 4, 5, 4, 4, 4]
+    assert [section.rows for section in corpus.val_sets] == [5, 4, 5, 4, 4, 4]
 
 
 def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_filters_know_the_languages_of_each_direction(tmp_path: Path) -> None:
         ({"many_to_many": ("de", "en", "de")}, "each once"),
         ({"many_to_many": ("de", "d e")}, "must be a language code"),
         ({"many_to_many": ("de", "en"), "text": "both"}, "needs pairs, but data.text is both"),
-        ({"many_to_many": ("de", "en"), "variants": 0.1}, "data.variants is for one pair of languages"),
+        ({"many_to_many": ("de", "en"), "hints": 0.1}, "data.hints is for one pair of languages"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(given: dict[str, object], problem: str) -> None:

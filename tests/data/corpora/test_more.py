@@ -13,11 +13,12 @@ from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
 from nmt.config.recipes import dump_config, load_config
 from nmt.data.batches import Pairs
-from nmt.data.corpora import corpus_files, labels, load_corpus
+from nmt.data.corpora import corpus_files, load_corpus
 from nmt.data.mixing import Mixture
-from nmt.data.portions import portions_of
-from nmt.data.prepared import Prepared, prepare
-from nmt.data.record import data_settings
+from nmt.data.sections import labels, sections_of
+from nmt.data.store.prepared import Prepared
+from nmt.data.store.preparing import prepare
+from nmt.data.store.record import data_settings
 from nmt.data.texts import Texts
 from nmt.training.data import TrainingData
 from nmt.training.delivery import card
@@ -71,7 +72,7 @@ def test_a_pair_keeps_its_line_also_if_nothing_is_held_out_of_its_corpus(data: D
 
 def test_a_pair_keeps_its_corpus_its_tag_and_its_weight(data: DataConfig, tmp_path: Path) -> None:
     prepared = prepared_of(data, tmp_path / "run")
-    read = TrainingData.load(prepared, portions_of(data)).as_read(Config(data=data))
+    read = TrainingData.load(prepared, data).as_read(Config(data=data))
     tokenizer = prepared.tokenizer
     assert isinstance(read.train, Pairs)
     assert read.train.portion_N is not None
@@ -110,7 +111,7 @@ def test_a_corpus_of_few_pairs_is_read_whole(data: DataConfig, tmp_path: Path) -
 
 def test_one_corpus_alone_is_not_mixed(data: DataConfig, tmp_path: Path) -> None:
     alone = DataConfig(corpus=data.corpus)
-    assert TrainingData.load(prepared_of(alone, tmp_path / "run"), portions_of(alone)).as_read(Config()).mixture is None
+    assert TrainingData.load(prepared_of(alone, tmp_path / "run"), alone).as_read(Config()).mixture is None
 
 
 def test_a_weight_and_a_licence_may_change_and_nothing_is_prepared_anew(data: DataConfig, tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ def test_a_weight_and_a_licence_may_change_and_nothing_is_prepared_anew(data: Da
     files = {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in (folder / "data").iterdir()}
     heavier = replace(data, licence="CC0", more=tuple(replace(entry, weight=9, licence="CC0") for entry in data.more))
     assert data_settings(Config(data=heavier)) == data_settings(Config(data=data))
-    read = TrainingData.load(prepared_of(heavier, folder), portions_of(heavier)).as_read(Config(data=heavier))
+    read = TrainingData.load(prepared_of(heavier, folder), heavier).as_read(Config(data=heavier))
     assert isinstance(read.mixture, Mixture)
     assert read.mixture.amounts == [40, 270, 180]
     assert {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in (folder / "data").iterdir()} == files
@@ -150,14 +151,18 @@ def test_each_val_text_is_a_set_by_itself(data: DataConfig, tmp_path: Path) -> N
     back, news = data.more
     data = replace(data, more=(replace(back, validate=True), news))
     corpus = load_corpus(data)
-    assert [(one.name, one.size) for one in corpus.val_sets] == [("val", 3), ("val-medical", 4), ("back", 1)]
+    assert [(section.name, section.rows) for section in corpus.val_sets] == [
+        ("val", 3),
+        ("val-medical", 4),
+        ("back", 1),
+    ]
     assert labels(corpus.val_sets) == ["val", "val-medical", "back"]
     assert corpus.val[3:7] == [(f"arzt val de {n}", f"arzt val en {n}") for n in range(4)]
     assert set(corpus_files(data)) == {"train", "val", "val-medical", "test"}
     train = set(corpus.train)
     assert corpus.val[7] not in train
     assert len(train) == 40 + 29 + 20
-    read = TrainingData.load(prepared_of(data, tmp_path / "run"), portions_of(data))
+    read = TrainingData.load(prepared_of(data, tmp_path / "run"), data)
     assert read.val_sets == corpus.val_sets
     assert [rows for _, rows in read.told] == [range(3), range(3, 7), range(7, 8)]
     tag = read.tokenizer.source.piece_to_id("<bt>")
@@ -170,7 +175,7 @@ def test_a_corpus_may_have_some_of_the_languages_of_many(tmp_path: Path) -> None
     back = write(tmp_path / "back", {"train": 60}, "back")
     entry = CorpusConfig(corpus=str(back), weight=2, tag="bt", languages=("de", "en"), validate=True)
     data = DataConfig(corpus=str(main), many_to_many=("de", "en", "fr"), more=(entry,))
-    names = [portion.name for portion in portions_of(data)]
+    names = [section.name for section in sections_of(data)]
     assert names[2:] == ["main en-de", "main en-fr", "main fr-de", "main fr-en", "back de-en", "back en-de"]
     corpus = load_corpus(data)
     kept = {name: part.kept for name, part in corpus.ledgers["train"].parts.items()}
@@ -178,7 +183,7 @@ def test_a_corpus_may_have_some_of_the_languages_of_many(tmp_path: Path) -> None
     assert labels(corpus.val_sets)[-3:] == ["val.fr-en", "back.de-en", "back.en-de"]
     settings = Config(data=data, tokenizer=TokenizerConfig(vocab_size=330))
     prepared = prepare(None, settings, tmp_path / "run")
-    read = TrainingData.load(prepared, portions_of(data)).as_read(settings)
+    read = TrainingData.load(prepared, data).as_read(settings)
     assert isinstance(read.train, Pairs)
     assert read.train.portion_N is not None
     sizes = torch.bincount(read.train.portion_N).tolist()
@@ -187,7 +192,7 @@ def test_a_corpus_may_have_some_of_the_languages_of_many(tmp_path: Path) -> None
     tag, into = piece("<bt>"), {code: piece(f"<2{code}>") for code in data.many_to_many}
     texts = [text for text, _ in prepared.train]
     rows = read.train.source.rows(torch.arange(len(texts)))
-    for text, ids, portion in zip(texts, rows, (portions_of(data)[n] for n in read.train.portion_N), strict=True):
+    for text, ids, portion in zip(texts, rows, (sections_of(data)[n] for n in read.train.portion_N), strict=True):
         assert text.startswith(f"{'back' if portion.tag else 'haupt'} train {portion.source}")
         assert ids[0] == into[portion.target]
         assert (ids[1] == tag) == bool(portion.tag)
@@ -199,8 +204,8 @@ def test_a_corpus_may_have_filters_of_its_own(
     tmp_path: Path, whole: Profile, own: Profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And no corpus repeats another one, whatever their filters."""
-    monkeypatch.setattr("nmt.data.filters.language_identifier", lambda: None)
-    monkeypatch.setattr("nmt.data.filters.in_other_language", lambda text, language: False)
+    monkeypatch.setattr("nmt.data.cleaning.filters.language_identifier", lambda: None)
+    monkeypatch.setattr("nmt.data.cleaning.filters.in_other_language", lambda text, language: False)
     main = write(tmp_path / "main", {"train": 40, "val": 3, "test": 2}, "haupt")
     crawl = write(tmp_path / "crawl", {"train": 20}, "web")
     bad, twice, alike = (

@@ -11,19 +11,19 @@ import pytest
 
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.config.data import CorpusConfig
-from nmt.data import shards
 from nmt.data.corpora import corpus_files, load_corpus
 from nmt.data.corpora.corpus import weight_of
-from nmt.data.corpus_report import page
-from nmt.data.engines import Engine
 from nmt.data.mixing import Mixture, WeightedPairs
-from nmt.data.portions import portions_of
-from nmt.data.prepared import Prepared, prepare
-from nmt.data.store import Shard
+from nmt.data.store import shards
+from nmt.data.store.corpus_report import page
+from nmt.data.store.engines import Engine
+from nmt.data.store.ids import Shard
+from nmt.data.store.prepared import Prepared
+from nmt.data.store.preparing import prepare
 from nmt.data.texts import Texts, read_rows
 from nmt.training.data import TrainingData
+from tests.data.store.test_prepared import tree
 from tests.data.test_mixing import rows_of
-from tests.data.test_prepared import tree
 
 ROWS = [(f"Satz {n}", f"sentence {n}", f"{n % 4 / 2:g}") for n in range(60)]
 BAD = {3: "", 5: "nan", 8: "-1", 9: "inf", 11: "viel", 14: "100.5", 17: "1e999"}  # by line
@@ -235,7 +235,7 @@ def test_prepared_data_has_the_weights_and_training_sees_the_pairs_as_often(
     assert weights["main Satz 1", "main sentence 1"] == 0.5, "of repeated pairs the first is kept, with its weight"
     assert {weights[pair] for pair in weights if pair[0].startswith("bare")} == {1}
     assert {weights[pair] for pair in weights if pair[0].startswith("crawl")} == {0.5}
-    read = TrainingData.load(prepared, portions_of(data)).as_read(Config(data=data))
+    read = TrainingData.load(prepared, data).as_read(Config(data=data))
     assert isinstance(read.mixture, WeightedPairs)
     seen: Counter[tuple[str, str]] = Counter()
     for epoch in range(4):
@@ -244,13 +244,13 @@ def test_prepared_data_has_the_weights_and_training_sees_the_pairs_as_often(
     for (source, _), weight in weights.items():
         times = seen[source, source.replace("Satz", "sentence")]
         assert times == 4 * weight * (3 if source.startswith("crawl") else 1)
-    report = "".join(page(prepared, portions_of(data)))
+    report = "".join(page(prepared))
     assert "The pairs have weights: 0.75 on average, 1.5 at most; 15 have weight 0." in report
     assert tmp_path / "main" / "train.quality" in corpus_files(data)["train"]
 
 
 def test_copies_have_the_weight_of_their_pair(tmp_path: Path, data: DataConfig) -> None:
-    alone = replace(data, more=(), variants=0.5, typos=0.5, placeholders=0.5)
+    alone = replace(data, more=(), typos=0.5, placeholders=0.5)
     weights = weight_in(prepared_of(alone, tmp_path / "run"))
     copies = 0
     for (_, target), weight in weights.items():
@@ -290,7 +290,7 @@ def test_without_weights_nothing_has_any(tmp_path: Path, data: DataConfig) -> No
     assert b"weight" not in prepared.store[0].with_suffix(".parquet").read_bytes()
     assert Shard.read(prepared.store[0]).weights is None
     heavier = replace(bare, more=(replace(bare.more[0], weight=2),))
-    read = TrainingData.load(prepared, portions_of(heavier)).as_read(Config(data=heavier))
+    read = TrainingData.load(prepared, heavier).as_read(Config(data=heavier))
     assert isinstance(read.mixture, Mixture), "planned as before there were weights of pairs"
     with pytest.raises(ValueError, match=r"prepared with other settings: data\.weights was"):
         prepared_of(replace(bare, weights="quality"), tmp_path / "run")

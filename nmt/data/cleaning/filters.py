@@ -1,0 +1,227 @@
+"""Filters of training pairs by what their text shows: a pair flows in; whether it is bad flows out.
+
+Each filter is a function of the two sides alone; `make_filters` chooses them by `nmt.config.cleaning`. A text without a
+translation has an empty source, and is judged by itself. To add a filter, write its function here, add it to
+`make_filters`, and its setting to `CleaningConfig`.
+
+Duplicates and text that occurs in val or test need other pairs: `Seen` and `HeldOut` remember them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+from nmt.config.cleaning import CleaningConfig
+from nmt.text.identification import Identifier, identifier
+from nmt.text.items import find_items
+from nmt.text.languages import scripts_of, share_in
+from nmt.text.scripts import UNSPACED
+from nmt.text.suspicions import is_copy, loops
+
+IsBad = Callable[[str, str], bool]  # of a source and a target
+WINDOW = 13  # words in a row that training text must not share with val and test (Brown et al. 2020, appendix C)
+LANGUAGE_LETTERS = 12  # a shorter text is in no language for sure
+
+NOT_LETTER = re.compile(r"[\W\d_]+")
+NUMBER = re.compile(r"\d+")
+THOUSANDS = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
+UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
+ADDRESS = re.compile(r"@|://|www\.", re.IGNORECASE)
+
+
+def letters(text: str) -> str:
+    """The letters of a text, in small letters."""
+    return NOT_LETTER.sub("", text).casefold()
+
+
+def unpunctuated(text: str) -> str:
+    """A text without case, punctuation and blanks: texts that differ only in these get the same result. A text without
+    letters and digits stays as it is."""
+    return re.sub(r"[\W_]+", "", text).casefold() or text
+
+
+def alike(text: str) -> str:
+    """The same, with 0 for each digit."""
+    return unpunctuated(re.sub(r"\d", "0", text))
+
+
+def few_letters(text: str, least: float) -> bool:
+    n = sum(not character.isspace() for character in text)
+    return sum(map(str.isalpha, text)) < least * n
+
+
+def numbers(text: str) -> Counter[str]:
+    """The numbers of at least two digits, without marks of thousands. A decimal mark divides a number."""
+    return Counter(number for number in NUMBER.findall(THOUSANDS.sub("", text)) if len(number) > 1)
+
+
+def numbers_differ(source: str, target: str, least: float) -> bool:
+    """Whether less than this share of all numbers have their equal on the other side."""
+    if not (NUMBER.search(source) or NUMBER.search(target)):
+        return False
+    first, second = numbers(source), numbers(target)
+    if least < 1 and not (first and second) and all(len(number) < 3 for number in first + second):
+        return False  # "dreißig" may be 30
+    return 2 * (first & second).total() < least * (first.total() + second.total())
+
+
+def addresses_differ(source: str, target: str) -> bool:
+    if not (ADDRESS.search(source) or ADDRESS.search(target)):
+        return False
+    first, second = (
+        Counter(item.text.casefold() for item in find_items(text) if item.kind in ("url", "email"))
+        for text in (source, target)
+    )
+    return first != second
+
+
+def longest_word(text: str) -> int:
+    """The characters of the longest word; 0 for a text in a script without blanks between words. Addresses and other
+    items don't count."""
+    longest = max(map(len, text.split()), default=0)
+    if longest < 20 or UNSPACED_CHARACTER.search(text):  # find_items takes its time
+        return 0 if longest >= 20 else longest
+    items = {item.text for item in find_items(text)}
+    return max((len(word) for word in text.split() if not any(item in word for item in items)), default=0)
+
+
+def language_identifier() -> Identifier:
+    """The identifier of languages that is installed. Raises ValueError if there is none."""
+    if found := identifier():
+        return found
+    problem = "cleaning.language needs the package eldc or py3langid, and neither can be imported"
+    raise ValueError(f"{problem}: in nmt's folder, pip install --editable '.[langid]', or set it to false")
+
+
+def in_other_language(text: str, language: str) -> bool:
+    """Whether a text is surely in another language than this one. False if it is short, or the language unknown."""
+    return len(letters(text)) >= LANGUAGE_LETTERS and language_identifier().in_other(text, language)
+
+
+def make_filters(config: CleaningConfig, languages: Sequence[str]) -> dict[str, IsBad]:
+    """The filters that are on, by the cause that the ledger counts, in the order in which they are asked.
+
+    `languages`: of source and target, or the one of texts without translations; empty if these have several. Raises
+    ValueError if a filter needs a package that is missing.
+    """
+    on = config.values
+    sides = (languages[0], languages[-1]) if languages else ("", "")
+    filters: dict[str, IsBad] = {}
+    if most := on.get("words"):
+        filters[f"more than {most:,} words"] = lambda a, b: len(a.split()) > most or len(b.split()) > most
+    if longest := on.get("word_characters"):
+        filters[f"a word of more than {longest:,} characters"] = lambda a, b: max(map(longest_word, (a, b))) > longest
+    if least := on.get("letters"):
+        filters[f"letters below {least:g}"] = lambda a, b: few_letters(a, least) or few_letters(b, least)
+    if on.get("copies") == "all":
+        filters["the sides have the same letters"] = lambda a, b: bool(a) and letters(a) == letters(b)
+    elif on.get("copies"):
+        filters["a copy"] = is_copy
+    if (share := on.get("script")) and languages:
+        first, second = map(scripts_of, sides)
+        filters["another script"] = lambda a, b: share_in(a, first) < share or share_in(b, second) < share
+    if on.get("language") and languages:
+        language_identifier()
+        filters["another language"] = lambda a, b: in_other_language(a, sides[0]) or in_other_language(b, sides[1])
+    return filters | pair_filters(on)
+
+
+def pair_filters(on: Mapping[str, Any]) -> dict[str, IsBad]:
+    """The filters that compare the two sides; a text without a translation passes."""
+    filters: dict[str, IsBad] = {}
+    if least := on.get("numbers"):
+        filters["other numbers"] = lambda a, b: bool(a) and numbers_differ(a, b, least)
+    if on.get("addresses"):
+        filters["other addresses"] = lambda a, b: bool(a) and addresses_differ(a, b)
+    if on.get("repetition"):
+        filters["repetition"] = lambda a, b: loops(a, b) or (bool(a) and loops(b, a))
+    return filters
+
+
+def known_by(pair: Sequence[str]) -> str:
+    """The sentence by which a pair is recognised in held-out text: its source, or its text if it has no source."""
+    return pair[0] or pair[1]
+
+
+def digest(text: str) -> bytes:
+    """Eight bytes that stand for a text: among 10⁹ texts, about 0.03 pairs are expected to have the same ones."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+@dataclass
+class Seen:
+    """Remembers pairs, and tells those that are `alike` an earlier one."""
+
+    keys: set[bytes] = field(default_factory=set)
+
+    def again(self, source: str, target: str) -> bool:
+        """Whether a pair is alike an earlier one; remembers it."""
+        key = digest(f"{alike(source)}\n{alike(target)}")
+        is_known = key in self.keys
+        self.keys.add(key)
+        return is_known
+
+
+class HeldOut:
+    """Text of val and test, and what of training text repeats it. One object serves all cleaners of a process: for
+    large val sets, its tables take seconds."""
+
+    def __init__(self, splits: Mapping[str, Sequence[Sequence[str]]], chosen: Collection[str] = ()) -> None:
+        """`splits`: pairs (or texts) of val and each test, by name; `chosen`: the names of those that nmt took from
+        training text, since the corpus had none."""
+        self.splits, self.chosen = splits, chosen
+
+    @cached_property
+    def known(self) -> dict[str, str]:
+        """The sentences by which pairs are known, with the first split that has each."""
+        pairs = ((split, pair) for split in reversed([*self.splits]) for pair in reversed(self.splits[split]))
+        return {known_by(pair): split for split, pair in pairs}
+
+    @cached_property
+    def all(self) -> "Repeats":
+        """What repeats any held-out text, without case, punctuation and digits."""
+        return Repeats(self.splits, alike)
+
+    @cached_property
+    def own(self) -> "Repeats":
+        """What repeats text that nmt has held out, without case and punctuation. Numbers count: lines of one kind that
+        differ in a number are in no test set of the user's, and most of a corpus may be such lines."""
+        return Repeats({name: pairs for name, pairs in self.splits.items() if name in self.chosen}, unpunctuated)
+
+
+class Repeats:
+    """Finds text that repeats other text."""
+
+    def __init__(self, splits: Mapping[str, Iterable[Sequence[str]]], normal: Callable[[str], str]) -> None:
+        """`splits`: pairs (or texts) by the names of their sets; `normal`: sides with equal values repeat each
+        other."""
+        self.normal = normal
+        self.whole: dict[bytes, str] = {}
+        self.windows: dict[bytes, str] = {}
+        for split, pairs in splits.items():
+            for text in filter(None, (side for pair in pairs for side in pair)):
+                self.whole.setdefault(digest(normal(text)), split)
+                for window in windows(text):
+                    self.windows.setdefault(window, split)
+
+    def find(self, sides: Collection[str]) -> str:
+        """Why a training pair must not be learned; empty for a clean one."""
+        for text in filter(None, sides if self.whole else ()):
+            if split := self.whole.get(digest(self.normal(text))):
+                return f"nearly in {split}"
+            if split := next((self.windows[window] for window in windows(text) if window in self.windows), ""):
+                return f"{WINDOW} words of {split}"
+        return ""
+
+
+def windows(text: str) -> Iterator[bytes]:
+    """Each WINDOW words in a row, as digests. Words are what stands between blanks, without case and punctuation."""
+    if text.count(" ") < WINDOW - 1:
+        return
+    words = [word for word in (re.sub(r"[\W_]+", "", part) for part in text.casefold().split()) if word]
+    for start in range(len(words) - WINDOW + 1):
+        yield digest(" ".join(words[start : start + WINDOW]))

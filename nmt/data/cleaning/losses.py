@@ -1,0 +1,63 @@
+"""Warnings: the ledgers of a corpus flow in; what was lost in masses flows out, in words, with the likely encoding of a
+file that isn't UTF-8.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from nmt.data.cleaning.cleaner import Ledger
+from nmt.files import iterate_lines
+from nmt.text.languages import short_code
+from nmt.text.normalise import INVALID
+
+MASS = 0.05  # share of the lines from which a cause is told as a warning
+ENCODINGS = {  # older encodings by language; of all others the first one is likely
+    "WINDOWS-1252": "",
+    "WINDOWS-1250": "cs hr hu pl ro sk sl",
+    "WINDOWS-1251": "be bg mk ru sr uk",
+    "WINDOWS-1253": "el",
+    "WINDOWS-1254": "tr",
+    "GB18030": "zh",
+    "CP932": "ja",
+    "CP949": "ko",
+}
+
+
+def describe_losses(ledgers: Mapping[str, Ledger], files: Mapping[str, Sequence[Path]]) -> Iterator[str]:
+    """A sentence for each cause for which more than MASS of the lines of a split were dropped, or not decoded.
+
+    `files`: the user's files, by split.
+    """
+    for split, ledger in ledgers.items():
+        undecoded = {INVALID: ledger.repaired[INVALID]}
+        for cause, count in {**ledger.dropped, **undecoded}.items():
+            if count > MASS * ledger.read and not cause.startswith("held out"):
+                verb = "have" if cause == INVALID else "were dropped:"
+                share = f"{count:,} of {ledger.read:,} {split} {ledger.unit}s ({count / ledger.read:.0%})"
+                advice = [advise(file) for file in files.get(split, ()) if "invalid UTF-8" in cause]
+                yield " ".join([f"WARNING: {share} {verb} {cause}.", *filter(None, advice)])
+
+
+def advise(file: Path) -> str:
+    """How to convert a file to UTF-8; empty if it is UTF-8."""
+    for number, line in enumerate(iterate_lines(file, "surrogateescape"), start=1):
+        raw = line.encode("utf-8", "surrogateescape")
+        if not line.isascii() and "\ufffd" in raw.decode("utf-8", "replace"):
+            encoding = guess_encoding(file, raw)
+            where = f"{file} is not UTF-8 (line {number:,})"
+            if encoding is None:
+                return f"{where}: convert it with iconv."
+            read = f"gzip -dc {file} | iconv -f {encoding}" if file.suffix == ".gz" else f"iconv -f {encoding} {file}"
+            return f"{where}, but perhaps {encoding}: {read} -t UTF-8 > NEW-FILE"
+    return ""
+
+
+def guess_encoding(file: Path, line: bytes) -> str | None:
+    """The likely encoding of this line of a file whose ending names a language; None if the line can't have it."""
+    language = short_code(file.name.removesuffix(".gz").rpartition(".")[2])
+    encoding = next((name for name, languages in ENCODINGS.items() if language in languages.split()), "WINDOWS-1252")
+    try:
+        line.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    return encoding

@@ -1,0 +1,1 @@
+"""Changed copies of training pairs: they teach a model what corpora seldom hold."""

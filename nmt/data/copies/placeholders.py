@@ -1,0 +1,62 @@
+"""Placeholders: pieces that a model learns to copy, and to put where the translations of their neighbours are.
+
+Pairs flow in; copies of a share of them (`data.placeholders`) flow out, with placeholders at corresponding places of
+both sides: instead of a word and its translation, after them, at the beginning of both, or around a phrase and its
+translation. What stands between two words goes with the word before it, and what begins or ends a tag with the words
+inside: otherwise a model can't know on which side of "is" an item stands between "Frau" and "steht" ("woman is
+standing").
+
+Which words translate each other: `nmt.data.copies.word_links`.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from random import Random
+
+from nmt.data.cleaning import Pair
+from nmt.data.copies.word_links import TOKEN, Aligner, Edit, Link, Phrase, are_apart, edited, enclosable
+from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
+
+WAYS = ("instead", "after", "around")  # of a word or phrase, where placeholders stand
+AT_FIRST = 0.1  # share of the items beside words that stand at the beginning of both sides
+MOST_EDITS = 3  # of a copy; each has one placeholder, or two around a phrase
+
+
+def add_placeholders(pairs: Sequence[Pair], share: float, aligner: Aligner) -> list[tuple[Pair, Pair]]:
+    """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders, each with
+    its pair. A pair without a word whose translation is known is left out. `aligner`: of these pairs."""
+    random = Random("placeholders")
+    chosen = random.sample(range(len(pairs)), round(len(pairs) * share))
+    copies = ((with_placeholders(pairs[n], aligner.links(n), random), pairs[n]) for n in chosen)
+    return [(copy, pair) for copy, pair in copies if copy]
+
+
+def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair | None:
+    """The pair with placeholders; None if it has no links."""
+    places = [[match.span() for match in TOKEN.finditer(text)] for text in pair]
+    of_words = [(i, j) for i, j in links if pair[0][slice(*places[0][i])].isalnum()]
+    if not of_words:
+        return None
+    items = iter(random.sample(ITEMS, MOST_EDITS))
+    tags = iter(random.sample([*zip(OPENINGS, CLOSINGS, strict=True)], MOST_EDITS))
+    edits: tuple[list[Edit], list[Edit]] = ([], [])
+    taken: list[Phrase] = []
+    for way in random.choices(WAYS, k=random.randint(1, MOST_EDITS)):
+        phrases = enclosable(links, of_words) if way == "around" else [(link, link) for link in of_words]
+        phrases = [phrase for phrase in phrases if all(map(partial(are_apart, phrase), taken))]
+        if not phrases:
+            continue
+        first, last = random.choice(phrases)
+        taken.append((first, last))
+        mark, closing = next(tags) if way == "around" else (next(items), "")
+        is_first = way == "after" and random.random() < AT_FIRST
+        for side in (0, 1):
+            start, end = places[side][first[side]]
+            if way == "instead":
+                edits[side].append((start, end, mark))
+            elif way == "around":
+                end = places[side][last[side]][1]
+                edits[side].extend([(start, start, f"{mark} "), (end, end, f" {closing}")])
+            else:
+                edits[side].append((0, 0, f"{mark} ") if is_first else (end, end, f" {mark}"))
+    return edited(pair[0], edits[0]), edited(pair[1], edits[1])

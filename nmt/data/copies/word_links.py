@@ -1,0 +1,101 @@
+"""Words and phrases of a corpus that translate each other: pairs flow in, links of their words flow out.
+
+A word and its translation are two words that each have the highest probability for the other: see `lexicon`.
+
+Shapes: I tokens of the source, J of the target.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.data.batches import Pairs, Sequences
+from nmt.data.cleaning import Pair
+from nmt.data.copies.lexicon import model_1
+from nmt.text.scripts import HAN_AND_KANA
+
+Link = tuple[int, int]  # a source token and a target token that translate each other
+Phrase = tuple[Link, Link]  # the first and the last token, on both sides
+Edit = tuple[int, int, str]  # a part of a text, from its start to its end, and what replaces it
+
+# Words (with an apostrophe or hyphen inside), single Chinese and Japanese characters, and marks.
+TOKEN = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+(?:['’-][^\W_{HAN_AND_KANA}]+)*|[^\w\s]")
+LEAST = 0.1  # probability of a link, in both directions together
+LONGEST_PHRASE = 4  # tokens of the source of a phrase
+
+
+class Aligner:
+    """Links between the words of the pairs of a corpus."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        sides, sizes = [], []
+        for side in (0, 1):
+            known: dict[str, int] = {}
+            ids = ([known.setdefault(token, len(known)) for token in tokens(pair[side])] for pair in pairs)
+            sides.append(Sequences.of(ids))
+            sizes.append(len(known))
+        self.corpus, self.size = Pairs(*sides), sizes[1]
+        source, target, forward = model_1(self.corpus, *sizes)
+        back_target, back_source, backward = model_1(Pairs(*sides[::-1]), *sizes[::-1])
+        keys, back_keys = source * self.size + target, back_source * self.size + back_target
+        self.keys, here, back = np.intersect1d(
+            keys, back_keys, return_indices=True
+        )  # of a large corpus, parts are read
+        self.probability = forward[here] * backward[back]
+
+    def links(self, n: int) -> list[Link]:
+        """The links of pair n, in the order of the source. A word that occurs twice on a side has none."""
+        source, target = (self.ids(side, n) for side in (self.corpus.source, self.corpus.target))
+        if not (len(source) and len(target)):
+            return []
+        keys_IJ = source[:, None] * self.size + target
+        place_IJ = np.searchsorted(self.keys, keys_IJ).clip(max=len(self.keys) - 1)
+        found_IJ = np.where(self.keys[place_IJ] == keys_IJ, self.probability[place_IJ], 0.0)
+        best_I, best_J = found_IJ.argmax(1), found_IJ.argmax(0)
+        once_I, once_J = (np.isin(ids, values[counts == 1]) for ids, (values, counts) in counted(source, target))
+        return [
+            (i, int(j))
+            for i, j in enumerate(best_I)
+            if best_J[j] == i and found_IJ[i, j] >= LEAST and once_I[i] and once_J[j]
+        ]
+
+    def ids(self, side: Sequences, n: int) -> NDArray[np.int64]:
+        ids: NDArray[np.int64] = side.ids(n).numpy()
+        return ids
+
+
+def counted(*sides: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]]:
+    for ids in sides:
+        yield ids, np.unique(ids, return_counts=True)
+
+
+def tokens(text: str) -> list[str]:
+    return [token.lower() for token in TOKEN.findall(text)]
+
+
+def are_apart(phrase: Phrase, other: Phrase) -> bool:
+    """Whether two phrases have no token in common, on either side."""
+    return all(phrase[1][side] < other[0][side] or other[1][side] < phrase[0][side] for side in (0, 1))
+
+
+def enclosable(links: Sequence[Link], of_words: Sequence[Link]) -> list[Phrase]:
+    """The first and the last token, on both sides, of phrases that translate each other: no link leaves them (Koehn et
+    al. 2003, section 4.2), and words are at their edges. A linked word alone is such a phrase."""
+    found, words = [], {j for _, j in of_words}
+    for n, (start, _) in enumerate(of_words):
+        for end, _ in of_words[n:]:
+            inside = [j for i, j in links if start <= i <= end]
+            outside = [j for i, j in links if not start <= i <= end]
+            left, right = min(inside), max(inside)
+            closed = not any(left <= j <= right for j in outside) and {left, right} <= words
+            if end - start < LONGEST_PHRASE and closed:
+                found.append(((start, left), (end, right)))
+    return found
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text

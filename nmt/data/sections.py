@@ -1,0 +1,110 @@
+"""Sections of a text: pairs that belong together, since they are of one corpus and in one direction.
+
+Training text has a section for each direction of data.corpus, then those of each corpus of data.more; the `corpus` of a
+`Row` is the number of its section. Val text has a section for each set that is measured by itself. What is resolved
+once, `sections_of`, is stored with the prepared text (`Prepared.sections`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any
+
+from nmt.config import CleaningConfig, DataConfig
+from nmt.config.data import CorpusConfig, last_part
+from nmt.data.cleaning import Cleaner, Ledger, Pair
+from nmt.data.cleaning.filters import HeldOut, Seen
+from nmt.data.tokenizer import Start, Tokenizer
+from nmt.fields import require
+from nmt.vocabulary import UNK
+
+
+@dataclass(frozen=True)
+class Section:
+    """Pairs of one corpus in one direction."""
+
+    name: str
+    """In ledgers and figures."""
+    source: str
+    target: str
+    rows: int = 0
+    """Number of its pairs; 0 before it is known."""
+    tag: str = ""
+    """The piece before the source that names the corpus; empty if none does."""
+    weight: float = 1.0
+    corpus: str = ""
+    """The name of the corpus."""
+    cleaning: CleaningConfig | None = None
+    """The filters of the corpus; None if it has none of its own."""
+
+    @property
+    def direction(self) -> tuple[str, str]:
+        return self.source, self.target
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON. Weights and filters are settings, which are recorded elsewhere: weights may change later."""
+        return {name: value for name, value in vars(self).items() if name not in ("weight", "cleaning")}
+
+
+def sections_of(config: DataConfig) -> list[Section]:
+    """The sections of the training text that these settings name."""
+    sections = []
+    for corpus in [CorpusConfig(corpus="main", name=last_part(config.corpus)), *config.more]:
+        for source, target in config.of(corpus).directions:
+            parts = [corpus.shown_name] if config.more else []
+            parts += [f"{source}-{target}"] if config.many_to_many or not parts else []
+            tag = f"<{corpus.tag}>" if corpus.tag else ""
+            of_corpus = tag, corpus.weight, corpus.shown_name, corpus.cleaning
+            sections.append(Section(" ".join(parts), source, target, 0, *of_corpus))
+    return sections
+
+
+def weighted(sections: Sequence[Section], config: DataConfig) -> list[Section]:
+    """Stored sections with the weights of these settings."""
+    weights = {entry.shown_name: entry.weight for entry in config.more}
+    return [replace(section, weight=weights.get(section.corpus, 1.0)) for section in sections]
+
+
+def labels(sections: Sequence[Section]) -> list[str]:
+    """What the figures of val sets are called: its name, its direction or both, whatever differs between sets."""
+    names, directions = [s.name for s in sections], ["-".join(s.direction) for s in sections]
+    differ = [len(set(parts)) > 1 for parts in (names, directions)]
+    return [".".join(compress(parts, differ)) for parts in zip(names, directions, strict=True)]
+
+
+def ledger_for(sections: Sequence[Section], unit: str) -> Ledger:
+    """A ledger in which nothing is counted yet; if there are several sections, with one for each."""
+    parts = {section.name: Ledger(unit=unit) for section in sections} if len(sections) > 1 else {}
+    return Ledger(unit=unit, parts=parts)
+
+
+def cleaners_for(
+    config: DataConfig, sections: Sequence[Section], cleaning: CleaningConfig, held_out: HeldOut, examples: int
+) -> list[Cleaner]:
+    """For each section the cleaner of its direction and filters, which knows its languages; see `Cleaner`. All share
+    their examples, and those of a direction what they remember, so that no corpus repeats another one. What is held out
+    of one direction is held out of all."""
+    plain, made = replace(config, many_to_many=(), more=()), dict[tuple[tuple[str, str], CleaningConfig], Cleaner]()
+    kinds = [(section.direction, section.cleaning or cleaning) for section in sections]
+    for direction, filters in dict.fromkeys(kinds):
+        of_direction = replace(plain, source=direction[0], target=direction[1])
+        made[direction, filters] = Cleaner(of_direction, filters, held_out, examples)
+    first, any_alike = made[kinds[0]], any(cleaner.drops_alike for cleaner in made.values())
+    remembered = {direction: (set[Pair](), Seen() if any_alike else None) for direction, _ in kinds}
+    for (direction, _), cleaner in made.items():
+        cleaner.seen, cleaner.alike = remembered[direction]
+        cleaner.examples, cleaner.strict = first.examples, len(remembered) > 1
+    return [made[kind] for kind in kinds]
+
+
+def starts_of(tokenizer: Tokenizer, sections: Sequence[Section]) -> list[Start]:
+    """What the pairs of each section begin with. ValueError if the tokenizer lacks the piece of a tag."""
+    if len(sections) < 2:
+        return [tokenizer.starts()]
+    starts = list[Start]()
+    for section in sections:
+        source, target = tokenizer.for_corpus(*section.direction).starts()
+        tag = [tokenizer.source.piece_to_id(section.tag)] if section.tag else []
+        require(UNK not in tag, f"the tokenizer has no piece {section.tag}: train one (leave tokenizer.folder out)")
+        starts.append((source + tag, target))
+    return starts

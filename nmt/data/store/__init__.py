@@ -1,0 +1,1 @@
+"""Prepared text on the disk: made by stages, shard by shard, and read again."""

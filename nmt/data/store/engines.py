@@ -1,0 +1,124 @@
+"""Engines: a task that is done for each of many numbers, in this process, in a pool of processes, or by Ray.
+
+A task writes what it makes to the disk, so that nothing is lost if a process ends: see `nmt.data.store.shards`.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
+from threading import Thread
+from typing import Literal
+
+from nmt.extras import package
+from nmt.fields import require
+from nmt.messages import say
+
+Task = Callable[[int], None]
+RETRIES = 3  # by Ray, of a task whose worker was killed
+
+
+class WorkerKilledError(ValueError):
+    """A process of the pool was killed; what other tasks have finished is on the disk."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How tasks are done, and which share of them."""
+
+    workers: int = 0
+    """Number of processes; 0 is one for each core."""
+
+    kind: Literal["processes", "ray"] = "processes"
+
+    part: tuple[int, int] = (1, 1)
+    """(i, n): do the i-th of n parts of the tasks that can be done by machines side by side."""
+
+    gpus: int = 0
+    """GPUs that Ray gives each task; without any it hides them."""
+
+    def __post_init__(self) -> None:
+        i, n = self.part
+        require(self.workers >= 0, f"--workers is {self.workers}: it must be at least 0 (one for each core)")
+        require(1 <= i <= n, f"--part is {i}/{n}: it must be I/N, with I from 1 to N")
+
+    @classmethod
+    def parse(cls, workers: str, kind: str, part: str) -> "Engine":
+        """From the values of options. ValueError if one is wrong."""
+        i, _, n = part.partition("/")
+        require(i.isdecimal() and n.isdecimal(), f"--part is {part!r}: it must be I/N, such as 1/4")
+        require(workers.isdecimal(), f"--workers is {workers!r}: it must be a whole number, 0 or more")
+        if kind not in ("processes", "ray"):
+            raise ValueError(f"--engine is {kind!r}: it must be processes or ray")
+        return cls(int(workers), "ray" if kind == "ray" else "processes", (int(i), int(n)))
+
+    def share(self, numbers: Sequence[int]) -> list[int]:
+        """Those of the numbers that belong to this part."""
+        i, n = self.part
+        return [number for number in numbers if number % n == i - 1]
+
+    def run(self, task: Task, numbers: Sequence[int], name: str) -> None:
+        """Do the task for each number; `name`: what a task makes, for messages. Raises the error of a task that fails,
+        and WorkerKilledError."""
+        workers = min(self.workers or usable_cores(), len(numbers))
+        if self.kind == "ray" and numbers:
+            run_by_ray(task, numbers, self.workers, self.gpus)
+        elif workers > 1:
+            run_in_pool(task, numbers, name, workers)
+        else:
+            for number in numbers:
+                task(number)
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on, if the system says so; otherwise all cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_in_pool(task: Task, numbers: Sequence[int], name: str, workers: int) -> None:
+    """In new processes: a fork of a process with threads may stop for ever."""
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
+        try:
+            for done, future in enumerate(as_completed([pool.submit(task, number) for number in numbers]), start=1):
+                future.result()
+                if done % max(1, len(numbers) // 10) == 0:
+                    say(f"{name}: {done:,} of {len(numbers):,}")
+        except BrokenProcessPool:
+            problem = f"{name}: a worker process was killed, perhaps because memory ran out"
+            advice = "the same command goes on with what is missing. Fewer --workers need less memory"
+            raise WorkerKilledError(f"{problem}. What is finished is kept: {advice}") from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def end_with_parent() -> None:
+    """Let this worker process end when the one that started it is killed: it may hold much memory."""
+
+    def wait(parent: BaseProcess) -> None:
+        parent.join()
+        os._exit(1)
+
+    if parent := parent_process():
+        Thread(target=wait, args=[parent], daemon=True).start()
+
+
+def run_by_ray(task: Task, numbers: Sequence[int], workers: int, gpus: int) -> None:
+    """As tasks of Ray, which does a task again if its worker was killed. Without a cluster (RAY_ADDRESS) Ray is started
+    on this machine. The run folder must be on a file system that all machines share."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends statistics otherwise
+    ray = package("ray", "ray")
+    started = not ray.is_initialized()
+    if started:
+        cluster = "RAY_ADDRESS" in os.environ
+        options = {} if cluster else {"num_cpus": workers or usable_cores(), "include_dashboard": False}
+        ray.init(log_to_driver=False, **options)
+    try:
+        work = ray.remote(max_retries=RETRIES, num_gpus=gpus)
+        remote = work(lambda number: task(number))  # a method can't be a task itself
+        ray.get([remote.remote(number) for number in numbers])
+    finally:
+        if started:
+            ray.shutdown()

@@ -1,0 +1,319 @@
+"""Preparing: a corpus flows in; clean pairs, a tokenizer and a ledger of dropped pairs flow out, in the run folder.
+
+All is made in a draft folder, `.preparing/`, by stages (see `nmt.data.store.stages`, `shards`), and moved into place,
+`data/` last: a run folder with `data/corpus.json` is prepared completely. What an interrupted preparation has
+finished stays in the draft, and the same command goes on with it. The caller locks the run folder.
+"""
+
+import contextlib
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nmt.config import Config
+from nmt.data.cleaning import Ledger, require_pairs
+from nmt.data.corpora import Corpus, load_corpus
+from nmt.data.sections import sections_of, starts_of
+from nmt.data.store.engines import Engine
+from nmt.data.store.facts import write_facts
+from nmt.data.store.inputs import describe_edits, fingerprints
+from nmt.data.store.prepared import DRAFT, Prepared, input_files, load_finished, require_own_run_folder
+from nmt.data.store.record import data_settings, flat, read_json, read_record
+from nmt.data.store.shards import MOST_TASKS, STATE, Draft, Scorer, least_pairs, shards_for, total
+from nmt.data.store.stages import Stage, reports, resume, task, tidy
+from nmt.data.texts import Texts
+from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.data.tokenizer.languages import Languages
+from nmt.fields import require
+from nmt.files import (
+    SUMS,
+    flush_to_disk,
+    locked,
+    mark,
+    model_in,
+    naming,
+    quick_hash,
+    remove_ours,
+    write_json,
+    write_lines,
+    write_sums,
+)
+from nmt.messages import say
+from nmt.upgrade import FORMAT
+from nmt.vocabulary import HINTS, PLACEHOLDERS
+
+QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a training starts
+ALL_CORES = Engine()
+# Settings of data.* that only later stages need; all others change what is read.
+OF_CLEANING = "max_characters max_ratio drop_duplicates drop_held_out scorer least_quality".split()  # noqa: SIM905
+OF_CLEANING += ["typos", "placeholders", "hints"]
+OF_ENCODING = ["max_pieces"]
+
+
+def prepare(
+    corpus: Corpus | None,
+    config: Config,
+    folder: Path,
+    load_scorer: Callable[[Config], Scorer] | None = None,
+    engine: Engine = ALL_CORES,
+) -> Prepared:
+    """Clean the corpus, train the tokenizer on it, and put both into the run folder, unless they are there already.
+
+    `corpus`: None to read it only if needed; `load_scorer`: loads `data.scorer`, and is needed if that is set. Raises
+    ValueError if the folder isn't a run folder or was prepared with other settings, the scorer can't be loaded, the
+    corpus can't be read, no training pair is left, or the tokenizer can't be trained.
+    """
+    require_own_run_folder(config, folder)
+    if record := read_record(folder):
+        for note in corpus.notes if corpus else ():  # which corpus `auto` took, and why
+            say(note)
+        return load_finished(record, config, folder)
+    assert load_scorer or not config.data.scorer
+    scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
+    with explaining_stops(folder / DRAFT), naming(folder / DRAFT):
+        draft, stages = begin(corpus, config, folder, scorer)
+        for stage in stages:
+            stage.do(draft.folder, engine)
+            tidy(draft.folder, stages)
+        finish(draft, folder)
+    return Prepared.load(folder, check=False)
+
+
+def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
+    """Do one part of a preparation that several machines share: of cleaning and encoding, the shards of this part; of
+    the other stages, what the first process that comes to it finds undone. Returns whether all is prepared now: if not,
+    other parts are missing, or this part must be called again after them."""
+    require(not config.data.scorer, "--part doesn't go with data.scorer: prepare without --part")
+    require_own_run_folder(config, folder)
+    with explaining_stops(folder / DRAFT):
+        with locked(folder, wait=True):
+            if read_record(folder):
+                return True
+            draft, stages = begin(None, config, folder)
+        for stage in stages:
+            if stage.where == "parts" and draft.folder.exists():  # it is gone if another part has finished all
+                stage.do(draft.folder, engine)
+            with locked(folder, wait=True):
+                if read_record(folder):
+                    return True
+                if stage.where != "parts":
+                    stage.do(draft.folder, engine)
+                elif missing := stage.missing(draft.folder):
+                    done = {"clean": "cleaned", "data": "encoded"}[stage.name]
+                    advice = "after the other parts are done, call this part again, or nmt.prepare without --part"
+                    say(f"{len(missing):,} of {stage.size:,} shards are not {done} yet: {advice}")
+                    return False
+                tidy(draft.folder, stages)
+        with locked(folder, wait=True):
+            if not read_record(folder):
+                finish(draft, folder)
+    return True
+
+
+@contextlib.contextmanager
+def explaining_stops(draft: Path) -> Iterator[None]:
+    """Say after Ctrl-C what the same command will do."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"Stopped. {draft} keeps what is finished: the same command goes on with what is missing."
+        again = "Stopped before the text was read: the same command starts again."
+        raise KeyboardInterrupt(kept if (draft / STATE).exists() else again) from None
+
+
+def begin(
+    corpus: Corpus | None, config: Config, folder: Path, scorer: Scorer | None = None
+) -> tuple[Draft, list[Stage]]:
+    """Read the corpus, unless a draft has it already, read with equal settings from the same files; then the stages."""
+    settings = flat(data_settings(config))
+    later = [f"data.{name}" for name in (*OF_CLEANING, *OF_ENCODING)]
+    reading = {n: v for n, v in settings.items() if n.startswith("data.") and n not in later} | {"format": FORMAT}
+    sections, files = sections_of(config.data), input_files(config)
+    if (state := kept_state(folder, reading)) and not describe_edits(state["inputs"], files):
+        draft = Draft(folder / DRAFT, config, sections, state["shards"], state["tasks"])
+        stages = stages_of(draft, settings, scorer)
+        if resume(draft.folder, stages, "read"):
+            say(f"{draft.folder} has what an interrupted preparation left: going on with it")
+            return draft, stages
+    for leftover in (folder / "data", folder / "tokenizer", folder / DRAFT):
+        remove_ours(leftover)
+    try:
+        draft = read(corpus, config, folder / DRAFT, {"reading": reading, "inputs": fingerprints(files)})
+    except BaseException:
+        shutil.rmtree(folder / DRAFT, ignore_errors=True)  # frees space if the disk is full
+        raise
+    stages = stages_of(draft, settings, scorer)
+    resume(draft.folder, stages, "read")
+    return draft, stages
+
+
+def kept_state(folder: Path, reading: dict[str, Any]) -> dict[str, Any] | None:
+    """What a draft says was read; None without a draft, and if other settings, or an older nmt, have begun it."""
+    if not (folder / DRAFT / STATE).exists():
+        return None
+    state = read_json(folder / DRAFT / STATE, folder)
+    return dict(state) if state.get("reading") == reading else None
+
+
+def read(corpus: Corpus | None, config: Config, folder: Path, state: dict[str, Any]) -> Draft:
+    """Read the corpus into a draft folder. `state`: what it was read with."""
+    corpus = corpus or load_corpus(config.data)
+    for note in corpus.notes:
+        say(note)
+    mark(folder)
+    files = Texts.of(corpus.train).move(folder / "read")
+    splits = {"val": corpus.val, **corpus.tests}
+    for split, pairs in splits.items():
+        write_lines(folder / "text" / f"{split}.src", (source for source, _ in pairs))
+        write_lines(folder / "text" / f"{split}.tgt", (target for _, target in pairs))
+    size, tasks = shards_for(len(corpus.train)), min(len(files), MOST_TASKS)
+    state |= {
+        "shards": size,
+        "tasks": tasks,
+        "corpus": corpus.name,
+        "notes": corpus.notes,
+        "pairs": {split: len(pairs) for split, pairs in splits.items()},
+        "val_sets": [(s.name, s.source, s.target, s.rows) for s in corpus.val_sets],
+        "chosen": corpus.chosen,
+        "commits": corpus.commits,
+        "dropped": corpus.dropped,
+        "ledgers": {split: ledger.as_dict() for split, ledger in corpus.ledgers.items()},
+    }
+    write_json(folder / STATE, state)
+    return Draft(folder, config, sections_of(config.data), size, tasks)
+
+
+def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> list[Stage]:
+    """The stages after reading, in their order. A scorer is not sent to other processes: it may be on a GPU."""
+    config, size = draft.config, draft.size
+
+    def of(*names: str) -> dict[str, Any]:
+        return {name: value for name, value in settings.items() if name.startswith(names)}
+
+    repairs = ["unicode" in (section.cleaning or config.cleaning).values for section in draft.sections]
+    stages = [Stage("buckets", ("read",), draft.divide, draft.tasks, repairs, verb="Dividing")]
+    if draft.buckets < size:
+        stages.append(Stage("parts", ("buckets",), draft.divide_bucket, draft.buckets, verb="Dividing again"))
+    inputs, cleaning = (stages[-1].name,), of("cleaning.") | of(*(f"data.{name}" for name in OF_CLEANING))
+    if scorer:
+        stages.append(Stage("clean", inputs, partial(draft.clean, scorer=scorer), size, cleaning, "here"))
+    else:
+        stages.append(Stage("clean", inputs, draft.clean, size, cleaning, "parts", "Cleaning"))
+    if config.cleaning.near:
+        stages.append(Stage("near", ("clean",), draft.find_near, size, verb="Comparing"))
+        stages.append(Stage("distinct", ("clean", "near"), draft.drop_near, size, verb="Dropping"))
+    train = partial(make_tokenizer, draft)
+    stages.append(Stage("tokenizer", (draft.cleaned,), train, 1, of("tokenizer."), "here"))
+    encoding = of(*(f"data.{name}" for name in OF_ENCODING))
+    return [*stages, Stage("data", (draft.cleaned, "tokenizer"), draft.encode, size, encoding, "parts", "Encoding")]
+
+
+def make_tokenizer(draft: Draft, n: int) -> None:
+    """Train the tokenizer on the least hashes, or take that of tokenizer.folder. The only task of its stage: `n` is
+    0."""
+    config, state = draft.config, draft.state
+    ledger = cleaned(draft, state)
+    require_pairs(ledger)
+    with task(draft.folder, "tokenizer", n) as (folder, report):
+        mark(folder)
+        if config.tokenizer.folder:
+            tokenizer = take_tokenizer(config)
+        else:
+            say(f"Training the tokenizer on {ledger.kept:,} {ledger.unit}s of {state['corpus']}")
+            marks = (PLACEHOLDERS if config.data.placeholders else ()) + (HINTS if config.data.hints else ())
+            settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
+            pairs = least_pairs(draft.files(draft.cleaned), settings.sample_characters)
+            known = Languages.among(config.data.many_to_many)
+            tags = [*known.before_target.values(), *dict.fromkeys(s.tag for s in draft.sections if s.tag)]
+            tokenizer = train_tokenizer(pairs, settings, folder, *config.data.languages, tags=tags)
+            tokenizer = tokenizer.with_languages(known) if known.before_target else tokenizer
+        tokenizer.save(folder)
+        report["notes"] = tokenizer.notes
+    for note in tokenizer.notes:
+        say(note)
+
+
+def take_tokenizer(config: Config) -> Tokenizer:
+    """Load the tokenizer in `config.tokenizer.folder`."""
+    folder = Path(config.tokenizer.folder)
+    tokenizer = Tokenizer.load(model_in(folder))
+    several = config.data.many_to_many
+    missing = [code for code in several if code not in tokenizer.languages.before_target]
+    problem = f"the tokenizer in {folder} doesn't know {', '.join(missing)}, languages of data.many_to_many"
+    require(not missing, f"{problem}: take another, or train one (leave tokenizer.folder out)")
+    tokenizer = tokenizer if several else tokenizer.for_corpus(*config.data.languages)
+    starts_of(tokenizer, sections_of(config.data))  # it must have the tags
+    separate = f"the tokenizer in {folder} has a vocabulary for each language, but"
+    require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
+    advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
+    require(tokenizer.joint or not config.model.one_vocabulary, f"{separate} the model needs one vocabulary: {advice}")
+    for name, has in (("placeholders", tokenizer.has_placeholders), ("hints", all(map(tokenizer.knows, HINTS)))):
+        fits = has or not getattr(config.data, name)
+        require(fits, f"the tokenizer in {folder} has no pieces for {name}: set data.{name} to 0, or take another")
+    tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
+    return tokenizer
+
+
+def cleaned(draft: Draft, state: dict[str, Any]) -> Ledger:
+    """The ledger of the training text after cleaning."""
+    ledger, _ = total(reports(draft.folder, "clean"))
+    for report in reports(draft.folder, "buckets"):
+        ledger.repaired += Counter(report["repaired"])
+    if later := reports(draft.folder, "distinct"):
+        ledger = ledger.then(total(later)[0])
+    return Ledger.from_dict(state["ledgers"]["train"]).then(ledger)
+
+
+def finish(draft: Draft, folder: Path) -> None:
+    """Write what belongs to all shards together, and put all into the run folder, `data/` last."""
+    write_draft(draft)
+    remove_ours(folder / "tokenizer")  # of an earlier call that was interrupted here
+    shutil.copytree(draft.folder / "tokenizer", folder / "tokenizer")
+    shutil.copy2(draft.folder / "ledger.json", folder / "ledger.json")
+    made = draft.folder / "data", folder / "tokenizer"
+    for path in (*(file for part in made for file in part.iterdir()), *made, folder / "ledger.json", folder):
+        flush_to_disk(path)
+    (draft.folder / "data").replace(folder / "data")
+    flush_to_disk(folder)
+    remove_ours(draft.folder)
+
+
+def write_draft(draft: Draft) -> None:
+    """Write facts, ledgers, the record and the hashes."""
+    state, data = draft.state, draft.folder / "data"
+    shutil.copytree(draft.folder / "text", data, dirs_exist_ok=True)
+    of_data = reports(draft.folder, "data")
+    ledger = cleaned(draft, state).then(total(of_data)[0])
+    require_pairs(ledger)
+    _, examples = total([*reports(draft.folder, "clean"), *reports(draft.folder, "distinct"), *of_data])
+    sizes = [report["pairs"] for report in of_data]
+    if sum(sizes) > ledger.kept:
+        say(f"With {sum(sizes) - ledger.kept:,} changed copies: {sum(sizes):,} training pairs")
+    longest = max(report["longest_source"] for report in of_data)
+    write_facts(Tokenizer.load(draft.folder / "tokenizer"), draft.files("data"), longest, data)
+    splits = {"train": ledger.as_dict()} | {k: v for k, v in state["ledgers"].items() if k != "train"}
+    write_json(draft.folder / "ledger.json", {k: splits[k] for k in state["ledgers"]})
+    counts = (sum(rows) for rows in zip(*(report["sections"] for report in of_data), strict=True))
+    sections = [replace(section, rows=rows) for section, rows in zip(draft.sections, counts, strict=True)]
+    record = {
+        "format": FORMAT,
+        "corpus": state["corpus"],
+        "pairs": {"train": sum(sizes), **state["pairs"]},
+        "sections": [section.as_dict() for section in sections],
+        "val_sets": state["val_sets"],
+        "commits": state["commits"],
+        "shards": sizes,
+        "notes": state["notes"] + reports(draft.folder, "tokenizer")[0]["notes"],
+        "settings": data_settings(draft.config),
+        "inputs": state["inputs"],
+        "dropped": state["dropped"] | examples.by_cause(),
+        "quick": {f.name: quick_hash(f) for f in sorted(data.glob("train-*")) if f.stat().st_size > QUICK_ABOVE},
+    }
+    write_json(data / "corpus.json", record)
+    for part in ("data", "tokenizer"):
+        (draft.folder / part / SUMS).unlink(missing_ok=True)  # of an earlier call
+        write_sums(draft.folder / part)

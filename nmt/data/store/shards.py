@@ -1,0 +1,322 @@
+"""Shards of training text: what was read flows in; clean pairs, and then their ids, flow out, one shard at a time.
+
+A pair goes to shard `key mod S`, where the key is a hash of the pair without case, digits and punctuation, and each
+shard is sorted by it. So every shard is a uniform sample of the corpus, repeated pairs meet in one shard, and the
+result does not depend on who worked on which shard, and when.
+
+The folder of a preparation that is not finished yet has a folder for each of its stages (see `nmt.data.store.stages`):
+
+    read/       the pairs as they were read, in files of equal size; text/ has val and the tests
+    buckets/    the pairs divided: files by task, and by shard or, of many shards, by several shards together
+    parts/      of many shards: the files of each several divided again, by shard
+    clean/      the pairs of each shard that its cleaning kept; with cleaning.near also their hashes
+    near/       the places of pairs that are nearly the same as another one, for each part of the hashes
+    distinct/   the pairs of each shard that are left
+    tokenizer/
+    data/       ids and text of each shard
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from itertools import accumulate, compress, groupby, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmt.config import Config
+from nmt.data.cleaning import EXAMPLES, Examples, Ledger, Pair
+from nmt.data.cleaning.filters import HeldOut, alike, digest
+from nmt.data.cleaning.near import CAUSE, find_near, rows_in, sketch
+from nmt.data.copies.typos import make_typos
+from nmt.data.sections import Section, cleaners_for, ledger_for, starts_of
+from nmt.data.store.ids import Shard, Side, small
+from nmt.data.store.record import read_json
+from nmt.data.store.stages import task
+from nmt.data.texts import Row, divide_rows, read_rows, write_rows
+from nmt.data.tokenizer import Tokenizer, encode_side
+from nmt.files import iterate_lines
+from nmt.messages import say
+
+Scorer = Callable[[Sequence[Pair]], Sequence[float | None]]
+"""The probability that each pair is true; None for pairs that are too long to be scored."""
+
+SHARD = 1 << 17  # a shard has about so many of the pairs that were read, or fewer
+SCORED_AT_ONCE = 20_000  # pairs between two messages
+AT_ONCE = 5_000  # pairs that are encoded, or written, together
+MOST_TASKS, MOST_FILES = 32, 64  # tasks of dividing, and files that a task divides into if there are no more shards
+STATE = "state.json"  # in a draft: what was read
+
+
+def shards_for(pairs: int) -> int:
+    """The number of shards: a power of two."""
+    return 1 << max(0, (pairs - 1).bit_length() - (SHARD - 1).bit_length())
+
+
+def stored_name(n: int, size: int) -> str:
+    """The name of a shard in data/, without its ending."""
+    return f"train-{n:05}-of-{size:05}"
+
+
+def key_of(pair: Pair) -> int:
+    return int.from_bytes(digest(f"{alike(pair[0])}\n{alike(pair[1])}"), "big")
+
+
+def order(pair: Pair) -> tuple[int, Pair]:
+    """The order of pairs in a shard, and of all pairs for the tokenizer: by their hashes."""
+    return key_of(pair), pair
+
+
+def row_order(row: Row) -> tuple[int, Pair]:
+    """The same as `order`."""
+    return row.key, row.pair
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The folder of a preparation that is not finished yet; its functions can run in any process."""
+
+    folder: Path
+    config: Config
+    sections: Sequence[Section]
+    """Of the training text."""
+    size: int
+    """Number of shards."""
+    tasks: int
+    """Number of tasks that divide what was read."""
+
+    @property
+    def cleaned(self) -> str:
+        """The stage whose pairs have passed all cleaning."""
+        return "distinct" if self.config.cleaning.near else "clean"
+
+    @property
+    def buckets(self) -> int:
+        """Number of files that each task of `divide` makes: one for each shard or, of more than MOST_FILES shards,
+        as many as each has shards, or twice as many. So about 5 S files are opened for S shards; if each shard read the
+        files of all tasks, more than S²."""
+        return self.size if self.size <= MOST_FILES else 1 << self.size.bit_length() // 2
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What was read: the contents of STATE."""
+        return dict(read_json(self.folder / STATE, self.folder))
+
+    def file(self, stage: str, n: int, ending: str = "parquet") -> Path:
+        """What a stage leaves of a shard."""
+        name = stored_name(n, self.size) if stage == "data" else f"{n:05}"
+        return self.folder / stage / f"{name}.{ending}"
+
+    def files(self, stage: str, ending: str = "parquet") -> list[Path]:
+        return [self.file(stage, n, ending) for n in range(self.size)]
+
+    def divided(self, n: int) -> list[Path]:
+        """The files that have the pairs of a shard, in the order in which they were read."""
+        if self.buckets < self.size:
+            return [self.file("parts", n)]
+        return [self.folder / "buckets" / f"{k:05}-{n:05}.parquet" for k in range(self.tasks)]
+
+    def write(self, working: Path, stage: str, n: int, rows: Iterable[Row]) -> None:
+        """Write the rows that a stage leaves of a shard into the folder of its task."""
+        write_rows(working / self.file(stage, n).name, chunks(rows, AT_ONCE), weighted=self.config.data.weighted)
+
+    def divide(self, n: int) -> None:
+        """Repair the pairs of some of the files that were read, and divide them by buckets."""
+        data, files = self.config.data, sorted((self.folder / "read").glob("*.parquet"))
+        cleaners = cleaners_for(data, self.sections, self.config.cleaning, HeldOut({}), 0)
+        repaired, shards = Counter[str](), self.size // self.buckets
+
+        def keyed(rows: Iterable[Row]) -> Iterator[Row]:
+            for row in rows:
+                pair = cleaners[row.corpus].repaired(row.pair, repaired)
+                yield Row(*pair, row.corpus, row.line, key_of(pair), False, row.weight)
+
+        with task(self.folder, "buckets", n) as (working, report):
+            several = files[n * len(files) // self.tasks : (n + 1) * len(files) // self.tasks]
+            places = [working / f"{n:05}-{bucket:05}.parquet" for bucket in range(self.buckets)]
+            rows = keyed(row for file in several for row in read_rows(file))
+            divide_rows(rows, lambda row: row.key % self.size // shards, places, weighted=data.weighted)
+            report["repaired"] = repaired
+
+    def divide_bucket(self, bucket: int) -> None:
+        """Divide the pairs of a bucket by shards."""
+        shards = self.size // self.buckets
+        first = bucket * shards
+        files = [self.folder / "buckets" / f"{k:05}-{bucket:05}.parquet" for k in range(self.tasks)]
+        with task(self.folder, "parts", bucket) as (working, _):
+            places = [working / self.file("parts", n).name for n in range(first, first + shards)]
+            rows = (row for file in files for row in read_rows(file))
+            divide_rows(rows, lambda row: row.key % self.size - first, places, weighted=self.config.data.weighted)
+
+    def clean(self, n: int, scorer: Scorer | None = None) -> None:
+        """Clean the pairs of a shard, add changed copies (with cleaning.near, `drop_near` does), and sort all."""
+        data, near = self.config.data, self.config.cleaning.near
+        held_out = held_out_in(self.folder, (self.folder / STATE).stat().st_mtime_ns)
+        cleaners = cleaners_for(data, self.sections, self.config.cleaning, held_out, EXAMPLES)
+        ledger, examples, rows = ledger_for(self.sections, data.unit), cleaners[0].examples, list[Row]()
+        for row in (row for file in self.divided(n) for row in read_rows(file)):
+            name = self.sections[row.corpus].name
+            ledger.count(name)
+            if cleaners[row.corpus].keeps(row.pair, ledger, name):
+                rows.append(row)
+        if scorer:
+            names = [section.name for section in self.sections]
+            rows = drop_doubtful(rows, scorer, data.least_quality, ledger, examples, names)
+        rows.sort(key=row_order)
+        with task(self.folder, "clean", n) as (working, report):
+            if near:
+                directions = [data.directions.index(section.direction) for section in self.sections]
+                bands, signatures = sketch(rows, n, directions, near)
+                np.save(working / self.file("clean", n, "bands.npy").name, bands)
+                np.save(working / self.file("clean", n, "signatures.npy").name, signatures)
+            else:
+                rows = sorted(rows + self.copies(rows), key=row_order)
+            self.write(working, "clean", n, rows)
+            report |= {"ledger": ledger.as_dict(), "dropped": examples.by_cause()}
+
+    def find_near(self, n: int) -> None:
+        """Find pairs that are nearly the same as another one by one part of the hashes of all shards."""
+        near = self.config.cleaning.near
+        assert near
+        with task(self.folder, "near", n) as (working, _):
+            hashes = self.files("clean", "bands.npy"), self.files("clean", "signatures.npy")
+            np.save(working / self.file("near", n, "npy").name, find_near(*hashes, n, near))
+
+    def drop_near(self, n: int) -> None:
+        """Drop the pairs of a shard that `find_near` found, add changed copies, and sort all."""
+        ledger, examples, kept = ledger_for(self.sections, self.config.data.unit), Examples(EXAMPLES), list[Row]()
+        dropped = set(rows_in(self.files("near", "npy"), n))
+        for place, row in enumerate(read_rows(self.file("clean", n))):
+            name = self.sections[row.corpus].name
+            ledger.count(name)
+            if place in dropped:
+                ledger.drop(CAUSE, part=name)
+                examples.add(CAUSE, row.pair)
+            else:
+                kept.append(row)
+        with task(self.folder, "distinct", n) as (working, report):
+            self.write(working, "distinct", n, sorted(kept + self.copies(kept), key=row_order))
+            report |= {"ledger": ledger.as_dict(), "dropped": examples.by_cause()}
+
+    def copies(self, rows: Sequence[Row]) -> list[Row]:
+        """Changed copies of pairs, of each corpus by itself; they have no line, and the weight of their pair."""
+        data = self.config.data
+        if not (data.typos or data.placeholders or data.hints):
+            return []
+        from nmt.data.copies.hints import add_hints  # only now: they import PyTorch
+        from nmt.data.copies.placeholders import add_placeholders
+        from nmt.data.copies.word_links import Aligner
+
+        copies = list[Row]()
+        for corpus, group in groupby(sorted(rows, key=lambda row: row.corpus), key=lambda row: row.corpus):
+            weights = [(row.pair, row.weight) for row in group]
+            pairs, weight_of = [pair for pair, _ in weights], dict(weights)
+            made = make_typos(pairs, data.typos)
+            if data.placeholders or data.hints:
+                aligner = Aligner(pairs)
+                made += add_placeholders(pairs, data.placeholders, aligner) + add_hints(pairs, data.hints, aligner)
+            copies += [Row(*copy, corpus, 0, key_of(copy), True, weight_of[pair]) for copy, pair in made]
+        return copies
+
+    def encode(self, n: int) -> None:
+        """Encode the pairs of a shard, and drop long ones."""
+        tokenizer, most = Tokenizer.load(self.folder / "tokenizer"), self.config.data.max_pieces
+        cause, examples, kept = f"longer than {most:,} pieces", Examples(EXAMPLES), list[Row]()
+        ledger, starts = ledger_for(self.sections, self.config.data.unit), starts_of(tokenizer, self.sections)
+        source, target = Side(), Side()
+        for rows in chunks(read_rows(self.file(self.cleaned, n)), AT_ONCE):
+            first = [starts[row.corpus] for row in rows]
+            sides = [encode_side(tokenizer, side, [row.pair[side] for row in rows], first) for side in (0, 1)]
+            fits = [max(map(len, pair)) <= most for pair in zip(*sides, strict=True)]
+            for row, is_kept in zip(rows, fits, strict=True):
+                if not row.changed:
+                    ledger.count(self.sections[row.corpus].name)
+                if not (is_kept or row.changed):
+                    ledger.drop(cause, part=self.sections[row.corpus].name)
+                    examples.add(cause, row.pair)
+            kept += compress(rows, fits)
+            source.add(compress(sides[0], fits))
+            target.add(compress(sides[1], fits))
+        corpora = small(np.array([row.corpus for row in kept], np.int32))
+        weights = np.array([row.weight for row in kept], np.float32) if self.config.data.weighted else None
+        shard = Shard(*source.arrays(), *target.arrays(), corpora, weights)
+        with task(self.folder, "data", n) as (working, report):
+            shard.write(working / self.file("data", n, "safetensors").name)
+            self.write(working, "data", n, kept)
+            report |= {"ledger": ledger.as_dict(), "dropped": examples.by_cause(), "pairs": len(kept)}
+            report["sections"] = np.bincount(corpora, minlength=len(self.sections)).tolist()
+            report["longest_source"] = int(max(shard.source_lengths, default=0))
+
+
+@lru_cache(maxsize=1)
+def held_out_in(folder: Path, changed_at: int) -> HeldOut:
+    """The text of val and the tests of a draft, val first; made once in each process. `changed_at`: when the draft was
+    begun, so that another one in the same folder is read anew."""
+    files = sorted((folder / "text").glob("*.src"), key=lambda file: (file.stem != "val", file.stem))
+    sides = ((iterate_lines(file.with_suffix(end)) for end in (".src", ".tgt")) for file in files)
+    splits = {file.stem: list(zip(*lines, strict=True)) for file, lines in zip(files, sides, strict=True)}
+    return HeldOut(splits, read_json(folder / STATE, folder)["chosen"])
+
+
+def drop_doubtful(
+    rows: Sequence[Row], scorer: Scorer, least: float, ledger: Ledger, examples: Examples, names: Sequence[str]
+) -> list[Row]:
+    """The rows whose quality is at least `least`; the ledger counts the dropped ones. `names`: of the portions."""
+    kept, scored = list[Row](), 0
+    for chunk in chunks(rows, SCORED_AT_ONCE):
+        for row, quality in zip(chunk, scorer([row.pair for row in chunk]), strict=True):
+            if quality is not None and quality >= least:
+                kept.append(row)
+            else:
+                cause = "too long for data.scorer" if quality is None else f"quality below {least:g}"
+                ledger.drop(cause, part=names[row.corpus])
+                examples.add(cause, row.pair)
+        scored += len(chunk)
+        say(f"Scored {scored:,} of {len(rows):,} pairs, kept {len(kept):,}")
+    return kept
+
+
+def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    rows = iter(rows)
+    while chunk := list(islice(rows, size)):
+        yield chunk
+
+
+def least_pairs(files: Iterable[Path], characters: int) -> list[Pair]:
+    """The pairs of sorted shards with the least keys, in their order: as many as have so many characters, and the next
+    one. Of each shard only those are read that can be among them, one shard after another."""
+    import pyarrow
+
+    kept, held, bound = list[tuple[int, Pair]](), 0, (1 << 64, ("", ""))
+    for file in files:
+        for row in read_rows(file):
+            if row_order(row) > bound:
+                break
+            kept.append(row_order(row))
+            held += len(row.source) + len(row.target)
+            if held > 1.5 * characters:
+                kept = first_pairs(kept, characters)
+                held, bound = sum(len(a) + len(b) for _, (a, b) in kept), kept[-1]
+    pyarrow.default_memory_pool().release_unused()  # training the tokenizer comes next, and needs much
+    return [pair for _, pair in first_pairs(kept, characters)]
+
+
+def first_pairs(pairs: list[tuple[int, Pair]], characters: int) -> list[tuple[int, Pair]]:
+    """The pairs with the least keys that have so many characters, at least one, and the next one."""
+    pairs = sorted(pairs)
+    ends = list(accumulate(len(source) + len(target) for _, (source, target) in pairs))
+    return pairs[: max(1, bisect_right(ends, characters)) + 1]
+
+
+def total(reports: Iterable[dict[str, Any]]) -> tuple[Ledger, Examples]:
+    """The ledger of all shards together, and the examples with the least hashes."""
+    examples, ledgers = Examples(EXAMPLES), list[Ledger]()
+    for report in reports:
+        ledgers.append(Ledger.from_dict(report["ledger"]))
+        for cause, pairs in report["dropped"].items():
+            for source, target in pairs:
+                examples.add(cause, (source, target))
+    return reduce(Ledger.beside, ledgers), examples

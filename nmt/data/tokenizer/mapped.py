@@ -1,0 +1,114 @@
+"""SentencePiece models of other libraries, whose pieces have ids by a list of their own: text in, ids out, and back.
+
+The lists begin with our special pieces (see `nmt.vocabulary`); piece i of the list has id i, whatever number it has in
+the SentencePiece model. In a folder, source.spm and target.spm are the models, and pieces.json has the lists and the
+languages.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nmt.data.tokenizer.languages import Languages
+from nmt.fields import from_json, require
+from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES, UNK
+
+PIECES, SOURCE, TARGET = "pieces.json", "source.spm", "target.spm"
+FORMAT = 1
+BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
+
+
+def unique_names(pieces: Sequence[str]) -> list[str]:
+    """The pieces, each with a name of its own. A converted model may have a second <s> or <pad>, which no text has."""
+    first = {piece: i for i, piece in reversed(list(enumerate(pieces)))}
+    return [piece if first[piece] == i else f"<unused{i}>" for i, piece in enumerate(pieces)]
+
+
+class MappedModel:
+    """A SentencePiece model with other ids: the methods of a SentencePieceProcessor that we call."""
+
+    def __init__(self, proto: bytes, pieces: Sequence[str], hidden: Sequence[str] = ()) -> None:
+        """`hidden`: pieces that stand for no text, such as those of languages."""
+        from sentencepiece import SentencePieceProcessor
+
+        self.proto, self.pieces = proto, list(pieces)
+        self.model = SentencePieceProcessor(model_proto=proto)
+        self.ids = {piece: i for i, piece in reversed(list(enumerate(pieces)))}
+        silent = {*SPECIAL_PIECES, *hidden}
+        self.silent = {i for i, piece in enumerate(pieces) if piece in silent}
+
+    def vocab_size(self) -> int:
+        return len(self.pieces)
+
+    def id_to_piece(self, i: int) -> str:
+        return self.pieces[i]
+
+    def piece_to_id(self, piece: str) -> int:
+        return self.ids.get(piece, UNK)
+
+    def is_byte(self, i: int) -> bool:
+        return self.pieces[i] in BYTES
+
+    def encode(self, texts: Sequence[str], out_type: type = int) -> list[list[int]]:
+        return [
+            [self.piece_to_id(piece) for piece in pieces] for pieces in self.model.encode(list(texts), out_type=str)
+        ]
+
+    def decode(self, ids: Sequence[Any]) -> Any:
+        """The text of ids, or the texts of several sequences. Special pieces are left out."""
+        if ids and not isinstance(ids[0], int):
+            return [self.decode(sentence) for sentence in ids]
+        pieces = [self.pieces[i] for i in ids if i not in self.silent]
+        return str(self.model.decode_pieces(pieces)).replace("\u2581", " ").strip()
+
+    def serialized_model_proto(self) -> bytes:
+        """What makes this model differ from others."""
+        return b"\0".join([self.proto, *(piece.encode() for piece in self.pieces)])
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """The models of both sides, and the languages that they know."""
+
+    source: MappedModel
+    target: MappedModel
+    languages: Languages
+
+    @cached_property
+    def joint(self) -> bool:
+        """Whether both sides have the same ids."""
+        return self.source.pieces == self.target.pieces
+
+    @classmethod
+    def make(cls, protos: tuple[bytes, bytes], pieces: tuple[list[str], list[str]], languages: Languages) -> "Mapped":
+        """Raises ValueError if a list doesn't begin with our special pieces, or lacks a piece of a language."""
+        sides = []
+        both = {*languages.before_source.values(), *languages.before_target.values()}
+        for proto, listed in zip(protos, pieces, strict=True):
+            require(listed[:FIRST_PIECE] == list(SPECIAL_PIECES), f"the pieces begin with {listed[:FIRST_PIECE]}")
+            sides.append(MappedModel(proto, listed, [*both, "<mask>"]))
+        for start, model in zip(languages.starts(), sides, strict=True):
+            require(all(piece in model.ids for piece in start), f"there is no piece {' or '.join(start)}")
+        return cls(sides[0], sides[1], languages)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Mapped":
+        """Read what `save` wrote; ValueError names the file that is wrong."""
+        try:
+            raw = json.loads((folder / PIECES).read_text(encoding="utf8"))
+            require(raw["format"] == FORMAT, f"its format is {raw['format']!r}, of a newer nmt")
+            languages = from_json(Languages, raw["languages"])
+            protos = (folder / SOURCE).read_bytes(), (folder / TARGET).read_bytes()
+            return cls.make(protos, (raw["source"], raw["target"] or raw["source"]), languages)
+        except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:
+            raise ValueError(f"the tokenizer in {folder} ({PIECES}) can't be read: {error}") from error
+
+    def save(self, folder: Path) -> None:
+        target = None if self.joint else self.target.pieces
+        values = {"format": FORMAT, "languages": asdict(self.languages), "source": self.source.pieces, "target": target}
+        (folder / PIECES).write_text(json.dumps(values, ensure_ascii=False), encoding="utf8")
+        for name, model in ((SOURCE, self.source), (TARGET, self.target)):
+            (folder / name).write_bytes(model.proto)

@@ -1,0 +1,448 @@
+"""SentencePiece tokenizers: trained on tidied pairs, saved in a folder; from text to ids of pieces, and back.
+
+The ids below 4 are special: unk 0, bos 1, eos 2, pad 3; encoding never adds bos, eos or pad. SentencePiece does not
+normalise, since text is tidied before (see `nmt.text.normalise`). With byte fallback, characters without a piece become
+byte pieces: decoding an encoded target gives the same text, without outer spaces and with runs of spaces made one. In
+sources, in training too, such characters first take the nearest form that has pieces (see `nmt.text.characters`).
+
+SentencePiece marks a space with U+2581 (▁), and would read a ▁ in the text as a space. Here a ▁ in the text becomes its
+three byte pieces, as if it had no piece, and is decoded to ▁ again; without byte fallback it becomes unk.
+"""
+
+import copy
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property
+from itertools import chain
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt.config import TokenizerConfig
+from nmt.data.cleaning import Pair
+from nmt.data.tokenizer.languages import Languages
+from nmt.data.tokenizer.mapped import PIECES, Mapped, MappedModel
+from nmt.fields import from_json, require
+from nmt.messages import say
+from nmt.text.characters import Characters
+from nmt.text.items import NO_OWN
+from nmt.text.normalise import tidy
+from nmt.text.own_items import OwnItems
+from nmt.text.suspicions import prose
+from nmt.text.words import Words
+from nmt.vocabulary import BOS, EOS, PAD, PLACEHOLDERS, SPACE, UNK
+
+if TYPE_CHECKING:
+    from nmt.data.batches import Pairs, Sequences
+
+Start = tuple[list[int], list[int]]
+"""The ids that a source, and a target, begins with."""
+WORDS = "words.txt"  # in a model folder
+LANGUAGES = "languages.json"  # the same, of a model that knows several
+BYTES_A_CHARACTER = {"unigram": 31, "bpe": 13}  # of training text, that SentencePiece takes at most (measured)
+SPECIAL_IDS: dict[str, Any] = {"unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "pad_id": PAD}
+STAND_IN = "\ufdd0"  # replaces ▁ while a text is encoded: a noncharacter, which never has a piece (see NO_PIECE)
+SURROGATE = re.compile("[\ud800-\udfff]")
+# Characters that must not become pieces. SentencePiece marks unknown text with U+2585 and skips sentences that have it.
+NO_PIECE = re.compile(f"[{SPACE}{STAND_IN}\u2585]")
+MAX_BYTES = 1 << 16  # longest training sentence; SentencePiece's default, 4,192, would skip longer ones silently
+
+
+class Tokenizer:
+    """The SentencePiece models of both sides; a joint model is `source` and `target`, the same object."""
+
+    mapped: Mapped | None = None
+    words: Words | None = None
+    """Those of the sources of training, if they are known."""
+    own_languages = Languages()
+    """Those of a model that was trained here for several."""
+
+    def __init__(self, source: Any, target: Any, notes: Sequence[str] = (), mapped: Mapped | None = None) -> None:
+        """`notes`: sentences for the user about how training went. `mapped`: has `source` and `target`, if they are
+        another library's."""
+        self.source, self.target, self.mapped = source, target, mapped
+        self.joint = source is target or (mapped is not None and mapped.joint)  # then both sides have the same ids
+        self.notes = list(notes)
+        self.src_vocab_size: int = source.vocab_size()
+        self.tgt_vocab_size: int = target.vocab_size()
+
+    @property
+    def has_placeholders(self) -> bool:
+        """Whether both sides have the pieces of PLACEHOLDERS."""
+        return all(model.piece_to_id(mark) != UNK for model in (self.source, self.target) for mark in PLACEHOLDERS)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Tokenizer":
+        """Read `joint.model`, or `source.model` and `target.model`; ValueError names the file that is wrong."""
+        if (folder / PIECES).exists():
+            return cls.of(Mapped.load(folder))
+        joint, separate = folder / "joint.model", [folder / "source.model", folder / "target.model"]
+        one_side = any(path.exists() for path in separate)
+        if joint.exists():
+            require(not one_side, f"{folder} holds joint.model and a model of one side: remove what doesn't belong")
+            model = load_model(joint)
+            return cls(model, model).with_words(load_words(folder)).with_languages(load_languages(folder))
+        require(one_side, f"{folder} holds no tokenizer: neither joint.model nor source.model and target.model")
+        return cls(*(load_model(path) for path in separate)).with_words(load_words(folder))
+
+    @classmethod
+    def of(cls, mapped: Mapped) -> "Tokenizer":
+        """A tokenizer with the models of another library."""
+        return cls(mapped.source, mapped.target, mapped=mapped)
+
+    def with_words(self, words: Words | None) -> "Tokenizer":
+        """This tokenizer with the words that a model has learned."""
+        other = copy.copy(self)
+        other.words = words
+        return other
+
+    def with_languages(self, languages: Languages) -> "Tokenizer":
+        """This tokenizer for a model that is told these languages."""
+        if self.mapped:
+            return Tokenizer.of(replace(self.mapped, languages=languages))
+        starts = [*languages.before_source.values(), *languages.before_target.values()]
+        missing = [piece for piece in starts if piece and self.source.piece_to_id(piece) == UNK]
+        require(not missing, f"the tokenizer has no piece {', '.join(missing)}: take another")
+        other = copy.copy(self)
+        other.own_languages = languages
+        return other
+
+    @property
+    def languages(self) -> Languages:
+        """The languages that a model must be told; none for a model of one pair of languages."""
+        return self.mapped.languages if self.mapped else self.own_languages
+
+    def between(self, source: str, target: str) -> "Tokenizer":
+        """This tokenizer for other languages, by their codes; ValueError if there are none such."""
+        known = self.languages.before_source or self.languages.before_target
+        given = " and ".join(f"--{side} {code}" for side, code in (("source", source), ("target", target)) if code)
+        require(bool(known) or not given, f"the model has one pair of languages: leave {given} out")
+        return self.with_languages(self.languages.between(source, target)) if known else self
+
+    def for_corpus(self, source: str, target: str = "") -> "Tokenizer":
+        """This tokenizer for the languages of a corpus, as far as the model must be told them and knows their codes;
+        otherwise for those that are chosen already. ValueError if none is."""
+        known = self.languages
+        codes = source if source in known.before_source else "", target if target in known.before_target else ""
+        chosen = self.between(*codes) if any(codes) else self
+        chosen.languages.require_chosen(("--data.source", "--data.target"))
+        return chosen
+
+    def starts(self) -> Start:
+        """The ids that each source, and each target, begins with: they tell the model the languages."""
+        source, target = self.languages.starts()
+        return [self.source.piece_to_id(p) for p in source], [self.target.piece_to_id(p) for p in target]
+
+    def save(self, folder: Path) -> None:
+        """Write the files that `load` reads."""
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.mapped:
+            self.mapped.save(folder)
+            return
+        models = {"joint": self.source} if self.joint else {"source": self.source, "target": self.target}
+        for name, model in models.items():
+            (folder / f"{name}.model").write_bytes(model.serialized_model_proto())
+        if self.words:
+            (folder / WORDS).write_text(self.words.dump(), encoding="utf8", newline="")
+        if self.own_languages.before_target:
+            (folder / LANGUAGES).write_text(json.dumps(asdict(self.own_languages), ensure_ascii=False), encoding="utf8")
+
+    def side(self, name: str | None) -> Any:
+        """The model of `source` or `target`; the name may be None if both sides have the same model."""
+        require(name in (None, "source", "target"), f"--side is {name}: it must be source or target")
+        require(self.joint or name is not None, "each language has its own tokenizer: take --side source or target")
+        return self.target if name == "target" else self.source
+
+    def same_as(self, other: "Tokenizer") -> bool:
+        """Whether both encode every text to the same ids."""
+        protos = [[m.serialized_model_proto() for m in (t.source, t.target)] for t in (self, other)]
+        return protos[0] == protos[1]
+
+    def same_target_as(self, other: "Tokenizer") -> bool:
+        """Whether both encode every target text to the same ids."""
+        is_same: bool = self.target.serialized_model_proto() == other.target.serialized_model_proto()
+        return is_same
+
+    @cached_property
+    def characters(self) -> tuple[Characters, Characters]:
+        """The characters that the source and the target model have pieces for."""
+        source = characters_of(self.source)
+        return source, source if self.joint else characters_of(self.target)
+
+    def readable(self, text: str) -> str:
+        """The source text as `encode_source` reads it: in characters that have pieces, as far as possible. Models of
+        other libraries have rules of their own."""
+        return join_surrogates(text) if self.mapped else self.characters[0].nearest(join_surrogates(text))
+
+    def knows(self, text: str) -> bool:
+        """Whether the source model has a piece for a text, alone or at the start of a word."""
+        return any(self.source.piece_to_id(piece) != UNK for piece in (text, SPACE + text))
+
+    def lacks(self, text: str, own: OwnItems = NO_OWN) -> bool:
+        """Whether a readable text has letters, and outside of its items characters without a piece."""
+        if self.mapped is None:
+            return self.characters[0].lacks(text, own)
+        rest = prose(text, own)  # these models have rules for characters: what they make of it counts
+        (ids,) = self.source.encode([rest])
+        return any(map(str.isalpha, rest)) and any(i == UNK or self.source.is_byte(i) for i in ids)
+
+    def spelling(self, text: str, translation: str, own: OwnItems = NO_OWN) -> float:
+        """The fewest letters a piece of the words that training didn't have, outside of items, and that aren't in the
+        translation; infinite if there are none."""
+        unknown = self.words.unknown(prose(text, own)) if self.words else []
+        copied = translation.casefold() if unknown else ""
+        lost = [word for word in unknown if word.casefold() not in copied]
+        return min(
+            (len(w) / max(1, len(ids)) for w, ids in zip(lost, encode(self.source, lost), strict=True)), default=inf
+        )
+
+    def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, without bos and eos."""
+        return encode(self.source, [self.readable(text) for text in texts])
+
+    def encode_target(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, without bos and eos."""
+        return encode(self.target, texts)
+
+    def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """The text of each id sequence: bos, eos and pad are skipped, unk becomes ⁇, invalid UTF-8 U+FFFD."""
+        return [str(self.target.decode(list(sentence))) for sentence in ids]
+
+    def decode_source(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return [str(self.source.decode(list(sentence))) for sentence in ids]
+
+    def source_pieces(self, ids: Sequence[int]) -> list[str]:
+        return [str(self.source.id_to_piece(i)) for i in ids]
+
+    def target_pieces(self, ids: Sequence[int]) -> list[str]:
+        return [str(self.target.id_to_piece(i)) for i in ids]
+
+
+class LineCodec:
+    """Turns lines of text into lines of pieces, or of ids, of one model, and back."""
+
+    def __init__(self, model: Any, *, ids: bool) -> None:
+        self.model = model
+        size = model.vocab_size()
+        self.words = [str(i) if ids else str(model.id_to_piece(i)) for i in range(size)]
+        self.known = {word: i for i, word in enumerate(self.words)}
+        self.kind = f"an id of the tokenizer, from 0 to {size - 1}" if ids else "a piece of the tokenizer"
+
+    def encode(self, lines: Sequence[bytes]) -> list[str]:
+        """Divide lines of text, tidied like training text."""
+        texts = [tidy(line.decode("utf-8", "surrogateescape"))[0] for line in lines]
+        return [" ".join(self.words[i] for i in ids) for ids in encode(self.model, texts)]
+
+    def decode(self, lines: Sequence[bytes], file: str = "-", before: int = 0) -> list[str]:
+        """Join the pieces of each line. ValueError for the first word that is no piece or id, with its line in the
+        file; `before`: the number of the file's lines that came before these."""
+        ids = [list[int]() for _ in lines]
+        for n, line in enumerate(lines):
+            for word in line.decode("utf-8", "surrogateescape").removesuffix("\r").split(" "):
+                place = f"{'standard input' if file == '-' else file}, line {before + n + 1}"
+                require(word in self.known or word == "", f"{place} has {word!r}, which is not {self.kind}")
+                ids[n] += [self.known[word]] if word else []
+        return [tidy(str(text))[0] for text in self.model.decode(ids)]
+
+
+def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: Sequence[Start] = ()) -> list[list[int]]:
+    """The ids of sources (side 0) or targets (side 1), with what tells a model their language.
+
+    `starts`: what each pair begins with; empty: what the tokenizer says.
+    """
+    ids = tokenizer.encode_target(texts) if side else tokenizer.encode_source(texts)
+    if not starts and not tokenizer.starts()[side]:
+        return ids
+    starts = starts or [tokenizer.starts()] * len(texts)
+    return [start[side] + text if text else text for start, text in zip(starts, ids, strict=True)]
+
+
+def encode_pairs(
+    tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], starts: Sequence[Start] = (), chunk: int = 10_000
+) -> "Pairs":
+    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once.
+
+    `starts`: as for `encode_side`.
+    """
+    from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
+
+    def encoded(side: int) -> "Sequences":
+        parts = (slice(start, start + chunk) for start in range(0, len(pairs), chunk))
+        chunks = (([pair[side] for pair in pairs[part]], starts[part]) for part in parts)
+        return Sequences.of(ids for texts, first in chunks for ids in encode_side(tokenizer, side, texts, first))
+
+    return Pairs(encoded(0), encoded(1))
+
+
+def characters_of(model: Any) -> Characters:
+    pieces = (str(model.id_to_piece(i)) for i in range(PAD + 1, model.vocab_size()))
+    return Characters(piece for piece in pieces if len(piece) == 1 and piece != SPACE)
+
+
+def join_surrogates(text: str) -> str:
+    """The text with surrogate pairs joined, and U+FFFD for lone surrogates."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if SURROGATE.search(text) else text
+
+
+def encode(model: Any, texts: Sequence[str]) -> list[list[int]]:
+    texts = list(map(join_surrogates, texts))
+    if isinstance(model, MappedModel):
+        return model.encode(texts)
+    marked = [n for n, text in enumerate(texts) if SPACE in text]
+    for n in marked:
+        texts[n] = texts[n].replace(STAND_IN, "\ufffd").replace(SPACE, STAND_IN)
+    few = len(texts) < 32  # a batch of texts starts threads, which takes 0.1 ms
+    ids: list[list[int]] = [model.encode(t, out_type=int) for t in texts] if few else model.encode(texts, out_type=int)
+    for n in marked:
+        ids[n] = respell(ids[n], byte_ids(model, STAND_IN), byte_ids(model, SPACE))
+    return ids
+
+
+def byte_ids(model: Any, character: str) -> list[int]:
+    return [model.piece_to_id(f"<0x{byte:02X}>") for byte in character.encode()]
+
+
+def respell(ids: list[int], old: list[int], new: list[int]) -> list[int]:
+    """Replace each run `old` by `new`, of equal length. Without byte fallback both are unk: nothing changes."""
+    ids = list(ids)
+    for start in range(len(ids) - len(old) + 1):
+        if ids[start : start + len(old)] == old:
+            ids[start : start + len(old)] = new
+    return ids
+
+
+def load_model(path: Path) -> Any:
+    from sentencepiece import SentencePieceProcessor
+
+    require(path.exists(), f"{path} is missing")
+    proto = path.read_bytes()
+    require(len(proto) > 0, f"{path} is empty: copy or train the tokenizer again")
+    try:
+        model = SentencePieceProcessor(model_proto=proto)
+    except RuntimeError as error:
+        raise ValueError(f"{path} is damaged or not a SentencePiece model: copy or train it again") from error
+    ids = {name: getattr(model, name)() for name in SPECIAL_IDS}
+    require(ids == SPECIAL_IDS, f"{path} has the special ids {ids}, not {SPECIAL_IDS}: train it with nmt.prepare")
+    return model
+
+
+def load_words(folder: Path) -> Words | None:
+    try:
+        return Words.parse((folder / WORDS).read_text(encoding="utf8")) if (folder / WORDS).exists() else None
+    except ValueError as error:
+        raise ValueError(f"{folder / WORDS} is damaged: {error}") from error
+
+
+def load_languages(folder: Path) -> Languages:
+    file = folder / LANGUAGES
+    try:
+        return from_json(Languages, json.loads(file.read_text(encoding="utf8"))) if file.exists() else Languages()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{file} is damaged: {error}") from error
+
+
+def train_tokenizer(
+    pairs: Iterable[Pair], config: TokenizerConfig, folder: Path, *languages: str, tags: Sequence[str] = ()
+) -> Tokenizer:
+    """Train the model(s) on the pairs and write them to the folder; the same pairs and settings give the same bytes.
+
+    The first pairs are used, up to `config.sample_characters`. `languages`: those of the source and the target or, for
+    pairs without sources, those of the texts, or of pairs in several directions. `tags`: pieces that no text becomes,
+    not even one that is written so; their ids are put before sources. A vocabulary larger than the text supports is
+    reduced, with a note. Raises ValueError if `config.vocab_size` is too small for the characters that need a piece.
+    """
+    notes: list[str] = []
+    chosen = sample(pairs, config, notes)
+    if not chosen[0][0]:
+        return train_on_texts([text for _, text in chosen], config, folder, " and ".join(languages), notes)
+    if config.joint:
+        texts = chain.from_iterable(chosen)
+        distinct = dict.fromkeys(texts) if len(languages) > 2 else texts  # each text is in several directions
+        src_model = tgt_model = train_model(distinct, config, " and ".join(languages), notes, tags)
+    else:
+        source, target = languages
+        src_model = train_model((src for src, _ in chosen), config, source, notes)
+        tgt_model = train_model((tgt for _, tgt in chosen), config, target, notes)
+    tokenizer = Tokenizer(src_model, tgt_model, notes)
+    tokenizer.save(folder)
+    return tokenizer
+
+
+def train_on_texts(
+    texts: list[str], config: TokenizerConfig, folder: Path, name: str, notes: Sequence[str] = ()
+) -> Tokenizer:
+    """Train one model for all languages on tidied texts without translations; otherwise like `train_tokenizer`."""
+    require(config.joint, "tokenizer.joint is false, which needs a corpus with two languages: set it to true")
+    notes = list(notes)
+    model = train_model(texts, config, name, notes)
+    tokenizer = Tokenizer(model, model, notes)
+    tokenizer.save(folder)
+    return tokenizer
+
+
+def sample(pairs: Iterable[Pair], config: TokenizerConfig, notes: list[str]) -> list[Pair]:
+    """The first pairs, with at most `config.sample_characters` on both sides together."""
+    chosen, characters = list[Pair](), 0
+    for pair in pairs:
+        characters += len(pair[0]) + len(pair[1])
+        if chosen and characters > config.sample_characters:
+            limit = f"{config.sample_characters:,} characters (tokenizer.sample_characters)"
+            notes.append(f"The tokenizer is trained on a sample of {len(chosen):,} of the pairs or texts: {limit}.")
+            break
+        chosen.append(pair)
+    if (gigabytes := min(characters, config.sample_characters) * BYTES_A_CHARACTER[config.kind] / 2**30) >= 1:
+        say(f"Training the tokenizer takes about {gigabytes:.1f} GB of memory: tokenizer.sample_characters sets it")
+    return chosen
+
+
+def train_model(
+    texts: Iterable[str], config: TokenizerConfig, languages: str, notes: list[str], tags: Sequence[str] = ()
+) -> Any:
+    """Train one model, with fewer pieces if the text has too few: SentencePiece's error says how many it has."""
+    sentences = [NO_PIECE.sub(" ", text) for text in texts]
+    size = wanted = config.vocab_size
+    while True:
+        try:
+            model = run_trainer(iter(sentences), config, size, tags)
+            break
+        except RuntimeError as error:
+            size = supported_size(str(error), size, languages)
+    if size < wanted:
+        notes.append(f"The text in {languages} supports {size:,} pieces, fewer than tokenizer.vocab_size, {wanted:,}.")
+    return model
+
+
+def supported_size(message: str, size: int, languages: str) -> int:
+    """The vocabulary size that an error message of SentencePiece suggests; ValueError if it suggests none."""
+    if too_small := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        least = f"the characters of the text in {languages} need at least {too_small[1]}"
+        raise ValueError(f"tokenizer.vocab_size is {size}: {least}; raise it, or lower tokenizer.character_coverage")
+    too_high = re.search(r"Please set it to a value <= (\d+)", message)
+    if not too_high or int(too_high[1]) >= size:
+        raise ValueError(f"the tokenizer can't be trained on the text in {languages}: {message}")
+    return int(too_high[1])
+
+
+def run_trainer(sentences: Iterator[str], config: TokenizerConfig, size: int, tags: Sequence[str]) -> Any:
+    from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+    proto = io.BytesIO()
+    SentencePieceTrainer.Train(
+        sentence_iterator=sentences,
+        model_writer=proto,
+        model_type=config.kind,
+        vocab_size=size,
+        **SPECIAL_IDS,
+        normalization_rule_name="identity",
+        byte_fallback=config.byte_fallback,
+        character_coverage=config.character_coverage,
+        user_defined_symbols=list(config.user_defined_symbols),
+        control_symbols=list(tags),
+        max_sentence_length=MAX_BYTES,
+        num_threads=16,  # fixed: unigram's sums, and so its pieces, depend on the number of threads
+        minloglevel=2,
+    )
+    return SentencePieceProcessor(model_proto=proto.getvalue())

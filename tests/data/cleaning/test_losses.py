@@ -1,0 +1,80 @@
+"""What is lost in masses is told, with the likely encoding of a file that isn't UTF-8, and what to do."""
+
+import gzip
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from nmt.config import DataConfig
+from nmt.data.cleaning import Ledger
+from nmt.data.cleaning.losses import describe_losses
+from nmt.data.corpora import load_corpus
+from nmt.prepare import main
+from nmt.text.normalise import INVALID
+
+ENGLISH = [f"this is sentence {n} of all" for n in range(60)]
+
+
+def write(path: Path, lines: list[str], encoding: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    content = "".join(f"{line}\n" for line in lines).encode(encoding)
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "encoding"),
+    [
+        ("all.de", "schöne Grüße", "cp1252"),
+        ("all.de.gz", "für 5 €", "cp1252"),
+        ("all.ru", "привет, мир", "cp1251"),
+        ("all.ces", "šílený žlutý", "cp1250"),
+        ("all.pl", "źle, łódź", "cp1250"),
+        ("all.ja", "こんにちは世界", "cp932"),
+    ],
+)
+def test_a_file_in_an_older_encoding_is_named_with_the_command_that_converts_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, encoding: str
+) -> None:
+    lines = [f"{text if n % 3 == 1 else 'text'} {n}" for n in range(60)]
+    file, language = write(tmp_path / name, lines, encoding), name.split(".")[1]
+    write(tmp_path / "all.en", ENGLISH, "utf8")
+    argv = ["--data.corpus", str(tmp_path / "all"), "--data.source", language, "--runs", str(tmp_path / "runs")]
+    assert main([*argv, "--tokenizer.vocab_size", "300"]) == 0
+    *_, warning, ready = capsys.readouterr().err.splitlines()
+    assert warning.startswith("WARNING: 20 of 60 train pairs (33%) were dropped: invalid UTF-8.")
+    assert f"{file} is not UTF-8 (line 2), but perhaps {encoding.upper().replace('CP12', 'WINDOWS-12')}: " in warning
+    assert ready.startswith("Ready: ")
+    command = warning.rpartition("perhaps ")[2].partition(": ")[2]
+    subprocess.run(command.replace("NEW-FILE", "converted"), shell=True, cwd=tmp_path, check=True)
+    assert (tmp_path / "converted").read_text(encoding="utf8").splitlines() == lines
+
+
+def test_causes_of_few_lines_and_what_is_held_out_are_no_warning() -> None:
+    dropped = Counter({"repeated": 5, "held out for val": 10, "a side is blank": 6})
+    ledgers = {"train": Ledger(read=100, dropped=dropped), "val": Ledger(read=50, repaired=Counter({INVALID: 9}))}
+    assert list(describe_losses(ledgers, {})) == [
+        "WARNING: 6 of 100 train pairs (6%) were dropped: a side is blank.",
+        "WARNING: 9 of 50 val pairs (18%) have invalid UTF-8 made U+FFFD.",
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["schöne Grüße", "привет, мир", "γειά σου κόσμε"])
+def test_utf_16_is_an_error_also_without_a_byte_order_mark(tmp_path: Path, encoding: str, text: str) -> None:
+    lines = [f"{text} {n}" for n in range(60)]
+    write(tmp_path / "all.de", lines, encoding)
+    write(tmp_path / "all.en", ENGLISH, "utf8")
+    with pytest.raises(ValueError, match=r"all\.de is UTF-16.*: convert it with iconv -f UTF-16") as error:
+        load_corpus(DataConfig(corpus=str(tmp_path / "all")))
+    name = str(error.value).partition("iconv -f ")[2].split()[0]
+    assert (tmp_path / "all.de").read_bytes().decode(name).splitlines() == lines
+
+
+@pytest.mark.parametrize("first", ["", "\t", "\x01", "a\x0b", "-", "中", "a\tb"])
+def test_odd_first_lines_are_not_taken_for_utf_16(tmp_path: Path, first: str) -> None:
+    write(tmp_path / "all.de", [first, *ENGLISH], "utf8")
+    write(tmp_path / "all.en", ["first", *ENGLISH], "utf8")
+    assert load_corpus(DataConfig(corpus=str(tmp_path / "all"))).ledgers["train"].read == 61

@@ -1,0 +1,47 @@
+"""The lexicon is that of IBM model 1; of a large corpus, a part is used in which each source piece occurs."""
+
+from collections import defaultdict
+
+import pytest
+
+from nmt.data.batches import Pairs, Sequences
+from nmt.data.copies import lexicon
+from nmt.data.copies.lexicon import ROUNDS, choose_pairs, model_1
+
+
+def pairs(*sentences: tuple[list[int], list[int]]) -> Pairs:
+    return Pairs(Sequences.of(source for source, _ in sentences), Sequences.of(target for _, target in sentences))
+
+
+def plain_model_1(sentences: list[tuple[list[int], list[int]]]) -> dict[tuple[int, int], float]:
+    """The definition, sum by sum."""
+    probability: dict[tuple[int, int], float] = defaultdict(lambda: 1.0)
+    for _ in range(ROUNDS):
+        counts: dict[tuple[int, int], float] = defaultdict(float)
+        totals: dict[int, float] = defaultdict(float)
+        for source, target in sentences:
+            for t in target:
+                whole = sum(probability[s, t] for s in source)
+                for s in source:
+                    counts[s, t] += probability[s, t] / whole
+                    totals[s] += probability[s, t] / whole
+        probability = defaultdict(float, {(s, t): count / totals[s] for (s, t), count in counts.items()})
+    return dict(probability)
+
+
+def test_translations_are_those_of_ibm_model_1() -> None:
+    sentences = [([4, 5], [7, 6, 7]), ([5, 6, 4], [8]), ([6], [9, 8]), ([], [4]), ([5], []), ([5, 5], [6])]
+    source, target, probability = model_1(pairs(*sentences), 10, 10)
+    found = dict(zip(zip(source.tolist(), target.tolist(), strict=True), probability.tolist(), strict=True))
+    assert found == pytest.approx(plain_model_1([(s, t) for s, t in sentences if s and t]))
+
+
+def test_of_a_large_corpus_the_pairs_with_rare_words_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = pairs(*[([4, 5], [6])] * 50, ([4, 8], [7]), ([], [7]), *[([4, 5], [6])] * 5, ([9, 5, 5], [6]))
+    assert len(choose_pairs(corpus, 10)) == 57
+    monkeypatch.setattr(lexicon, "MOST_CELLS", 30)
+    assert choose_pairs(corpus, 10) == [*range(10), 50, 57], "ten times where there is room"
+    monkeypatch.setattr(lexicon, "MOST_CELLS", 8)
+    assert choose_pairs(corpus, 10) == [0, 50, 57]
+    monkeypatch.setattr(lexicon, "MOST_CELLS", 3)
+    assert choose_pairs(corpus, 10) == [0]

@@ -1,0 +1,185 @@
+"""Noise: it hides the share that is asked for, loses nothing that it shouldn't, and repeats itself."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.config import NoiseConfig
+from nmt.data.batches import Sequences
+from nmt.data.copies.noise import Denoising, hidden_counts, hide_spans, infill, mask_pieces, permute, span_counts
+from nmt.vocabulary import FIRST_PIECE, UNK
+
+VOCAB = 1000
+INFILLING, SPANS = NoiseConfig(), NoiseConfig(kind="spans")
+batches = st.lists(st.lists(st.integers(FIRST_PIECE, VOCAB - 1), max_size=40), min_size=1, max_size=6)
+shares = st.one_of(st.none(), st.floats(0.01, 0.99))
+seeds = st.integers(0, 1000)
+
+
+def padded(texts: list[list[int]], seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Generator]:
+    sequences = Sequences.of(texts)
+    ids, _ = sequences.padded(torch.arange(len(texts)))
+    return ids, sequences.lengths_N, torch.Generator().manual_seed(seed)
+
+
+def rows(sequences: Sequences) -> list[list[int]]:
+    return [row.tolist() for row in sequences.flat[:-1].split(sequences.lengths_N.tolist())]
+
+
+def without_masks(ids: list[int]) -> list[int]:
+    return [i for i in ids if i != UNK]
+
+
+@given(batches, shares, seeds)
+def test_masking_changes_only_the_share_that_it_hides(texts: list[list[int]], share: float | None, seed: int) -> None:
+    noise = NoiseConfig(share=share)
+    ids, lengths, generator = padded(texts, seed)
+    noised, hidden = mask_pieces(ids, lengths, noise, VOCAB, generator)
+    assert noised[~hidden].equal(ids[~hidden]), "with padding"
+    for text, chosen in zip(texts, hidden, strict=True):
+        n, wanted = int(chosen.sum()), noise.share_of("mlm") * len(text)
+        assert not chosen[len(text) :].any()
+        assert abs(n - wanted) <= 0.5 + 1e-4 or n == 1
+        assert (n > 0) == (len(text) > 0)
+
+
+def test_hidden_pieces_are_masked_random_or_kept_in_the_shares_of_the_settings() -> None:
+    ids, lengths, generator = padded([[7] * 2000] * 10, 1)
+    noise = NoiseConfig(share=0.5, masked=0.6, random=0.3)
+    noised, hidden = mask_pieces(ids, lengths, noise, VOCAB, generator)
+    n = int(hidden.sum())
+    assert n == 10_000
+    assert int((noised == UNK).sum()) / n == pytest.approx(0.6, abs=0.02)
+    assert int((noised[hidden] == 7).sum()) / n == pytest.approx(0.1, abs=0.02)
+    assert int(noised[hidden & (noised != UNK)].min()) >= FIRST_PIECE
+    assert int(noised.max()) > 0.99 * VOCAB
+
+
+@given(batches, shares, st.floats(1, 10), seeds)
+def test_spans_and_their_target_rebuild_the_text(
+    texts: list[list[int]], share: float | None, mean: float, seed: int
+) -> None:
+    noise = replace(SPANS, share=share, mean_span=mean)
+    ids, lengths, generator = padded(texts, seed)
+    found = hide_spans(ids, lengths, noise, generator)
+    hidden = hidden_counts(lengths, noise.share_of("denoise"))
+    assert found.target.lengths_N.equal(hidden + span_counts(lengths, noise.share_of("denoise"), mean))
+    for text, source, target in zip(texts, *map(rows, found), strict=True):
+        assert rebuilt(source, target) == text
+        assert not any(a == b == UNK for a, b in pairwise(source)), "spans never touch"
+
+
+def rebuilt(source: list[int], target: list[int]) -> list[int]:
+    """The source with the spans of the target in place of its mask pieces."""
+    spans: list[list[int]] = []
+    for i in target:
+        if i == UNK:
+            spans.append([])
+        else:
+            spans[-1].append(i)
+    filled = iter(spans)
+    text = [i for piece in source for i in (next(filled) if piece == UNK else [piece])]
+    assert next(filled, None) is None
+    return text
+
+
+@given(batches, shares, st.floats(1, 10), seeds)
+def test_infilling_keeps_the_order_of_visible_pieces_and_hides_its_share(
+    texts: list[list[int]], share: float | None, mean: float, seed: int
+) -> None:
+    noise = replace(INFILLING, share=share, mean_span=mean)
+    ids, lengths, generator = padded([[*range(FIRST_PIECE, FIRST_PIECE + len(text))] for text in texts], seed)
+    hidden = hidden_counts(lengths, noise.share_of("denoise"))
+    found = rows(infill(ids, lengths, noise, generator))
+    for n, length, source in zip(hidden.tolist(), lengths.tolist(), found, strict=True):
+        visible = without_masks(source)
+        assert visible == sorted(visible)
+        assert len(visible) == length - n
+        assert len(source) <= length
+        assert (UNK in source) == (length > 0)
+
+
+def test_spans_have_the_mean_length_and_are_spread_over_the_text() -> None:
+    ids, lengths, generator = padded([[*range(4, 104)]] * 2000, 1)
+    for noise, mean in ((SPANS, 3), (replace(SPANS, share=0.4, mean_span=5), 5), (INFILLING, 3)):
+        spans = noise.kind == "spans"
+        source = hide_spans(ids, lengths, noise, generator).source if spans else infill(ids, lengths, noise, generator)
+        masks = sum(row.count(UNK) for row in rows(source))
+        hidden = int(hidden_counts(lengths, noise.share_of("denoise")).sum())
+        assert hidden / masks == pytest.approx(mean, rel=0.06)
+        visible = torch.tensor([without_masks(row) for row in rows(source)]).flatten().bincount(minlength=104)[14:94]
+        # Less often near the ends, where fewer spans can start that cover a piece.
+        assert float(visible.float().std() / visible.float().mean()) < 0.05, "every place is hidden equally often"
+
+
+def test_infilling_has_empty_spans() -> None:
+    """A Poisson distribution with mean 3 has 5% of zeros: a mask piece between two pieces that are neighbours."""
+    ids, lengths, generator = padded([[*range(4, 104)]] * 500, 1)
+    source = rows(infill(ids, lengths, INFILLING, generator))
+    empty = sum(b == UNK and c == a + 1 for row in source for a, b, c in zip(row, row[1:], row[2:], strict=False))
+    assert empty / sum(row.count(UNK) for row in source) == pytest.approx(0.05, abs=0.015)
+
+
+def test_deletion_takes_its_share_of_the_visible_pieces() -> None:
+    ids, lengths, generator = padded([[*range(4, 104)]] * 300, 1)
+    source = infill(ids, lengths, replace(INFILLING, deletion=0.2), generator)
+    visible = [without_masks(row) for row in rows(source)]
+    assert all(row == sorted(row) for row in visible)
+    assert sum(map(len, visible)) / (300 * 65) == pytest.approx(0.8, abs=0.01)
+
+
+@given(batches, st.integers(1, 5), seeds)
+def test_permutation_moves_no_piece_further_than_its_distance(texts: list[list[int]], distance: int, seed: int) -> None:
+    ids, lengths, generator = padded([[*range(len(text))] for text in texts], seed)
+    for text, row in zip(texts, permute(ids, lengths, distance, generator).tolist(), strict=True):
+        moved = row[: len(text)]
+        assert sorted(moved) == [*range(len(text))]
+        assert all(abs(i - place) <= distance for place, i in enumerate(moved))
+
+
+def test_permutation_changes_the_order_of_infilling() -> None:
+    ids, lengths, generator = padded([[*range(4, 104)]] * 5, 1)
+    visible = [without_masks(row) for row in rows(infill(ids, lengths, replace(INFILLING, permutation=3), generator))]
+    assert all(row != sorted(row) and len(set(row)) == 65 for row in visible)
+
+
+@given(batches, st.sampled_from([INFILLING, SPANS, replace(INFILLING, deletion=0.3, permutation=2)]), seeds)
+def test_equal_generators_give_equal_noise(texts: list[list[int]], noise: NoiseConfig, seed: int) -> None:
+    def once() -> Any:
+        torch.manual_seed(torch.initial_seed() + 1)  # what other code draws makes no difference
+        ids, lengths, generator = padded(texts, seed)
+        masked = mask_pieces(ids, lengths, noise, VOCAB, generator)[0].tolist()
+        if noise.kind == "spans":
+            return masked, [*map(rows, hide_spans(ids, lengths, noise, generator))]
+        return masked, rows(infill(ids, lengths, noise, generator))
+
+    assert once() == once()
+
+
+def test_short_texts_keep_one_span_and_empty_texts_nothing() -> None:
+    ids, lengths, generator = padded([[], [9], [8, 9]], 1)
+    assert [*map(len, rows(infill(ids, lengths, INFILLING, generator)))] == [0, 1, 2]
+    assert rows(infill(ids, lengths, INFILLING, generator))[1] == [UNK]
+    source, target = map(rows, hide_spans(ids, lengths, SPANS, generator))
+    assert (source[:2], target[:2]) == ([[], [UNK]], [[], [UNK, 9]])
+    assert sorted([len(source[2]), len(target[2])]) == [2, 2]
+    assert isinstance(hide_spans(*padded([[]], 1)[:2], SPANS, generator), Denoising)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"share": 1.0}, "noise.share is 1.0"),
+        ({"masked": 0.8, "random": 0.3}, "1.1 together"),
+        ({"kind": "spans", "deletion": 0.1}, "noise.deletion is 0.1: it is used only with noise.kind infilling"),
+        ({"kind": "spans", "permutation": 3}, "noise.permutation is 3: it is used only with noise.kind infilling"),
+    ],
+)
+def test_settings_that_contradict_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        NoiseConfig(**wrong)

@@ -1,0 +1,134 @@
+"""Copies with placeholders: at corresponding places of both sides, each once, and nothing else changed."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from nmt.config import Config, DataConfig, TokenizerConfig
+from nmt.data.cleaning import Pair
+from nmt.data.copies.placeholders import add_placeholders, with_placeholders
+from nmt.data.copies.word_links import Aligner, enclosable
+from nmt.data.corpora import load_corpus
+from nmt.data.store.preparing import prepare
+from nmt.vocabulary import OPENINGS, PLACEHOLDERS
+
+WORDS = {"rote": "red", "alte": "old", "kleine": "small", "Hund": "dog", "Mann": "man", "Fisch": "fish", "Hut": "hat"}
+PAIRS = [
+    (f"Der {a} {n} sieht den {b} {m}.", f"The {WORDS[a]} {WORDS[n]} sees the {WORDS[b]} {WORDS[m]}.")
+    for a in ("rote", "alte", "kleine")
+    for b in ("rote", "alte", "kleine")
+    for n in ("Hund", "Mann", "Fisch", "Hut")
+    for m in ("Hund", "Mann", "Fisch", "Hut")
+    if a != b and n != m
+]
+MARKS = re.compile(f"[{''.join(PLACEHOLDERS)}]")
+
+
+def neighbours(text: str) -> dict[str, tuple[str, str]]:
+    """For each placeholder, the words before and after it."""
+    words = ["", *re.findall(rf"\w+|{MARKS.pattern}|[^\w\s]", text), ""]
+    return {word: (words[i - 1], words[i + 1]) for i, word in enumerate(words) if MARKS.fullmatch(word)}
+
+
+def test_words_are_linked_to_their_translations() -> None:
+    aligner = Aligner(PAIRS)
+    for n, (source, target) in enumerate(PAIRS):
+        found = {(source.split()[i].strip("."), target.split()[j].strip(".")) for i, j in aligner.links(n) if i < 7}
+        assert {link for link in found if link[0] in WORDS} <= set(WORDS.items())
+    assert len(aligner.links(0)) >= 4
+
+
+def test_a_word_that_occurs_twice_and_an_empty_side_have_no_links() -> None:
+    aligner = Aligner([*PAIRS, ("Hund Hund", "dog dog"), ("", "dog"), ("...", "dog")])
+    assert [aligner.links(len(PAIRS) + n) for n in (0, 1)] == [[], []]
+
+
+def test_both_sides_have_the_same_placeholders_each_once_and_the_rest_stays() -> None:
+    made = add_placeholders(PAIRS, 0.9, Aligner(PAIRS))
+    assert len(made) == round(0.9 * len(PAIRS))
+    assert made == add_placeholders(PAIRS, 0.9, Aligner(PAIRS))
+    copies = [copy for copy, pair in made if pair in PAIRS]
+    assert len(copies) == len(made)
+    sources = {source for source, _ in PAIRS}
+    ways = set()
+    for source, target in copies:
+        marks = MARKS.findall(source)
+        assert sorted(marks) == sorted(MARKS.findall(target)) == sorted(set(marks)) != []
+        bare = re.sub(rf"{MARKS.pattern} | {MARKS.pattern}", "", source)
+        ways.add((len(marks), bare in sources))
+        assert "  " not in source + target
+    assert {(2, True), (1, False), (3, False)} <= ways, "around or beside words, and instead of words"
+    assert {mark for source, _ in copies for mark in MARKS.findall(source)} == set(PLACEHOLDERS)
+
+
+def test_placeholders_stand_where_the_translations_are() -> None:
+    for (source, target), _ in add_placeholders(PAIRS, 0.9, Aligner(PAIRS)):
+        there = neighbours(target)
+        for mark, (before, after) in neighbours(source).items():
+            if before in WORDS and mark not in OPENINGS:
+                assert there[mark][0] == WORDS[before]
+            if after in WORDS and mark in OPENINGS:
+                assert there[mark][1] == WORDS[after]
+
+
+def test_what_stands_between_words_goes_with_the_word_before_it() -> None:
+    pair: Pair = ("Eine Frau steht.", "A woman is standing.")
+    copies = [with_placeholders(pair, [(1, 1), (2, 3)], Random(seed)) for seed in range(100)]
+    between = {target for source, target in filter(None, copies) if re.fullmatch(r"Eine Frau . steht\.", source)}
+    assert len(between) > 1
+    assert all(re.fullmatch(r"A woman . is standing\.", target) for target in between)
+
+
+@pytest.mark.parametrize(
+    ("links", "of_words", "expected"),
+    [
+        ([(0, 0), (1, 1)], [(0, 0), (1, 1)], {((0, 0), (0, 0)), ((1, 1), (1, 1)), ((0, 0), (1, 1))}),
+        ([(0, 1), (1, 0)], [(0, 1), (1, 0)], {((0, 1), (0, 1)), ((1, 0), (1, 0)), ((0, 0), (1, 1))}),
+        ([(0, 0), (1, 2), (2, 1)], [(0, 0), (2, 1)], {((0, 0), (0, 0)), ((2, 1), (2, 1))}),
+        ([(0, 0), (9, 9)], [(0, 0), (9, 9)], {((0, 0), (0, 0)), ((9, 9), (9, 9))}),
+    ],
+)
+def test_a_phrase_is_one_that_no_link_leaves(
+    links: list[tuple[int, int]], of_words: list[tuple[int, int]], expected: set[object]
+) -> None:
+    assert set(enclosable(links, of_words)) == expected
+
+
+def test_marks_beside_words_leave_the_punctuation_where_it_is() -> None:
+    pair: Pair = ("(Hund)", "(dog)")
+    found = {with_placeholders(pair, [(0, 0), (1, 1), (2, 2)], Random(seed)) for seed in range(40)}
+    shown = {tuple(MARKS.sub("X", text) for text in copy) for copy in found if copy}
+    assert shown == {("(X)", "(X)"), ("X (Hund)", "X (dog)"), ("(Hund X)", "(dog X)"), ("(X Hund X)", "(X dog X)")}
+    assert with_placeholders(pair, [(0, 0)], Random(1)) is None, "no word is linked"
+
+
+def test_the_tokenizer_has_a_piece_for_each_placeholder(tmp_path: Path) -> None:
+    corpus = tmp_path / "dogs"
+    corpus.mkdir()
+    for side, language in enumerate(("de", "en")):
+        for split, pairs in (("train", PAIRS[:50]), ("val", PAIRS[50:60]), ("test", PAIRS[60:])):
+            (corpus / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
+    data = DataConfig(corpus=str(corpus), placeholders=0.5)
+    config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=320))
+    prepared = prepare(load_corpus(data), config, tmp_path / "run")
+    assert prepared.tokenizer.has_placeholders
+    assert len(prepared.train) == 50 + 25
+    [ids] = prepared.tokenizer.encode_target([f"a {PLACEHOLDERS[0]} b{PLACEHOLDERS[7]}"])
+    assert PLACEHOLDERS[0] in prepared.tokenizer.target_pieces(ids)
+    assert prepared.tokenizer.decode_target([ids]) == [f"a {PLACEHOLDERS[0]} b{PLACEHOLDERS[7]}"]
+    plain = replace(config, name="plain", data=replace(data, placeholders=0.0))
+    assert not prepare(load_corpus(data), plain, tmp_path / "plain").tokenizer.has_placeholders
+    reused = replace(config, name="other", tokenizer=TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer")))
+    with pytest.raises(ValueError, match=r"has no pieces for placeholders: set data\.placeholders to 0"):
+        prepare(load_corpus(data), reused, tmp_path / "other")
+
+
+def test_two_words_are_never_linked_to_the_same_word() -> None:
+    pairs = [(f"ein sehr kleiner {n} {n}e", f"a tiny {m}") for n, m in WORDS.items()] * 3
+    aligner = Aligner(pairs)
+    for n in range(len(pairs)):
+        linked = [j for _, j in aligner.links(n)]
+        assert len(linked) == len(set(linked)) > 0

@@ -1,0 +1,73 @@
+"""Copies with typos: what is changed, how many there are, and always the same."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from nmt.config import Config, DataConfig, TokenizerConfig
+from nmt.data.copies.typos import make_typos, with_typos
+from nmt.data.corpora import load_corpus
+from nmt.data.store.preparing import prepare
+from nmt.text.words import Words
+from nmt.upgrade import upgrade_settings
+
+PAIRS = [(f"Der Hund {n} läuft.", f"The dog {n} runs.") for n in range(100)]
+
+
+@pytest.mark.parametrize("text", ["Zwei junge Männer sind im Freien.", "Дети играют во дворе", "Esszimmer"])
+def test_typos_change_words_and_nothing_else(text: str) -> None:
+    found = {with_typos(text, Random(seed)) for seed in range(50)}
+    assert len(found) > 5
+    for changed in found:
+        words = list(zip(text.split(), changed.split(), strict=True))
+        assert any(a != b for a, b in words)
+        for word, now in words:
+            assert word == now or len(word) > 3
+            assert word[0] == now[0]
+            assert abs(len(word) - len(now)) <= 1
+            assert {*now.casefold()} <= {*word.casefold()}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a b cde 1234 x12345", "狗在跑得很快。", "www.example.org/help me@example.org", "\ue000"]
+)
+def test_text_without_words_of_four_letters_has_no_typos(text: str) -> None:
+    assert {with_typos(text, Random(seed), 1.0) for seed in range(20)} == {text}
+    assert make_typos([(text, "target")], 1.0) == []
+
+
+def test_a_share_of_the_pairs_has_a_copy_with_typos_in_the_source() -> None:
+    copies = make_typos(PAIRS, 0.1)
+    assert len(copies) == 10
+    assert copies == make_typos(PAIRS, 0.1)
+    assert all(pair in PAIRS and target == pair[1] and source != pair[0] for (source, target), pair in copies)
+    assert make_typos(PAIRS, 0.0) == []
+
+
+def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
+    corpus = tmp_path / "dogs"
+    corpus.mkdir()
+    for side, language in enumerate(("de", "en")):
+        for split, pairs in (("train", PAIRS[:80]), ("val", PAIRS[80:90]), ("test", PAIRS[90:])):
+            (corpus / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
+    data = DataConfig(corpus=str(corpus), typos=0.1)
+    config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=320))
+    prepared = prepare(load_corpus(data), config, tmp_path / "run")
+    assert {*PAIRS[:80]} < {*prepared.train}
+    assert len(prepared.train) == 80 + 8
+    assert prepared.val == PAIRS[80:90]
+    words = Words.parse((tmp_path / "run" / "data" / "words.txt").read_text())
+    assert {*words.usual, *words.first} == {"Der", "Hund", "läuft", *map(str, range(80))}, "not those of copies"
+    assert prepare(None, config, tmp_path / "run").train == prepared.train
+
+
+def test_copies_for_headings_are_refused_where_they_were_used() -> None:
+    assert upgrade_settings({"data": {"variants": 0.0}}) == {"data": {}}
+    with pytest.raises(ValueError, match=r"data\.variants is 0\.1: it was removed"):
+        upgrade_settings({"data": {"variants": 0.1}})
+
+
+def test_text_without_translations_has_no_typos() -> None:
+    with pytest.raises(ValueError, match=r"data\.typos changes pairs, but data\.text is source"):
+        DataConfig(text="source", typos=0.1)

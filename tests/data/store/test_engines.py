@@ -1,0 +1,256 @@
+"""Promises of engines: the same files whoever makes them; what is finished is not made again."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Literal
+
+import pytest
+
+from nmt.config import Config
+from nmt.data.store import engines, preparing, shards
+from nmt.data.store.engines import Engine, WorkerKilledError
+from nmt.data.store.prepared import DRAFT, Prepared
+from nmt.data.store.preparing import prepare, prepare_part
+from nmt.data.store.shards import Draft
+from nmt.data.texts import read_rows
+from nmt.prepare import main
+from tests.data.store.test_prepared import config, pairs, tree
+
+ONE = Engine(workers=1)
+NEEDS_RAY = pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
+ENGINES = ["processes", pytest.param("ray", marks=NEEDS_RAY)]
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """Those of a corpus of four shards, in files."""
+    monkeypatch.setattr(shards, "SHARD", 32)
+    for split, n in (("train", 60), ("val", 8), ("test", 8)):
+        rows = [*pairs(split, n), *(pairs(split, 8) if split == "train" else [])]
+        lines = "".join(f"{source}\t{target}\n" for source, target in rows)
+        (tmp_path / "mine").mkdir(exist_ok=True)
+        (tmp_path / "mine" / f"{split}.tsv").write_text(lines, encoding="utf8")
+    return config(tmp_path, corpus=str(tmp_path / "mine"), text="pairs", typos=0.3)
+
+
+def die(file: Path, n: int) -> None:
+    """Kill this process at the first call for number 1."""
+    if n == 1 and not file.exists():
+        file.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    file.with_name(f"{n}.done").touch()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ENGINES)
+def test_any_engine_makes_the_same_bytes(tmp_path: Path, settings: Config, kind: Literal["processes", "ray"]) -> None:
+    first = prepare(None, settings, tmp_path / "one", engine=ONE)
+    assert len(first.store) == 4
+    assert first.ledgers["train"].dropped == {"repeated": 8}
+    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
+    assert tree(tmp_path / "two") == tree(tmp_path / "one")
+
+
+def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path: Path, settings: Config) -> None:
+    prepare(None, settings, tmp_path / "one", engine=ONE)
+    file = tmp_path / "mine" / "train.tsv"
+    file.write_text("".join(reversed(file.read_text("utf8").splitlines(keepends=True))), "utf8")
+    prepare(None, settings, tmp_path / "two", engine=ONE)
+    files = [sorted((tmp_path / run / "data").glob("*.safetensors")) for run in ("one", "two")]
+    assert [f.read_bytes() for f in files[0]] == [f.read_bytes() for f in files[1]]
+    rows = [list(read_rows(f.with_suffix(".parquet"))) for f in files[0]]
+    for n, shard in enumerate(rows):
+        assert shard == sorted(shard, key=shards.row_order)
+        assert all(row.key % 4 == n for row in shard if not row.changed)
+    assert sum(len(shard) for shard in rows) > 60 == sum(not row.changed for shard in rows for row in shard)
+
+
+def test_parts_together_make_the_same_bytes(
+    tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(None, settings, tmp_path / "one", engine=ONE)
+    first, second = (Engine(workers=1, part=(i, 2)) for i in (1, 2))
+    run = tmp_path / "parts"
+    assert not prepare_part(settings, run, first)
+    assert "2 of 4 shards are not cleaned yet" in capsys.readouterr().err
+    assert not prepare_part(settings, run, second), "it encodes its own shards"
+    assert "2 of 4 shards are not encoded yet" in capsys.readouterr().err
+    assert prepare_part(settings, run, first)
+    assert prepare_part(settings, run, second)
+    (run / ".lock").unlink()
+    assert tree(run) == tree(tmp_path / "one")
+
+
+def argv_of(settings: Config) -> list[str]:
+    """Options of nmt.prepare: these settings, in one process, for a run called run."""
+    runs = ["--runs", settings.runs, "--name", "run", "--workers", "1"]
+    return ["--data.corpus", settings.data.corpus, "--tokenizer.vocab_size", "320", *runs]
+
+
+def test_the_part_that_finishes_shows_what_a_whole_preparation_shows(
+    tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others say that they don't."""
+    argv = [*argv_of(settings), "--explain", "1", "--report", "--part"]
+    report = tmp_path / "run" / "report.html"
+    for part in ("1/2", "2/2"):
+        assert main([*argv, part]) == 0
+        captured = capsys.readouterr()
+        assert not captured.out
+        assert "The ledger, the warnings of losses, --explain and --report are left to the call" in captured.err
+        assert "Ready" not in captured.err
+    assert not report.exists()
+    assert main([*argv, "1/2"]) == 0
+    captured = capsys.readouterr()
+    assert "\nDropped: repeated\n  train: " in captured.out
+    assert "dropped: repeated" in captured.err
+    assert "WARNING: 8 of 68 train pairs (12%) were dropped: repeated." in captured.err
+    assert captured.err.splitlines()[-2:] == [f"Report: {report}", f"Ready: {report.parent}"]
+    assert report.exists()
+    assert main([*argv, "2/2", "--data.max_pieces", "50"]) == 2
+    assert "was prepared with other settings: data.max_pieces was 256, is 50" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["1/1", "1/2"])
+@pytest.mark.parametrize(("step", "told"), [("clean", "goes on with what is missing"), ("load_corpus", "starts again")])
+def test_ctrl_c_says_what_the_same_command_will_do(
+    settings: Config,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    part: str,
+    step: str,
+    told: str,
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    where: object = preparing if step == "load_corpus" else Draft
+    monkeypatch.setattr(where, step, interrupted)
+    assert main([*argv_of(settings), "--part", part]) == 130
+    assert f"the same command {told}" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_told_and_the_rest_is_kept(tmp_path: Path) -> None:
+    task = partial(die, tmp_path / "killed")
+    with pytest.raises(WorkerKilledError, match=r"Cleaning: a worker process was killed.* the same command goes on"):
+        Engine(workers=2).run(task, [0, 1, 2, 3], "Cleaning")
+    Engine(workers=2).run(task, [n for n in range(4) if not (tmp_path / f"{n}.done").exists()], "Cleaning")
+    assert len(list(tmp_path.glob("*.done"))) == 4
+
+
+def write_id(folder: Path, n: int) -> None:
+    (folder / str(n)).write_text(str(os.getpid()))
+    time.sleep(100)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is there, and no zombie that nobody has waited for."""
+    status = Path(f"/proc/{process}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_workers_end_when_their_driver_is_killed(tmp_path: Path) -> None:
+    task = f"partial(write_id, Path({str(tmp_path)!r}))"
+    imports = "from functools import partial; from pathlib import Path; from nmt.data.store.engines import Engine; "
+    code = (
+        f"{imports}from tests.data.store.test_engines import write_id; Engine(workers=2).run({task}, [0, 1], 'Waiting')"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as driver:
+        files = [tmp_path / "0", tmp_path / "1"]
+        wait_for(lambda: all(file.exists() and file.read_text() for file in files))
+        driver.kill()
+    wait_for(lambda: not any(is_running(int(file.read_text())) for file in files))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize(("step", "left"), [("clean", 2), ("encode", 4), ("encode", 1)])
+def test_an_interrupted_preparation_does_only_what_is_missing(
+    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch, step: str, left: int
+) -> None:
+    whole, calls, run = getattr(Draft, step), list[int](), tmp_path / "run"
+
+    def interrupted(draft: Draft, n: int) -> None:
+        if n == 4 - left:
+            raise KeyboardInterrupt
+        whole(draft, n)
+
+    def counted(draft: Draft, n: int) -> None:
+        calls.append(n)
+        whole(draft, n)
+
+    prepare(None, settings, tmp_path / "one", engine=ONE)
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(None, settings, run, engine=ONE)
+    monkeypatch.setattr(Draft, step, counted)
+    prepare(None, settings, run, engine=ONE)
+    assert calls == list(range(4 - left, 4))
+    assert tree(run) == tree(tmp_path / "one")
+
+
+def test_what_another_corpus_left_is_not_taken(
+    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(draft: Draft, n: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, "encode", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(None, settings, tmp_path / "run", engine=ONE)
+    assert (tmp_path / "run" / DRAFT).exists()
+    with (tmp_path / "mine" / "train.tsv").open("a") as file:
+        file.write("Neu ist das\tThat is new\n")
+    assert ("Neu ist das", "That is new") in prepare(None, settings, tmp_path / "run", engine=ONE).train
+
+
+@pytest.mark.slow
+def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config) -> None:
+    argv = argv_of(settings)
+    kill = "import os; from nmt.data.store.shards import Draft; Draft.encode = lambda *_: os.kill(os.getpid(), 9)"
+    code = f"{kill}; from nmt.prepare import main; main({argv!r})"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    assert len(list((tmp_path / "run" / DRAFT / "clean").iterdir())) == 1
+    assert main(argv) == 0
+    assert not (tmp_path / "run" / DRAFT).exists()
+    assert len(Prepared.load(tmp_path / "run").train) == 60
+
+
+def test_ray_gives_tasks_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a stand-in for Ray, which has started already."""
+    asked, done = list[dict[str, int]](), list[int]()
+
+    def remote(**options: int) -> Callable[[Callable[[int], None]], SimpleNamespace]:
+        asked.append(options)
+        return lambda task: SimpleNamespace(remote=task)
+
+    stand_in = SimpleNamespace(remote=remote, get=list, is_initialized=lambda: True)
+    monkeypatch.setattr(engines, "package", lambda *_: stand_in)
+    Engine(kind="ray", gpus=1).run(done.append, [2, 3], "Translating")
+    Engine(kind="ray").run(done.append, [4], "Cleaning")
+    assert done == [2, 3, 4]
+    assert [options["num_gpus"] for options in asked] == [1, 0]
+
+
+@pytest.mark.parametrize("part", ["0/4", "5/4", "1", "a/b"])
+def test_a_part_that_is_none_is_refused(part: str) -> None:
+    with pytest.raises(ValueError, match=r"--part is .*: it must be I/N"):
+        Engine.parse("0", "processes", part)

@@ -1,0 +1,108 @@
+"""Promises of the store: the ids that were encoded, in the order of the text, however many shards there are."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches
+from nmt.data.store import shards
+from nmt.data.store.engines import Engine
+from nmt.data.store.ids import Shard, Side, small
+from nmt.data.store.preparing import prepare
+from nmt.data.stored import StoredPairs, read_store
+from nmt.data.tokenizer import encode_pairs
+from nmt.training.data import TrainingData
+from tests.data.store.test_prepared import config, corpus
+
+TEXTS = [[[5, 6, 7], [], [8]], [[4] * 9, [70_000, 5]], [], [[6]]]
+
+
+def store(folder: Path, parts: list[list[list[int]]]) -> tuple[StoredPairs, Sequences]:
+    """A store of these texts as sources, and reversed as targets; and the sources in memory."""
+    files = [folder / f"{n}.safetensors" for n in range(len(parts))]
+    for n, (file, part) in enumerate(zip(files, parts, strict=True)):
+        source, target = Side(), Side()
+        source.add(part[:1])
+        source.add(part[1:])
+        target.add(ids[::-1] for ids in part)
+        Shard(*source.arrays(), *target.arrays(), small(np.full(len(part), n, np.int32))).write(file)
+    return StoredPairs(files), Sequences.of(ids for part in parts for ids in part)
+
+
+@pytest.mark.parametrize("parts", [TEXTS, [[ids for part in TEXTS for ids in part]], [[[], []]]])
+def test_stored_pairs_are_those_in_memory_in_any_part(tmp_path: Path, parts: list[list[list[int]]]) -> None:
+    stored, memory = store(tmp_path, parts)
+    every = torch.arange(len(memory))
+    for index in (every, every[1:], every[1::2], every[-1:]):
+        pairs, rows = stored.chosen(index), torch.arange(len(index))
+        assert pairs.source.rows(rows) == memory.rows(index) == memory.chosen(index).rows(rows)
+        assert [ids[::-1] for ids in pairs.target.rows(rows)] == memory.rows(index)
+    whole = read_store(stored.files)
+    assert isinstance(whole, Pairs)
+    assert whole.source.rows(every) == memory.rows(every)
+    for columns in (zip(*stored.columns(), strict=True), zip(*whole.columns(), strict=True)):
+        source, target, portions, weights = columns
+        assert torch.equal(torch.cat(source), memory.lengths_N)
+        assert torch.equal(torch.cat(target), memory.lengths_N)
+        assert torch.cat(portions).tolist() == [n for n, part in enumerate(parts) for _ in part]
+        assert not any(weight is not None for weight in weights)
+
+
+def test_files_are_open_only_while_they_are_read(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    stored, memory = store(tmp_path, [[[n, n]] for n in range(1, 400)])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
+    try:
+        stored = StoredPairs(stored.files)
+        assert sum(len(columns.source_N) for columns in stored.columns()) == len(stored) == 399
+        every = torch.arange(399)
+        assert stored.chosen(every).source.rows(every) == memory.rows(every)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def batches(pairs: Pairs) -> list[Tensor]:
+    plan = plan_batches(pairs.lengths, 200, seed=1, epoch=0)
+    return [t for index in plan for t in vars(make_batch(pairs, index)).values()]
+
+
+@pytest.mark.parametrize("size", [1 << 17, 16])
+def test_training_reads_what_encoding_the_text_would_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(shards, "SHARD", size)
+    prepared = prepare(corpus(), config(tmp_path), tmp_path / "run", engine=Engine(workers=1))
+    assert len(prepared.store) == (1 if size > 99 else 8)
+    data = TrainingData.load(prepared)
+    again = TrainingData.encode(prepared.tokenizer, list(prepared.train), prepared.val)
+    assert isinstance(data.train, Pairs)
+    assert isinstance(again.train, Pairs)
+    assert data.train.portion_N is not None
+    assert data.train.portion_N.tolist() == [0] * 60
+    assert all(map(torch.equal, batches(data.train), batches(again.train)))
+    assert (data.facts, data.validation_text) == (again.facts, again.validation_text)
+    assert data.tokenizer.words == again.tokenizer.words
+
+
+def test_a_folder_of_an_older_nmt_is_encoded_when_it_is_read(tmp_path: Path) -> None:
+    prepared = prepare(corpus(), config(tmp_path), tmp_path / "run")
+    old = replace(prepared, store=[], train=list(prepared.train))
+    new, old_data = TrainingData.load(prepared), TrainingData.load(old)
+    index = torch.arange(60)
+    assert isinstance(new.train, Pairs)
+    assert isinstance(old_data.train, Pairs)
+    for a, b in zip(*(vars(make_batch(pairs, index)).values() for pairs in (new.train, old_data.train)), strict=True):
+        assert torch.equal(a, b)
+    assert torch.equal(encode_pairs(prepared.tokenizer, old.train).source.flat, old_data.train.source.flat)
+
+
+@pytest.mark.parametrize("content", [b"", b"\1\2", (8).to_bytes(8, "little") + b"nonsense"])
+def test_a_file_that_is_no_shard_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "shard").write_bytes(content)
+    with pytest.raises(ValueError, match=r"shard is damaged: .* prepare again"):
+        Shard.read(tmp_path / "shard")

@@ -1,0 +1,95 @@
+"""Promises of many shards: few files are open at a time, and few are opened in all; nothing large is made twice."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt.config import Config, DataConfig, TokenizerConfig
+from nmt.data import texts
+from nmt.data.cleaning.filters import Repeats
+from nmt.data.store import shards
+from nmt.data.store.engines import Engine
+from nmt.data.store.preparing import prepare
+
+# A process that may open few files; fsync, which takes 6 ms a file, has nothing to do with that.
+FEW_FILES = """
+import os, resource, sys
+os.fsync = lambda file: None
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+from nmt import prepare, train
+from nmt.data import texts
+from nmt.data.store import shards
+shards.SHARD, texts.CHUNK = 1, 8
+data = ["--data.corpus", sys.argv[1], "--runs", sys.argv[2], "--name", "run", "--tokenizer.vocab_size", "320"]
+assert prepare.main([*data, "--workers", "1"]) == 0
+model = "--model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 --model.decoder_layers 1"
+steps = "--training.max_steps 2 --training.validate_every 2 --training.batch_tokens 512 --training.device cpu"
+assert train.main([*data, *model.split(), *steps.split()]) == 0
+"""
+
+
+ONE = Engine(workers=1)
+
+
+def write(folder: Path, n_pairs: int) -> DataConfig:
+    folder.mkdir()
+    for split, size in (("train", n_pairs), ("val", 4), ("test", 4)):
+        lines = (f"{split} Satz {n:05} hier\t{split} sentence {n:05} here\n" for n in range(size))
+        (folder / f"{split}.tsv").write_text("".join(lines))
+    return DataConfig(corpus=str(folder), text="pairs")
+
+
+@pytest.mark.slow
+def test_two_thousand_shards_are_prepared_and_trained_on_with_few_open_files(tmp_path: Path) -> None:
+    write(tmp_path / "mine", 1500)
+    argv = [sys.executable, "-c", FEW_FILES, str(tmp_path / "mine"), str(tmp_path)]
+    result = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert len(list((tmp_path / "run" / "data").glob("*.safetensors"))) == 2048
+    assert (tmp_path / "run" / "report.json").exists()
+
+
+@pytest.mark.parametrize("size", [64, 256])
+def test_files_that_dividing_opens_grow_as_shards_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Of S shards, each file that was read was once divided into S groups, which each shard looked for: S² files."""
+    config = Config(data=write(tmp_path / "mine", size * 8), tokenizer=TokenizerConfig(vocab_size=320))
+    opened: Counter[str] = Counter()
+    read, make = texts.read_rows, texts.writer_of
+
+    def count(file: Path) -> Any:
+        opened[file.parent.name if file.parent.parent.name == ".preparing" else "made"] += 1
+
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+    monkeypatch.setattr(shards, "SHARD", 8)
+    monkeypatch.setattr(texts, "CHUNK", 8)
+    monkeypatch.setattr(shards, "read_rows", lambda file: count(file) or read(file))
+    monkeypatch.setattr(texts, "writer_of", lambda file, weighted: count(file) or make(file, weighted))
+    monkeypatch.setattr(shards.Draft, "encode", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        prepare(None, config, tmp_path / "run", engine=ONE)
+    divided = opened["read"] + opened["buckets"] + opened["parts"] + opened["made"]
+    assert divided <= 4 * size + 2 * 32 * min(size, 64)
+
+
+def test_tables_of_held_out_text_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not for each shard and direction."""
+    for language in ("de", "en", "fr"):
+        (tmp_path / f"train.{language}").write_text("".join(f"{language} Satz {n}\n" for n in range(100)))
+    made, whole = list[Any](), Repeats.__init__
+    monkeypatch.setattr(shards, "SHARD", 64)
+
+    def counted(repeats: Repeats, *given: Any) -> None:
+        made.append(given)
+        whole(repeats, *given)
+
+    monkeypatch.setattr(Repeats, "__init__", counted)
+    data = DataConfig(corpus=str(tmp_path), many_to_many=("de", "en", "fr"), text="pairs")
+    prepared = prepare(None, Config(data=data, tokenizer=TokenizerConfig(vocab_size=320)), tmp_path / "run", engine=ONE)
+    assert (len(prepared.store), len(made)) == (16, 1)

@@ -1,0 +1,451 @@
+"""Promises of the command: a finished folder is whole and recognised, an unfinished one starts again, pairs add up."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
+from nmt.config.data import CorpusConfig
+from nmt.data.cleaning import Ledger
+from nmt.data.corpora import Corpus, load_corpus
+from nmt.data.store import preparing as module
+from nmt.data.store.prepared import Prepared, require_own_run_folder
+from nmt.data.store.preparing import prepare
+from nmt.data.store.record import read_record
+from nmt.data.store.shards import order
+from nmt.prepare import main
+from nmt.training.data import TrainingData
+from nmt.upgrade import FORMAT
+
+WORDS = ["Hund dog", "Katze cat", "Haus house", "Baum tree", "Straße street", "Kind child", "Fluss river", "Berg hill"]
+
+
+def pairs(prefix: str, count: int = 60) -> list[tuple[str, str]]:
+    chosen = [WORDS[n % 8].split() + WORDS[n // 8].split() for n in range(count)]
+    return [(f"{prefix}: {a} und {c}", f"{prefix}: {b} and {d}") for a, b, c, d in chosen]
+
+
+def corpus() -> Corpus:
+    """A corpus whose training text meets every filter once."""
+    train = [
+        *pairs("eins"),
+        pairs("eins")[0],
+        ("a" * 2001, "b" * 2001),
+        ("kurz", "long " * 99),
+        ("val: Hund und Hund", "seen"),
+        ("Hund " * 99 + "x", "dog " * 99 + "x"),
+    ]
+    val, test = pairs("val", 8), pairs("test", 8)
+    ledgers = {
+        "train": Ledger(read=len(train) + 1, dropped=Counter({"a side is blank": 1}), first={"a side is blank": 7}),
+        "val": Ledger(read=8),
+        "test": Ledger(read=9, dropped=Counter({"a side is blank": 1})),
+    }
+    return Corpus("mine", train, val, {"test": test}, ledgers, ["mine has a note."], commits={"a/mine": "c0ffee"})
+
+
+def config(runs: Path, **data: object) -> Config:
+    return Config(
+        runs=str(runs),
+        data=DataConfig(**({"corpus": "mine", "max_pieces": 90} | data)),  # type: ignore[arg-type]
+        tokenizer=TokenizerConfig(vocab_size=320),
+    )
+
+
+def test_every_training_pair_is_kept_or_dropped_for_its_cause(tmp_path: Path) -> None:
+    prepared = prepare(corpus(), config(tmp_path), tmp_path / "run")
+    assert sorted(prepared.train) == sorted(pairs("eins"))
+    ledger = prepared.ledgers["train"]
+    assert ledger.dropped == {
+        "a side is blank": 1,
+        "repeated": 1,
+        "longer than 2,000 characters": 1,
+        "lengths differ more than 5 times": 1,
+        "source occurs in val": 1,
+        "longer than 90 pieces": 1,
+    }
+    assert ledger.read == len(prepared.train) + sum(ledger.dropped.values())
+
+
+def test_val_and_test_text_is_never_filtered(tmp_path: Path) -> None:
+    long = Corpus(
+        "mine",
+        pairs("eins"),
+        [("a" * 5000, "b")] * 2,
+        {"test": [("c", "d" * 5000)] * 2},
+        {"train": Ledger(read=60), "val": Ledger(read=2), "test": Ledger(read=2)},
+    )
+    prepared = prepare(long, config(tmp_path), tmp_path / "run")
+    assert prepared.val == long.val
+    assert prepared.tests == long.tests
+
+
+def test_the_folder_holds_what_was_prepared(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "mine"
+    prepared = prepare(corpus(), config(tmp_path), folder)
+    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == [
+        "data/SHA256SUMS",
+        "data/corpus.json",
+        "data/facts.json",
+        "data/test.src",
+        "data/test.tgt",
+        "data/train-00000-of-00001.parquet",
+        "data/train-00000-of-00001.safetensors",
+        "data/val.src",
+        "data/val.tgt",
+        "data/words.txt",
+        "ledger.json",
+        "tokenizer/.nmt",
+        "tokenizer/SHA256SUMS",
+        "tokenizer/joint.model",
+    ]
+    assert (folder / "data" / "val.tgt").read_bytes() == "".join(f"{en}\n" for _, en in prepared.val).encode()
+    loaded = Prepared.load(folder)
+    for part in ("folder", "name", "train", "val", "tests", "ledgers", "notes", "commits"):
+        assert getattr(loaded, part) == getattr(prepared, part), part
+    assert loaded.name == "mine"
+    assert TrainingData.load(loaded).commits == loaded.commits == {"a/mine": "c0ffee"}
+    assert loaded.tokenizer.encode_source(["Straße"]) == prepared.tokenizer.encode_source(["Straße"])
+
+
+def test_preparing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        prepare(corpus(), config(tmp_path), tmp_path / name)
+    for path in (tmp_path / "one").rglob("*.*"):
+        assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+
+
+def test_notes_are_said_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    large = config(tmp_path)
+    object.__setattr__(large.tokenizer, "vocab_size", 8000)
+    prepared = prepare(corpus(), large, tmp_path / "run")
+    assert prepared.notes[0] == "mine has a note."
+    assert "fewer than tokenizer.vocab_size, 8,000" in prepared.notes[1]
+    assert set(prepared.notes) <= set(capsys.readouterr().err.splitlines())
+
+
+# Finished and unfinished folders
+
+
+def test_a_finished_folder_is_returned_at_once_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = prepare(corpus(), config(tmp_path), tmp_path / "run")
+    monkeypatch.setattr(module, "train_tokenizer", None)
+    capsys.readouterr()
+    again = prepare(corpus(), config(tmp_path), tmp_path / "run")
+    assert again.train == first.train
+    assert f"{tmp_path / 'run'} is prepared already: 60 training pairs of mine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "step", ["shards_for", "train_tokenizer", "write_lines", "write_sums", "flush_to_disk", "move data"]
+)
+def test_a_preparation_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    folder = tmp_path / "run"
+    move = Path.replace
+
+    def interrupt(*_: object, **_named: object) -> Path:
+        raise KeyboardInterrupt
+
+    def interrupted_move(path: Path, target: Path) -> Path:
+        return interrupt() if step == f"move {path.name}" else move(path, target)
+
+    with monkeypatch.context() as patch:
+        if step.startswith("move"):
+            patch.setattr(Path, "replace", interrupted_move)
+        else:
+            patch.setattr(module, step, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(corpus(), config(tmp_path), folder)
+    assert read_record(folder) is None
+    with pytest.raises(ValueError, match=r"is not prepared: run python -m nmt\.prepare"):
+        Prepared.load(folder)
+    prepared = prepare(corpus(), config(tmp_path), folder)
+    assert Prepared.load(folder).train == prepared.train
+    assert sorted(path.name for path in folder.iterdir()) == ["data", "ledger.json", "tokenizer"]
+
+
+def test_what_else_is_in_the_folder_stays(tmp_path: Path) -> None:
+    settings = "# Written by nmt 0.1.0.\nname: mine"
+    (tmp_path / "config.yaml").write_text(settings)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("mine")
+    prepare(corpus(), config(tmp_path), tmp_path)
+    assert (tmp_path / "config.yaml").read_text() == settings
+    assert (tmp_path / "mine" / "file").read_text() == "mine"
+
+
+def test_a_folder_prepared_with_other_settings_is_refused(tmp_path: Path) -> None:
+    prepare(corpus(), config(tmp_path), tmp_path / "run")
+    with pytest.raises(ValueError, match=r"other settings: data\.max_ratio was 5\.0, is 3\.0\. Give the run another"):
+        prepare(corpus(), config(tmp_path, max_ratio=3.0), tmp_path / "run")
+
+
+def test_the_size_of_the_tokenizer_s_sample_may_be_another_default(tmp_path: Path) -> None:
+    prepare(corpus(), config(tmp_path), tmp_path / "run")
+    file = tmp_path / "run" / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    record["settings"]["tokenizer"]["sample_characters"] = 100_000_000  # of an older nmt
+    file.write_text(json.dumps(record))
+    without_hashes(tmp_path / "run")
+    assert prepare(corpus(), config(tmp_path), tmp_path / "run").name == "mine"
+
+
+def test_a_folder_of_an_older_nmt_holds_pairs(tmp_path: Path) -> None:
+    prepared = prepare(corpus(), config(tmp_path, text="pairs"), tmp_path)
+    without_hashes(tmp_path)
+    file = tmp_path / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    assert record["settings"]["data"].pop("text") == "pairs"
+    file.write_text(json.dumps(record))
+    assert prepare(None, config(tmp_path, text="pairs"), tmp_path).train == prepared.train
+    with pytest.raises(ValueError, match=r"other settings: data\.text was 'pairs', is 'target'"):
+        prepare(None, config(tmp_path, text="target"), tmp_path)
+
+
+def test_auto_and_the_name_of_what_it_came_to_are_the_same_corpus(tmp_path: Path) -> None:
+    prepare(corpus(), config(tmp_path, corpus="auto"), tmp_path / "run")
+    assert prepare(corpus(), config(tmp_path, corpus="multi30k"), tmp_path / "run").name == "mine"
+
+
+def without_hashes(folder: Path) -> None:
+    """As a folder that an older nmt prepared."""
+    for part in ("data", "tokenizer"):
+        (folder / part / "SHA256SUMS").unlink()
+    file = folder / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    del record["inputs"]
+    file.write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize("names", [["test.tgt"], ["val.src", "val.tgt"]])
+def test_a_folder_whose_text_was_changed_is_refused(tmp_path: Path, names: list[str]) -> None:
+    prepare(corpus(), config(tmp_path), tmp_path)
+    for name in names:
+        path = tmp_path / "data" / name
+        path.write_bytes(path.read_bytes() + b"one more\n")
+    with pytest.raises(ValueError, match=r"data/.* is damaged or was altered.* delete .* and prepare again"):
+        Prepared.load(tmp_path)
+    without_hashes(tmp_path)
+    with pytest.raises(ValueError, match=r"lines.*, not .* each.* delete .* and prepare again"):
+        Prepared.load(tmp_path)
+
+
+def test_a_record_without_a_format_number_loads_and_one_of_a_newer_nmt_is_refused(tmp_path: Path) -> None:
+    prepared = prepare(corpus(), config(tmp_path), tmp_path)
+    without_hashes(tmp_path)
+    file = tmp_path / "data" / "corpus.json"
+    record = json.loads(file.read_text())
+    assert record["format"] == FORMAT
+    file.write_text(json.dumps(record | {"format": FORMAT + 1}))
+    with pytest.raises(ValueError, match=rf"corpus\.json has format {FORMAT + 1}, of a newer nmt"):
+        Prepared.load(tmp_path)
+    del record["format"]
+    file.write_text(json.dumps(record))
+    assert Prepared.load(tmp_path).train == prepared.train
+    assert prepare(None, config(tmp_path), tmp_path).train == prepared.train
+
+
+# What is not the run's own
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def project(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, the current one, with a corpus in data/, a tokenizer in tokenizer/ and a README."""
+    project = tmp_path / "proj"
+    project.mkdir()
+    folder.rename(project / "data")
+    (project / "tokenizer").mkdir()
+    (project / "tokenizer" / "mine.txt").write_text("mine")
+    (project / "README").write_text("mine")
+    monkeypatch.chdir(project)
+    return project
+
+
+IN_PROJECT = ["--runs", "..", "--name", "proj", "--tokenizer.vocab_size", "320"]
+
+
+@pytest.mark.parametrize("corpus", ["data", "../proj/data/train", "link", "hub:data", "."])
+def test_a_corpus_where_the_run_will_be_is_refused_and_stays(
+    project: Path, capsys: pytest.CaptureFixture[str], corpus: str
+) -> None:
+    (project / "link").symlink_to(project / "data")
+    before = tree(project)
+    assert main(["--data.corpus", corpus, *IN_PROJECT]) == 2
+    assert "data.corpus is" in capsys.readouterr().err
+    assert tree(project) == before
+
+
+def test_another_corpus_where_the_run_will_be_is_refused_and_stays(project: Path) -> None:
+    more = (CorpusConfig(corpus=str(project / "data")),)
+    settings = Config(name="proj", runs="..", data=DataConfig(corpus="phrasebook", more=more))
+    before = tree(project)
+    with pytest.raises(ValueError, match=r"data\.more is .*, but the run in \.\./proj keeps its own data/"):
+        prepare(None, settings, Path("..") / "proj")
+    assert tree(project) == before
+
+
+def test_a_tokenizer_where_the_run_will_be_is_refused_and_stays(project: Path, tmp_path: Path) -> None:
+    settings = Config(name="proj", runs="..", tokenizer=TokenizerConfig(folder=str(project / "tokenizer")))
+    before = tree(project)
+    with pytest.raises(ValueError, match=r"tokenizer\.folder is .*, but the run in \.\./proj keeps its own data/"):
+        prepare(None, settings, Path("..") / "proj")
+    assert tree(project) == before
+
+
+def test_a_folder_that_is_no_run_is_refused_and_stays(project: Path, tmp_path: Path) -> None:
+    (project / "data").rename(tmp_path / "elsewhere")
+    (project / "data").mkdir()
+    (project / "data" / "corpus.json").write_text('{"corpus": "mine"}')  # not as a run's
+    before = tree(project)
+    settings = Config(name="proj", runs="..", data=DataConfig(corpus=str(tmp_path / "elsewhere")))
+    with pytest.raises(ValueError, match=r"\.\./proj is not empty, and it isn't a run folder that nmt made"):
+        prepare(None, settings, Path("..") / "proj")
+    assert tree(project) == before
+
+
+@pytest.mark.parametrize("name", ["data", "tokenizer", ".preparing"])
+def test_a_folder_of_the_user_s_own_in_a_run_is_refused_and_stays(tmp_path: Path, name: str) -> None:
+    (tmp_path / "config.yaml").write_text("# Written by nmt 0.1.0.\n")
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "thesis").write_text("mine")
+    before = tree(tmp_path)
+    with pytest.raises(ValueError, match=rf"{name} is in the way, .* move it elsewhere"):
+        prepare(corpus(), config(tmp_path), tmp_path)
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("names", [[], [".lock"], [".lock", "config.yaml.partial"]])
+def test_a_folder_in_which_a_run_has_only_begun_is_its_own(tmp_path: Path, names: list[str]) -> None:
+    for name in names:
+        (tmp_path / name).touch()
+    require_own_run_folder(config(tmp_path), tmp_path)
+    require_own_run_folder(config(tmp_path), tmp_path / "new")
+
+
+def test_a_tokenizer_of_another_run_can_be_taken(tmp_path: Path) -> None:
+    first = prepare(corpus(), config(tmp_path), tmp_path / "first")
+    settings = replace(config(tmp_path), tokenizer=TokenizerConfig(folder=str(tmp_path / "first" / "tokenizer")))
+    second = prepare(corpus(), settings, tmp_path / "second")
+    assert second.tokenizer.same_as(first.tokenizer)
+    assert Prepared.load(tmp_path / "first").train == first.train
+
+
+# What cannot be prepared
+
+
+def test_a_corpus_of_which_nothing_is_left_says_where_it_went(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no training pair is left of 66: .*65 longer than 3 characters"):
+        prepare(corpus(), config(tmp_path, max_characters=3), tmp_path / "run")
+
+
+def test_a_corpus_whose_pieces_are_all_too_many_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no training pair is left of 66: .* longer than 1 pieces"):
+        prepare(corpus(), config(tmp_path, max_pieces=1), tmp_path / "run")
+
+
+# From settings to a run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for split in ("train", "val", "test"):
+        for side, language in enumerate(("de", "en")):
+            (tmp_path / "mine").mkdir(exist_ok=True)
+            text = "".join(f"{pair[side]}\n" for pair in pairs(split))
+            (tmp_path / "mine" / f"{split}.{language}").write_text(text, encoding="utf-8")
+    return tmp_path / "mine"
+
+
+@pytest.mark.parametrize(("text", "read"), [("pairs", 67), ("source", 67), ("target", 67), ("both", 134)])
+def test_texts_out_are_texts_in_without_those_in_the_ledger(
+    tmp_path: Path, folder: Path, text: str, read: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In each language there are 60 good texts, and one for each cause."""
+    held_out, known = pairs("val")[3], pairs("train")[5]
+    for side, language in enumerate(("de", "en")):
+        faulty = ["", held_out[side], known[side], "b" * 2001, "a b c " * 30 + language, held_out[side]]
+        with (folder / f"train.{language}").open("ab") as file:
+            file.write("".join(f"{line}\n" for line in faulty).encode() + b"\xff\n")
+    settings = replace(config(tmp_path, corpus=str(folder), text=text), name="run")
+    prepared = prepare(None, settings, tmp_path / "run")
+    ledger = prepared.ledgers["train"]
+    assert ledger.read == read
+    assert ledger.read - len(prepared.train) == sum(ledger.dropped.values()) == 7 * read // 67
+    cause = "source occurs in val" if text == "pairs" else "occurs in val"
+    assert ledger.dropped[cause] == 2 * read // 67
+    sides = {"source": (0,), "target": (1,), "both": (0, 1)}.get(text, ())
+    good = [("", pair[side]) for pair in pairs("train") for side in sides] or pairs("train")
+    assert sorted(prepared.train) == sorted(good)
+    assert [len(prepared.val), len(prepared.tests["test"])] == [len(good)] * 2
+    loaded = Prepared.load(tmp_path / "run")
+    assert (loaded.train, loaded.val, loaded.ledgers) == (prepared.train, prepared.val, prepared.ledgers)
+    assert loaded.ledgers["val"].unit == ("pair" if text == "pairs" else "text")
+    if text != "pairs":
+        assert {source for source, _ in prepared.train} == {""}
+        assert f"Training the tokenizer on {len(good) + read // 67} texts of mine" in capsys.readouterr().err
+
+
+def test_texts_are_one_vocabulary(tmp_path: Path) -> None:
+    separate = TokenizerConfig(vocab_size=320, joint=False)
+    two = replace(config(tmp_path), tokenizer=separate, model=ModelConfig(tied_embeddings="none"))
+    with pytest.raises(ValueError, match=r"data\.text is both, which needs tokenizer\.joint true"):
+        replace(two, data=DataConfig(text="both"))
+    prepare(corpus(), two, tmp_path / "two")
+    texts = replace(config(tmp_path, text="both"), tokenizer=TokenizerConfig(folder=str(tmp_path / "two/tokenizer")))
+    with pytest.raises(ValueError, match=r"for each language, but data\.text is both: take another"):
+        prepare(corpus(), texts, tmp_path / "run")
+
+
+@pytest.fixture
+def counted_loads(monkeypatch: pytest.MonkeyPatch) -> list[DataConfig]:
+    loads: list[DataConfig] = []
+
+    def load(data: DataConfig) -> Corpus:
+        loads.append(data)
+        return load_corpus(data)
+
+    monkeypatch.setattr(module, "load_corpus", load)
+    return loads
+
+
+def test_a_corpus_is_read_once(tmp_path: Path, folder: Path, counted_loads: list[DataConfig]) -> None:
+    settings = Config(data=DataConfig(corpus=str(folder)), tokenizer=TokenizerConfig(vocab_size=320))
+    first = prepare(None, settings, tmp_path / "run")
+    again = prepare(None, settings, tmp_path / "run")
+    assert len(counted_loads) == 1
+    assert first.train == again.train == sorted(pairs("train"), key=order)
+
+
+def test_the_command_prepares_shows_the_ledger_and_names_the_folder(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["--data.corpus", str(folder), "--runs", str(tmp_path / "runs"), "--tokenizer.vocab_size", "320"]
+    assert main(argv) == 0
+    shown = capsys.readouterr().err
+    assert f"Ready: {tmp_path / 'runs' / 'de-en-mine'}" in shown
+    assert json.loads((tmp_path / "runs" / "de-en-mine" / "ledger.json").read_text())["train"]["kept"] == 60
+    assert "kept" in shown
+    assert main(argv) == 0
+    assert "is prepared already: 60 training pairs of mine" in capsys.readouterr().err
+
+
+def test_the_command_answers_a_mistake_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--data.corpus", "nowhere"]) != 0
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_importing_the_command_loads_nothing_heavy() -> None:
+    heavy = {"torch", "sentencepiece", "datasets", "huggingface_hub", "rich", "numpy"}
+    code = f"import sys, nmt.prepare; print(sorted({heavy} & set(sys.modules)))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
