@@ -27,7 +27,6 @@ from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
 from nmt.interop.huggingface_check import Foreign
 from nmt.interop.huggingface_layouts import choose_layout
-from nmt.reading.request import Request
 from nmt.train import main as train_command
 from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model
 from nmt.translation.translator import Translator
@@ -126,7 +125,7 @@ def equal_beams(model: Path, exported: Path, info: ModelInfo) -> Row:
     theirs = Foreign.load(exported, choose_layout(info.model, info.objective)[0], ours.model)
     search = replace(ours.search, guard=False, max_length=LONGEST, max_length_ratio=100.0)
     file = next((model.parent / "data").glob("test*.src"))
-    found = ours.attempt([*map(Request, file.read_text(encoding="utf8").splitlines()[:BEAMS])], search)
+    found = ours.translate_n_best(file.read_text(encoding="utf8").splitlines()[:BEAMS], search, markup="none")
     parts = [part for best, *_ in found for part in best.parts]
     before = [BOS] if info.model.family == "decoder-only" else []
     after = [EOS, BOS] if before else [EOS]

@@ -79,7 +79,7 @@ def attention_row(folder: Path, line: str) -> Row:
 
     translator = Translator.load(find_model(str(folder)), precision="fp32")
     [[best, *_]] = translator.translate_n_best([line])
-    weights_TS, source, target = next(translator.aligner.attention(best))
+    weights_TS, source, target = translator.aligner.attention(best.parts[0])
     weights = [[round(weight, 3) for weight in row] for row in weights_TS.tolist()]
     figures = {"source": source, "target": target, "weights": weights}
     return {"benchmark": "attention", "text": f"{line} → {best.text}", **figures, **describe_run()}

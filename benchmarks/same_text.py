@@ -60,7 +60,11 @@ def make_lines(args: argparse.Namespace) -> list[dict[str, Any]]:
         for _, case in zip(range(args.each), cases, strict=False):
             lines.append({"kind": name, "text": case.line})
             words = case.right[0].split() or ["the"]
-            wanted = [{"must": [rng.choice(words)]}, {"must_not": [rng.choice(words)]}, {"prefix": words[0]}]
+            wanted: list[dict[str, Any]] = [
+                {"must": [rng.choice(words)]},
+                {"must_not": [rng.choice(words)]},
+                {"prefix": words[0]},
+            ]
             lines.append({"kind": f"{name}, constrained", "text": case.line} | rng.choice(wanted))
     return lines
 

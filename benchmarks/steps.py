@@ -132,7 +132,7 @@ def without_retry(name: str) -> Iterator[None]:
         if other != name:
             usual(self, other, *args)  # type: ignore[arg-type]
 
-    repair.Guard.retry = retry  # type: ignore[method-assign]
+    repair.Guard.retry = retry  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:

@@ -100,7 +100,7 @@ def test_a_converted_model_gets_a_shortlist_from_pairs(folder: Path, capsys: pyt
     assert "learned from 200 pairs" in capsys.readouterr().err
     plain, ours = Translator.load("plain", "cpu"), Translator.load("ours", "cpu")
     assert plain.shortlist is None
-    assert ours.aligner.shortlist is not None
+    assert ours.shortlist is not None
     lines = (folder / "corpus" / "test.de").read_text().splitlines()
     listed = replace(ours.search, beam_size=1, shortlist=16)
     assert len(ours.translate(lines, listed)) == 10

@@ -89,7 +89,8 @@ def test_tags_follow_their_words(tokenizer: Tokenizer, text: str, order: list[in
 def test_text_inside_tags_is_translated_and_words_stay_linked(tokenizer: Tokenizer) -> None:
     text = "Ein <b title='rot und'>Hut</b> <img alt=\"Hunde\"> da"
     changes = {"und": "und auch", "da": "hier"}
-    for change in (str.upper, lambda word: changes.get(word, word)):
+    each: list[Callable[[str], str]] = [str.upper, lambda word: changes.get(word, word)]
+    for change in each:
         best = translated(tokenizer, text, lambda n: [*range(n)], change)
         words = {"rot": "rot", "Hut": "Hut", "Hunde": "Hunde", "da": change("da"), "Ein": "Ein"}
         origins = {j: i for part in best.parts for i, j in zip(part.source_places, part.target_places, strict=True)}

@@ -19,8 +19,8 @@ from nmt.config import TrainingConfig
 from nmt.data import batches as module
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, make_batch
 from nmt.data.mixing import mixture_of
-from nmt.data.portions import Portion
-from nmt.data.store import Shard, small
+from nmt.data.sections import Section
+from nmt.data.store.ids import Shard, small
 from nmt.data.stored import StoredPairs, read_store
 from nmt.training.data import TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes
@@ -29,7 +29,7 @@ from nmt.training.loop import Trainer
 from tests.training.reversal import new_trainer, run, run_until
 
 Made = list[tuple[bool, int, int]]
-PORTIONS = [Portion("de", "en", "a"), Portion("de", "en", "b", weight=0.3), Portion("en", "de", "c", weight=2.5)]
+PORTIONS = [Section("a", "de", "en"), Section("b", "de", "en", weight=0.3), Section("c", "en", "de", weight=2.5)]
 # Hashes of all batches of the epochs 0 and 3, and of those of epoch 3 from number 130 on, as nmt 0.2.0 planned them.
 PLANS = {
     ("plain", False): ["7609ba1fb9269df4", "2ccfe8221813bc98", "e3b0c44298fc1c14"],
