@@ -78,8 +78,8 @@ def main() -> int:
     taken = {kind: [case for case in made if "<" in case.line or "&" in case.line] for kind, made in cases.items()}
     rows.append(row_of("mark-up", cases, usual, outcomes(translator, taken, markup="none")))
     rows = [row | describe_run() for row in rows]
-    print(report(rows))
     add_rows(args.json, rows)
+    print(report(rows))
     return 0
 
 

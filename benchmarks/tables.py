@@ -363,6 +363,15 @@ def prepare_peers(rows: Sequence[Row]) -> str:
     return markdown(["pairs", *(f"{name}: s (MiB)" for name in names.values())], [line(row) for row in rows])
 
 
+def steps(rows: Sequence[Row]) -> str:
+    def worst(row: Row) -> str:
+        found = [(kind, right) for kind, (right, _) in row["kinds"].items() if right > 0][:4]
+        return ", ".join(f"{kind} {right}%" for kind, right in found)
+
+    lines = [[row["step"], f"{row['of_1000']:.1f}", row["where"], worst(row)] for row in rows]
+    return markdown(["without", "of 1,000 lines", "most in", "right translations lost, by kind"], lines)
+
+
 TABLES = {
     table.__name__: table
     for table in (
@@ -387,5 +396,6 @@ TABLES = {
         serve_peers,
         students,
         adaptation,
+        steps,
     )
 } | {"documents_office": documents}
