@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nmt.augment import make_augment_parser
-from nmt.cli import Parser, make_run_parser, require_lm, run_command
+from nmt.commands.options import Parser, make_run_parser, require_lm, run_command
 from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types, short_help
@@ -31,7 +31,7 @@ from nmt.tokenizer import make_tokenizer_parser
 from nmt.train import OFTEN_CHANGED, make_train_parser
 from nmt.translate import make_translate_parser
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
 PARSERS: dict[str, Callable[[], Parser]] = {
     "nmt.prepare": make_prepare_parser,
