@@ -176,7 +176,7 @@ def call_directly(args: argparse.Namespace) -> Row:
 
 def time_directly(args: argparse.Namespace, lines: list[str]) -> Row:
     """Sentences a second, as `nmt.translate` translates them, and the times of calls with a single sentence."""
-    from nmt.translation.streams import BYTES_AHEAD
+    from nmt.commands.streams import BYTES_AHEAD
     from nmt.translation.translator import Translator, find_model
 
     translator = Translator.load(find_model(str(args.model)), precision=args.precision, backend=args.backend)

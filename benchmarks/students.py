@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.report import report
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, rounded, run_script, spread
-from nmt.cli import keep_what_is_loaded
+from nmt.commands.options import keep_what_is_loaded
 from nmt.files import model_in
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def model_of(size: str) -> ModelConfig:
-    """The settings of a model. Without nmt.cli, which needs packages that a peer's environment lacks."""
+    """The settings of a model. Without nmt.commands.options, which needs packages that a peer's environment lacks."""
     import yaml
 
     if size in PAPER:

@@ -9,7 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from nmt.cli import Options, Parser, add_device_options, add_search_options, keep_what_is_loaded, run_command
+from nmt.commands.options import (
+    Options,
+    Parser,
+    add_device_options,
+    add_search_options,
+    keep_what_is_loaded,
+    run_command,
+)
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import override_search, setting_types
 from nmt.config.recipes import make_section
@@ -17,8 +24,8 @@ from nmt.fields import require
 from nmt.messages import console, say
 
 if TYPE_CHECKING:
+    from nmt.commands.pieces import Model
     from nmt.config import DataConfig, DecodingPrecision
-    from nmt.translation.pieces import Model
 
 SEARCH = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "top_p", "min_p", "seed", "shortlist")
 EXAMPLES = """
@@ -83,9 +90,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Options) -> int:
+    from nmt.commands.augmentation import Plan, augment, require_new
     from nmt.data.cleaning import ledger_table
     from nmt.data.store.engines import Engine
-    from nmt.translation.augmentation import Plan, augment, require_new
 
     data: DataConfig = make_section("data", options)
     kind = f"data.text is {data.text}, but only pairs can be added to"
@@ -111,8 +118,8 @@ def command(options: Options) -> int:
 
 def load_models(options: Options, data: "DataConfig") -> "list[Model]":
     """Load the models. Raises ValueError if one has another direction, or a file of more text has no model."""
-    from nmt.translation.augmentation import require_languages
-    from nmt.translation.pieces import Model
+    from nmt.commands.augmentation import require_languages
+    from nmt.commands.pieces import Model
     from nmt.translation.translator import Translator, find_model
 
     hint = "--forward DIR translates the sources, --backward DIR the targets"

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt.cli import (
+from nmt.commands.options import (
     ADAPTER,
     LM,
     Options,

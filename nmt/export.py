@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from nmt.cli import Options, Parser, run_command
+from nmt.commands.options import Options, Parser, run_command
 from nmt.fields import require
 from nmt.messages import say
 

@@ -8,9 +8,9 @@ import json
 import sys
 from contextlib import ExitStack
 
-from nmt.cli import Options, Parser, add_device_options, add_search_options, run_command
+from nmt.commands.options import Options, Parser, add_device_options, add_search_options, run_command
+from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 from nmt.fields import require
-from nmt.translation.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 
 EXAMPLES = """
 python -m nmt.generate --model runs/en-phrasebook-lm --prompt "The weather" --temperature 0.7
@@ -74,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def command(options: Options) -> int:
     """Answer all inputs. The output is opened last, so that a wrong option doesn't create or change the file."""
-    from nmt.translation.generator import make_job
+    from nmt.commands.generator import make_job
     from nmt.translation.language_model import LanguageModel
     from nmt.translation.translator import find_model
 

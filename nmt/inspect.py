@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli import Options, Parser, run_command
+from nmt.commands.options import Options, Parser, run_command
 from nmt.fields import require
 from nmt.messages import say
 
@@ -54,8 +54,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Options) -> int:
+    from nmt.commands.inspection_tables import differences, print_comparison, print_report
     from nmt.translation.inspection import inspect
-    from nmt.translation.inspection_tables import differences, print_comparison, print_report
     from nmt.translation.translator import find_model
 
     require(options.pieces > 0, f"--pieces is {options.pieces}: it must be at least 1")

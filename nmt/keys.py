@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from nmt.cli import Options, Parser, run_command
+from nmt.commands.options import Options, Parser, run_command
 
 EXAMPLES = """
 python -m nmt.keys add keys.json website --requests 60 --characters 50000

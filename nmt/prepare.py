@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from nmt.cli import Parser, make_run_parser, run_command
+from nmt.commands.options import Parser, make_run_parser, run_command
 from nmt.config.names import setting_types
 from nmt.fields import require
 from nmt.messages import console, say

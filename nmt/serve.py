@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt.cli import (
+from nmt.commands.options import (
     Options,
     Parser,
     add_backend_option,

@@ -7,11 +7,11 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from nmt.cli import Options, Parser, make_run_parser, run_command
+from nmt.commands.options import Options, Parser, make_run_parser, run_command
+from nmt.commands.streams import open_input, open_output, read_chunks
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import setting_types
 from nmt.fields import require
-from nmt.translation.streams import open_input, open_output, read_chunks
 
 CHUNK = 1 << 16  # bytes read at once
 SHOWN = {n for n in setting_types() if n.startswith(("data.", "tokenizer."))} - {*ONLY_OF_RUNS, "tokenizer.folder"}

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from nmt.cli import Parser, make_run_parser, run_command
+from nmt.commands.options import Parser, make_run_parser, run_command
 from nmt.messages import RANK
 
 EXAMPLES = """

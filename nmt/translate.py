@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING
 
-from nmt.cli import (
+from nmt.commands.options import (
     ADAPTER,
     LM,
     Options,
@@ -21,9 +21,9 @@ from nmt.cli import (
     require_lm,
     run_command,
 )
+from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
-from nmt.translation.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 
 if TYPE_CHECKING:
     from nmt.translation.jobs import Scoring, Translating
@@ -138,7 +138,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def command(options: Options) -> int:
     """Translate all inputs. The output is opened last, so that a wrong option or file doesn't create or change it."""
-    from nmt.documents.command import document_format, translate_file
+    from nmt.commands.documents import document_format, translate_file
     from nmt.translation.jobs import Translating, make_job
     from nmt.translation.pair_scorer import PairScorer
     from nmt.translation.translator import find_model

@@ -12,6 +12,9 @@ import pytest
 from sacrebleu.metrics.chrf import CHRF
 
 from nmt.augment import main
+from nmt.commands import augmentation
+from nmt.commands.augmentation import Distil, distil, key_of, new_pairs
+from nmt.commands.pieces import Pieces, load_once
 from nmt.config import DataConfig, SearchConfig
 from nmt.data.batches import Pairs
 from nmt.data.cleaning import Ledger
@@ -20,9 +23,6 @@ from nmt.data.store.engines import Engine, Task
 from nmt.data.store.prepared import Prepared
 from nmt.files import check_sums
 from nmt.train import main as train
-from nmt.translation import augmentation
-from nmt.translation.augmentation import Distil, distil, key_of, new_pairs
-from nmt.translation.pieces import Pieces, load_once
 from nmt.translation.translator import Translator
 from tests.data.store.test_prepared import tree
 from tests.tiny import make_model, make_tokenizer, save_tiny

@@ -18,7 +18,7 @@ import yaml
 
 import nmt
 from nmt import augment, convert, evaluate, export, generate, inspect, keys, prepare, serve, translate
-from nmt.cli import make_run_parser
+from nmt.commands.options import make_run_parser
 from nmt.config import Config, DataConfig, LoraConfig, ObjectiveName, SearchConfig
 from nmt.config.names import setting_types
 from nmt.config.recipes import dump_config

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt.commands.streams import read_chunks
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.translate import main
 from nmt.translation.formats import Text
 from nmt.translation.jobs import Translating
-from nmt.translation.streams import read_chunks
 from nmt.translation.translator import Translator
 from tests.tiny import SHORT, TINY, make_model, make_tokenizer, save_tiny
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt import prepare, train
-from nmt.cli import make_run_parser
+from nmt.commands.options import make_run_parser
 from nmt.config import FAMILIES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus

@@ -9,11 +9,11 @@ import pytest
 from torch import nn
 
 from nmt import __version__
+from nmt.commands.inspection_tables import differences
 from nmt.config import ModelConfig
 from nmt.model.build import build_model
 from nmt.model.contract import Model
 from nmt.translation.inspection import Report, inspect, list_parts, list_work
-from nmt.translation.inspection_tables import differences
 from nmt.upgrade import FORMAT
 from tests.model.settings import VOCAB, config, make, some_combinations
 from tests.tiny import SHORT, TINY

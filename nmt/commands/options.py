@@ -74,7 +74,7 @@ def read_text(text: str, hint: Any, named: str) -> Any:
     value: Any = text
     if hint is not str:
         with suppress(yaml.YAMLError, ValueError, RecursionError):
-            value = yaml.safe_load(text)
+            value = int(text) if text.isdecimal() else yaml.safe_load(text)  # YAML reads 010 as 8
     try:
         return fit(value, hint, named)
     except WrongTypeError:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.translation.streams import open_input, open_output, read_chunks
+from nmt.commands.streams import open_input, open_output, read_chunks
 
 
 @pytest.mark.parametrize("data", [b"", b"a", b"\n", b"a\nb\n", b"a\n\xef\xbb\xbfb"])

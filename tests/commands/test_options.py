@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nmt.augment import make_augment_parser
-from nmt.cli import Parser, make_run_parser, require_lm, run_command
+from nmt.commands.options import Parser, make_run_parser, require_lm, run_command
 from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types, short_help
@@ -31,7 +31,7 @@ from nmt.tokenizer import make_tokenizer_parser
 from nmt.train import OFTEN_CHANGED, make_train_parser
 from nmt.translate import make_translate_parser
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
 PARSERS: dict[str, Callable[[], Parser]] = {
     "nmt.prepare": make_prepare_parser,
@@ -63,6 +63,7 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
     assert (config.training.max_steps, config.training.learning_rate) == (8, 3e-3)
     assert (config.model.d_model, config.model.d_ff) == (64, ModelConfig().d_ff)
     assert settings() == Config()
+    assert settings("--training.max_steps", "010").training.max_steps == 10
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import torch
 
-from nmt.cli import keep_what_is_loaded
+from nmt.commands.options import keep_what_is_loaded
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.files import iterate_lines, naming, write_lines
 from nmt.messages import say

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import IO, Any
 
+from nmt.commands.streams import name_of, open_output
 from nmt.documents.base import FORMATS, Answer, Options, Translate, Unit, format_of, read_document
 from nmt.documents.memory import with_memories
 from nmt.fields import require
@@ -12,7 +13,6 @@ from nmt.files import require_whole_gzip
 from nmt.text.markup import Mode, visible
 from nmt.translation.glossary import read_text
 from nmt.translation.jobs import Translating
-from nmt.translation.streams import name_of, open_output
 
 # Options of nmt.translate that are for lines.
 FOR_LINES = ("scores", "n_best", "samples", "alignments", "pictures", "scorer", "force_decode")

@@ -7,7 +7,7 @@ the targets (back-translation, Sennrich et al. 2016). Both at once, by models of
 
 An interrupted command can be repeated and continues. The work folder, beside the output until that is complete, has:
 
-    text/       the lines that are translated, in pieces (see `nmt.translation.pieces`)
+    text/       the lines that are translated, in pieces (see `nmt.commands.pieces`)
     made/       their translations
     pairs/      the corpus
     state.json  what was asked, and what was read: written when text/ and pairs/ are whole
@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from nmt.commands.pieces import Model, Pieces, write_pieces
 from nmt.config import DataConfig
 from nmt.config.names import describe_changes
 from nmt.data.cleaning import Ledger, Pair
@@ -33,7 +34,6 @@ from nmt.files import MARKER, SUMS, iterate_lines, locked, mark, remove_ours, sh
 from nmt.messages import say
 from nmt.translation.mbr import pairwise_chrf
 from nmt.translation.model_folder import read_info
-from nmt.translation.pieces import Model, Pieces, write_pieces
 
 STATE = "state.json"
 # Lines of a piece: enough to sort by length, few enough to translate again.
