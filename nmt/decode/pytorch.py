@@ -137,6 +137,7 @@ class TorchEngine:
             return Beams(decoder, *batch, options, constraints, language_model).run(stop)
         if self.shortlist is None:
             raise ValueError(f"search.shortlist is {options.shortlist}, but this model has no shortlist.safetensors")
+        assert not any(c.prefix or c.phrases for c in constraints), "constraints are for the whole vocabulary"
         pieces_L = self.shortlist.pieces(batch[0], options.shortlist, joint=self.joint)
         here_L = pieces_L.to(self.device)
         small, small_lm = decoder.restricted(here_L), language_model and language_model.restricted(here_L)

@@ -106,3 +106,11 @@ def test_an_ensemble_scores_by_its_mean_probability(tokenizer: Tokenizer) -> Non
         assert second is not None
         expected = (torch.tensor(first.token_log_probs).exp() + torch.tensor(second.token_log_probs).exp()) / 2
         assert together.token_log_probs == pytest.approx(expected.log().tolist(), abs=1e-4)
+
+
+def test_scores_that_are_not_numbers_are_an_error(tokenizer: Tokenizer) -> None:
+    model = make_model(tokenizer)
+    with torch.no_grad():
+        model.output.weight[7] = torch.nan
+    with pytest.raises(ValueError, match="logits are not numbers"):
+        Translator(model, tokenizer, SHORT).scorer().score([("Hund", "dog")])
