@@ -162,3 +162,45 @@ def test_links_count_the_words_that_were_taken_off_the_edges(copier: Tokenizer) 
     assert {j: i for i, j in best.links} == {j: j for _, j in best.links}
     (part,) = best.parts
     assert {*map(line.__getitem__, part.target_places)} >= {*"EinroterHut"}
+
+
+def named(tokenizer: Tokenizer) -> Tokenizer:
+    return tokenizer.with_words(Words(frozenset(), (), (), ("Anna", "Karl"), (("Frau", "Weber"), ("nach", "Rom"))))
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("{name} schläft", "Anna schläft"),
+        ('Anna und "%s" schlafen', "Anna und Karl schlafen"),
+        ("${x}, wo ist %(place)s?", "Anna, wo ist Karl?"),
+        ("Frau {name} fährt nach {place}", "Frau Weber fährt nach Rom"),
+        ("Frau Weber und Frau {name}", "Frau Weber und Frau Anna"),
+        ("Das Haus ({name}) schläft", None),
+        ("<b>{name}</b> schläft", None),
+        ("{name}s Hund", None),
+        ("{a}, {b} und {c}", None),
+        ("Siehe https://example.org", None),
+    ],
+)
+def test_names_stand_for_placeholders_in_the_place_of_words(tokenizer: Tokenizer, line: str, read: str | None) -> None:
+    taken = items(Reading.of(Request(line)), context_of(named(tokenizer)))
+    assert (taken and taken.readings[0].text) == read
+    assert items(Reading.of(Request(line)), context_of(tokenizer)) is None
+    if read:
+        assert text_of(line, [items], context_of(named(tokenizer))).text == line
+        assert read in asked_of(line, line, [items], context_of(named(tokenizer)))
+
+
+@pytest.mark.parametrize("change", ["Annas", "Anna Anna", ""])
+def test_a_line_whose_name_is_lost_or_repeated_has_no_translation_so_far(tokenizer: Tokenizer, change: str) -> None:
+    taken = items(Reading.of(Request('Karl und "%s" x')), context_of(named(tokenizer)))
+    assert taken
+    assert taken.back(Pretended(lambda text: text.replace("Anna", change))(taken.readings)) == []
+
+
+@pytest.mark.parametrize("line", ['Das Museum "%s" heute', "Das Museum „%s“ heute", "Ein \"{x}\" und '{y}'"])
+def test_straight_and_other_quotes_around_items_come_back_as_they_are(translator: Translator, line: str) -> None:
+    tokenizer = translator.tokenizer
+    best = text_of(line, [lifted_items, readable], context_of(tokenizer))
+    assert best.text == line
