@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from nmt.commands.streams import read_chunks
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.reading.request import Request
 from nmt.translate import main
 from nmt.translation.formats import Text
 from nmt.translation.jobs import Translating
@@ -273,6 +274,7 @@ def test_search_options_go_before_the_model_s_own(auto: str, model_folder: Path,
     translator = Translator.load(model_folder, "cpu")
     assert translator.precision == auto
     found = translator.translate_n_best(["Hund", "Kaffee"], search)
+    found = translator.with_forced_scores([Request("Hund"), Request("Kaffee")], found, search)
     expected = [f"{i} ||| {best.text} ||| {best.score:.4f}" for i in range(2) for best in found[i]]
     assert (tmp_path / "out").read_text("utf-8").splitlines() == expected
 

@@ -1,5 +1,7 @@
 """Lines are read without what stands around their text, which comes back (see also tests/text/test_edges.py)."""
 
+import re
+
 import pytest
 from hypothesis import given
 
@@ -43,7 +45,7 @@ def test_the_model_reads_the_text_and_users_the_marks_around_it(
 @many
 @given(lines)
 def test_an_unchanged_text_gives_the_line(tokenizer: Tokenizer, line: str) -> None:
-    for final in ("", "."):
+    for final in ("", *([] if re.search(r"\.\w\Z", line) else ["."])):  # a last dot as of "U.S." stays
         assert text_of(line, [inside], context_of(tokenizer, final_mark=final)).text == line
 
 

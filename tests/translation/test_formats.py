@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt.reading.request import Request
 from nmt.translation.formats import Columns, Format, Json, Text
 from nmt.translation.jobs import Translating
 from nmt.translation.translator import Translator
@@ -67,7 +68,8 @@ def test_a_tab_between_sentences_stays_in_json_only(translator: Translator) -> N
 def test_json_answers_have_all_that_there_is_to_say(translator: Translator) -> None:
     (line,) = answers(translator, Json(translator, alignments=True), '{"text": "Hund und Wiese", "id": 7}')
     answer = json.loads(line)
-    ((best, *_),) = translator.translate_n_best(["Hund und Wiese"])
+    found = translator.translate_n_best(["Hund und Wiese"])
+    ((best, *_),) = translator.with_forced_scores([Request("Hund und Wiese")], found, SHORT)
     assert (answer["id"], answer["text"], answer["translation"]) == (7, "Hund und Wiese", best.text)
     assert answer["score"] == round(best.score, 4)
     assert 0 < answer["confidence"] < 1
