@@ -63,7 +63,7 @@ def main() -> int:
     info, _ = read_info(require_model(args.model) / "config.json")
     source, target = info.source, info.target
     corpus = load_corpus(DataConfig(corpus=args.corpus, source=source, target=target))
-    pairs = Random(args.seed).sample(next(iter(corpus.tests.values())), 400)
+    pairs = Random(args.seed).sample(tests := next(iter(corpus.tests.values())), min(1000, len(tests)))
     sentences = right_sentences(lambda lines: answers(translator, lines), pairs, lexicon(corpus.train))
     cases = {name: make_cases(name, kind, sentences, args) for name, kind in make_kinds(source, target).items()}
     usual = outcomes(translator, cases)
