@@ -49,7 +49,9 @@ def main() -> int:
     args.folder.mkdir(parents=True, exist_ok=True)
     pictures = {
         "learning": learning(last_run(args.results / "multi30k_run.jsonl")),
-        "speed": speed(last_run(args.results / "decode_speed.jsonl"), last_run(args.results / "train_speed.jsonl")),
+        "speed": speed(
+            *(last_run(args.results / f"{n}.jsonl") for n in ("decode_small", "decode_speed", "train_speed"))
+        ),
         "attention": attention(last_run(args.results / "attention.jsonl")[0]),
     }
     for name, picture in pictures.items():
@@ -112,11 +114,16 @@ def learning(rows: Sequence[Row]) -> str:
     return svg(WIDTH, top + height + 56, about, parts)
 
 
-def speed(decoding: Sequence[Row], training: Sequence[Row]) -> str:
-    """Bars of sentences a second, of nmt and its peers."""
-    common = [row for row in decoding if (row["beam"], row["batch"]) == (5, 64)]
+def speed(small: Sequence[Row], decoding: Sequence[Row], training: Sequence[Row]) -> str:
+    """Bars of sentences a second, of nmt and its peers. `small`: translation with the model of make train-de-en."""
+    shown = {
+        "Translation, model of make train-de-en, beam 5": [row for row in small if row["beam"] == 5],
+        "Translation, the same model, greedy": [row for row in small if row["beam"] == 1],
+        "Translation, reference model, beam 5": [r for r in decoding if (r["beam"], r["batch"]) == (5, 64)],
+        "Training, reference model, batches of 4,096 tokens": training,
+    }
     parts, y = [], 32.0
-    for title, rows in (("Translation, beam 5, batch 64", common), ("Training, batches of 4,096 tokens", training)):
+    for title, rows in shown.items():
         where = f"{machine(rows[0])}; {versions(rows[0])}"
         parts += [text(MARGIN, y, f"{title}: sentences a second", "title"), text(MARGIN, y + 18, where, "note")]
         y += 32

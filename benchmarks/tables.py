@@ -368,7 +368,7 @@ def steps(rows: Sequence[Row]) -> str:
         found = [(kind, right) for kind, (right, _) in row["kinds"].items() if right > 0][:4]
         return ", ".join(f"{kind} {right}%" for kind, right in found)
 
-    lines = [[row["step"], f"{row['of_1000']:.1f}", row["where"], worst(row)] for row in rows]
+    lines = [[row["step"], f"{row['of_1000']:.1f}", row["where"] if row["of_1000"] else "", worst(row)] for row in rows]
     return markdown(["without", "of 1,000 lines", "most in", "right translations lost, by kind"], lines)
 
 
