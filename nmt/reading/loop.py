@@ -148,7 +148,8 @@ def ask(tree: Tree, text: str, asked: list[tuple[Reading, str]]) -> Way:
         asked.append((tree.reading, text))
         return Way(len(asked) - 1)
     targets = tree.taken.targets(text)
-    rows = [[ask(*pair, asked) for pair in zip(tree.branches, row, strict=True)] for row in targets]
+    # Of readings that compete, a row asks only the first.
+    rows = [[ask(*pair, asked) for pair in zip(tree.branches, row, strict=False)] for row in targets]
     return Way(-1, tuple(map(tuple, rows)))
 
 

@@ -31,6 +31,7 @@ MOST_PLACES = 6  # of a word that are changed: each doubles the number of forms
 # Names: at most so many of the most frequent words; how many pairs must have one; the share of its sentences that do.
 NAMES, NAMES_TRIED, LEAST_NAMES, SAME = 8, 1000, 20, 0.95
 NAMES_AFTER, LEAST_AFTER = 100, 10  # at most so many words before names; how often a name must follow one
+SIMILAR = 20  # two cases of a word are both usual if the rank of one is at most so many times that of the other
 
 Spellings = Mapping[str, str]
 """Letters by what is written for them."""
@@ -126,14 +127,15 @@ class Words:
         known = [form for form in dict.fromkeys(forms) if form in self.ranks]
         return min(known, key=self.ranks.__getitem__, default=None)
 
-    def recased(self, line: str, spellings: Spellings) -> str:
+    def recased(self, line: str, spellings: Spellings, *, second: bool = False) -> str:
         """The line in the usual case of its words, if it is in capitals, in Title Case or without capitals, and there
-        are words in it whose usual case is another."""
+        are words in it whose usual case is another. `second`: words with two usual cases ("Sie", "sie") get the less
+        usual one."""
         casing = casing_of(line)
         if casing is None:
             return line
         found = cased_words(line)
-        cased = {word: self.usual_case(word, casing, spellings) for word in set(found)}
+        cased = {word: self.usual_case(word, casing, spellings, second=second) for word in set(found)}
         judged = found[casing is str.title :]  # any first word may have a capital
         if all(word in self.usual_set or cased[word] == word for word in judged):
             return line
@@ -142,12 +144,15 @@ class Words:
         assert start
         return recased[: start.start()] + start[0][:1].upper() + recased[start.start() + 1 :]
 
-    def usual_case(self, word: str, casing: Callable[[str], str], spellings: Spellings) -> str:
+    def usual_case(self, word: str, casing: Callable[[str], str], spellings: Spellings, *, second: bool = False) -> str:
         """The most frequent case of a word; an unknown one in capitals is likely a name, or a noun in German."""
         forms = dict.fromkeys((word, word.lower(), word.capitalize()))
         usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
         if usual:
-            return word if casing is str.lower and word in usual else usual[0]
+            first = word if casing is str.lower and word in usual else usual[0]
+            near = SIMILAR * (self.ranks[first] + 1)
+            others = [form for form in usual if form != first and self.ranks[form] <= near]
+            return others[0] if second and others else first
         other = self.best(spelled for form in forms for spelled in forms_of(form, spellings))
         return other or (word.capitalize() if casing is str.upper else word)
 

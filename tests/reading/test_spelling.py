@@ -97,3 +97,13 @@ def test_a_word_that_training_lacked_is_flagged_unless_it_is_copied(translator: 
     unknown, plain = (best for best, *_ in known.translate_n_best(["Der Hund Xyqw läuft", "Der kleine Hund läuft"]))
     assert "unknown" in unknown.flags
     assert "unknown" not in plain.flags
+
+
+@pytest.mark.parametrize(("formal", "flags"), [("you", ("unsure",)), ("she", ())])
+def test_two_readings_with_different_translations_are_flagged(
+    tokenizer: Tokenizer, formal: str, flags: tuple[str, ...]
+) -> None:
+    words = Words.learn(["Heute hat sie Sie gesehen, und Sie haben sie gesehen, die sie kennt."])
+    model = Pretended(lambda text: formal if "Sie" in text else "she")
+    best = text_of("HEUTE HAT SIE GESEHEN", [known_words], context_of(tokenizer.with_words(words)), model)
+    assert (best.flags, len(model.asked)) == (flags, 2)
