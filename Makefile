@@ -83,7 +83,7 @@ test: lint test-all  ## lint, and all tests; the tests run even where lint fails
 test-all: $(DEV)
 	$(PYTEST) -m 'not services'
 
-quick: lint-format lint-style test-quick  ## format, style, and the fast tests, one case of each: in less than a minute
+quick: lint-format lint-style test-quick  ## format, style, and the fast tests, one case of each: about a minute
 test-quick: $(DEV)
 	$(PYTEST) --quick
 
