@@ -50,7 +50,7 @@ def main() -> int:
     pictures = {
         "learning": learning(last_run(args.results / "multi30k_run.jsonl")),
         "speed": speed(
-            *(last_run(args.results / f"{n}.jsonl") for n in ("decode_small", "decode_speed", "train_speed"))
+            *(last_run(args.results / f"{n}.jsonl") for n in ("decode_small", "decode_reference", "train_speed"))
         ),
         "attention": attention(last_run(args.results / "attention.jsonl")[0]),
     }
