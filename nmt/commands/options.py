@@ -163,7 +163,7 @@ class Parser(ArgumentParser):
         for word in unknown:
             name = word.partition("=")[0].removeprefix("--")
             require(name == word or not name, explain_unknown(name, [option.lstrip("-") for option in self.options]))
-        require(not unknown, f"there is no use for {' '.join(unknown)} here: see --help")
+        require(not unknown, f"unexpected words on the command line: {' '.join(unknown)}; see --help")
         return Options({**self.defaults, **vars(found)})
 
     def spell(self, argv: Sequence[str]) -> list[str]:

@@ -92,7 +92,7 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--training.beta2", "1.0"], "training.beta2 is 1.0: it must be at least 0 and below 1"),
         (["--training.epsilon", "0"], "training.epsilon is 0.0: it must be above 0"),
         (["--tokenizer.joint", "false"], "three-way"),
-        (["--training.max_step", "5"], "no setting training.max_step: did you mean training.max_steps?"),
+        (["train.de", "train.en"], "unexpected words on the command line: train.de train.en; see --help"),
         (["--model.latent_width", "8"], "model.latent_width is 8: it is used only with model.attention latent"),
         (["--model.experts_per_token", "1"], "model.experts_per_token is 1: it is used only with model.experts above"),
         (["--model.sharing", "cycle"], "model.sharing is cycle: it is used only with model.share_layers above 1"),
