@@ -51,6 +51,19 @@ def test_the_places_of_a_reading_rise_and_unchanged_characters_are_where_they_we
     assert all(c == old for c, old in letters)
 
 
+def test_the_characters_of_a_replacement_stand_beside_those_that_they_replace() -> None:
+    reading = Reading.of(Request("ab cd ef"))
+    assert [*reading.edited([(3, 5, "XY"), (6, 8, "LONG")]).places] == [0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 8]
+    assert [*reading.edited([(0, 2, "")]).places] == [2, 3, 4, 5, 6, 7, 8]
+
+
+def test_a_part_of_a_translation_of_a_part_of_a_line_knows_its_place_in_the_line() -> None:
+    part = Reading.of(Request("ab cab")).part(3, 6)
+    translation = part.of_line(translation_of(part.text))
+    assert [*translation.parts[0].source_places] == [3, 4, 5]
+    assert translation.links == ((4, 1),)
+
+
 def translation_of(text: str) -> Translation:
     part = Part((5,), SURE, text, text, range(len(text)), range(len(text)))
     return Translation(
