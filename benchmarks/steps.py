@@ -39,12 +39,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
 RETRIES = ("sentences", "items", "lower case", "plain", "no repeats", "shorter spans")
 PLANS = ("USUAL", "AS_WRITTEN", "CLAUSES", "HALVES", "LIFTED", "LOWERED")
 # Names of the same kinds in `benchmarks.line_kinds`, where these differ.
-COUNTED = {
-    "sentence in quotes": ("sentence in quotes",),
-    "word in quotes „…“": ("word in quotes „…“", "word in quotes “…”", 'word in quotes "…"'),
-    "placeholder in brackets": ("placeholder in brackets",),
-    "placeholder in quotes": ("placeholder in quotes",),
-}
+COUNTED = {"word in quotes „…“": ("word in quotes „…“", "word in quotes “…”", 'word in quotes "…"')}
 
 Cases = dict[str, list[Case]]
 Outcome = tuple[bool, bool]
