@@ -35,7 +35,7 @@ class Stage:
     size: int
     """Number of tasks."""
     settings: Any = None
-    """On which its files depend besides its inputs, as JSON has it."""
+    """The settings on which its files depend, as values of JSON. Those of its inputs are in their keys."""
     where: Literal["here", "workers", "parts"] = "workers"
     """Who does the tasks: this process, its workers, or the workers of all machines that share a preparation."""
     verb: str = ""
@@ -46,7 +46,7 @@ class Stage:
         return [n for n in range(self.size) if not report_file(folder, self.name, n).exists()]
 
     def do(self, folder: Path, engine: Engine) -> None:
-        """Do what is missing or, if several machines share it, this engine's part of that."""
+        """Do the tasks that are missing. If several machines share the stage: this engine's part of them."""
         missing = self.missing(folder)
         if self.where == "here":
             for n in missing:
@@ -83,8 +83,8 @@ def task(folder: Path, name: str, n: int) -> Iterator[tuple[Path, dict[str, Any]
 
 
 def resume(folder: Path, stages: Sequence[Stage], first_input: str) -> bool:
-    """Keep what stages have left with the same keys, and delete the rest, which must be made again. False, and nothing
-    is deleted, if an input of that is gone: then all starts again. `first_input`: what the first stage reads."""
+    """Keep the files of the stages whose keys are the same, and delete those of the others, which run again. If files
+    that the first stage reads (`first_input`) are needed and gone, nothing is deleted, and False says so."""
     keys, names = keys_of(stages), [stage.name for stage in stages]
     known = json.loads((folder / KEYS).read_text("utf-8")) if (folder / KEYS).exists() else {}
     first = next((n for n, name in enumerate(names) if known.get(name) != keys[name]), len(stages))
