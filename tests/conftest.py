@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ NOT_QUICK = (
     *("test_many_to_many.py", "test_saved.py", "test_tokenizer.py", "test_train.py", "test_translate.py"),
 )
 
+os.environ["NMT_CACHE"] = tempfile.mkdtemp(prefix="nmt-cache-")
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by the hub's client, which no test module imports at its top
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a test that calls make is no part of the make that runs the tests
     os.environ.pop(name, None)

@@ -382,7 +382,7 @@ def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
 @pytest.mark.slow
 def test_a_real_process_answers_every_line_of_the_worst_bytes(model_folder: Path, translator: Translator) -> None:
     data = b"\n".join(ODD_LINES)
-    output, errors = start_command(model_folder).communicate(data)
+    output, errors = start_command(model_folder, "--backend", "pytorch").communicate(data)
     assert output == translate_bytes(translator, data)
     assert output.count(b"\n") == len(ODD_LINES)
     invalid = [n for n, line in enumerate(ODD_LINES, 1) if {"\ufffd", "\0"} & {*line.decode("utf-8", "replace")}]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from nmt.fields import Count, Probability, Range, Size, check_bounds, require
 
 DecodingPrecision = Literal["auto", "fp32", "bf16", "int8"]
-Backend = Literal["pytorch", "ctranslate2"]  # what runs a translator
+Backend = Literal["auto", "pytorch", "ctranslate2"]  # what runs a translator
 
 MAX_HYPOTHESES = 200  # largest beam size
 

@@ -61,7 +61,7 @@ class Hypothesis:
     # model joins the search, its weighted log-probability is added to log_prob here.
     score: float
     log_prob: float  # natural logarithm of the probability that the model gives to the ids and EOS
-    token_log_probs: list[float]  # the summands of log_prob: one for each id, and the last for EOS
+    token_log_probs: Sequence[float]  # the summands of log_prob: one for each id, and the last for EOS
     finished: bool  # False: the translation has reached the length limit, where only EOS was allowed
 
     @classmethod

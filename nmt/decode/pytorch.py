@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import Beams, force_score
 from nmt.decode.begun import Begun
+from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.fusion import room, without_sources
@@ -52,6 +53,8 @@ class TorchEngine:
     """It joins searches as `lm_weight` says."""
     recorded: tuple[RecordedModel, ...] = ()
     """The models, if a GPU can record their steps."""
+    plain: CTranslate2Engine | None = None
+    """A faster engine with the same weights, for the searches that it does as this one does."""
 
     takes_phrases = True
 
@@ -75,10 +78,10 @@ class TorchEngine:
 
     def with_models(self, models: Sequence[GenerativeModel]) -> "TorchEngine":
         """This engine with other models, of the same kind and precision."""
-        return replace(self, models=tuple(models), recorded=record_models(models))
+        return replace(self, models=tuple(models), recorded=record_models(models), plain=None)
 
     def begun(self, source: Ids, target: Ids) -> "TorchEngine":
-        return replace(self, before=(source, target))
+        return replace(self, before=(source, target), plain=self.plain and self.plain.begun(source, target))
 
     def fused(self, language_model: Decoder | None) -> "TorchEngine":
         return replace(self, language_model=language_model)
@@ -127,10 +130,13 @@ class TorchEngine:
     def search(
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
+        language_model = self.language_model if options.lm_mode == "fusion" and options.lm_weight else None
+        is_free = language_model is None and all(c == NO_CONSTRAINTS for c in constraints)
+        if self.plain and is_free and self.plain.is_plain(sources, options):
+            return self.plain.search(sources, options, (), stop)
         batch = pad(sources, self.device)
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
-        language_model = self.language_model if options.lm_mode == "fusion" and options.lm_weight else None
         decoder = (options.cuda_graphs and self.recorded_decoder) or self.decoder
         constraints = constraints or [NO_CONSTRAINTS] * len(sources)
         if not options.shortlist:

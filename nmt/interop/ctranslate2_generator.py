@@ -9,7 +9,7 @@ from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import forbidden_ids, longest_output
 from nmt.extras import package
 from nmt.interop.parity import GREEDY
-from nmt.translation.exported import names_of_pieces
+from nmt.translation.ctranslate2_files import names_of_pieces
 from nmt.vocabulary import BOS, EOS
 
 

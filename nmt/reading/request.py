@@ -119,8 +119,8 @@ class Translation:
     @property
     def confidence(self) -> float:
         """Geometric mean of the probabilities of the pieces: 1 is certain; 1 for a blank line."""
-        log_probs = self.token_log_probs
-        return math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else 1.0
+        length = sum(len(part.hypothesis.token_log_probs) for part in self.parts)
+        return math.exp(self.log_prob / length) if length else 1.0
 
     @property
     def finished(self) -> bool:

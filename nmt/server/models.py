@@ -70,12 +70,12 @@ class Served:
         return self.translator
 
 
-def read_folder(folder: Path, backend: Backend = "pytorch") -> Served:
+def read_folder(folder: Path, backend: Backend = "auto") -> Served:
     """What a folder can translate, before it is loaded. ValueError if it has no translator for this backend."""
     is_exported = backend == "ctranslate2" and (folder / EXPORTED).is_file()
     folder = folder if is_exported else require_model(folder)
     problem = f"{folder} wasn't exported: --backend ctranslate2 needs a folder that nmt.export wrote"
-    require(is_exported or backend == "pytorch", problem)
+    require(is_exported or backend != "ctranslate2", problem)
     info, _ = read_info(settings_file(folder))
     require_objective(info, folder)
     known = Tokenizer.load(folder).languages
@@ -93,13 +93,15 @@ class Models:
         *,
         lazy: bool = False,
         adapters: Mapping[str, Path] | None = None,
-        backend: Backend = "pytorch",
+        backend: Backend = "auto",
     ) -> None:
         """`adapters`: adapter folders of the model, by their names; then there must be only one model. `backend`: what
         `load` runs the models by."""
         self.all = [read_folder(folder, backend) for folder in folders]
         if adapters:
-            require(backend == "pytorch", "CTranslate2 adds no adapters: export the model folder of the adapter's run")
+            require(
+                backend != "ctranslate2", "CTranslate2 adds no adapters: export the model folder of the adapter's run"
+            )
             require(len(self.all) == 1, f"{len(self.all)} models are given with adapters: give the one that they fit")
             taken = self.all[0].name
             require(taken not in adapters, f"an adapter is called {taken!r}, as the model is: give it another name")

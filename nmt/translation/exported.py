@@ -1,18 +1,25 @@
-"""Folders that nmt exported for CTranslate2: read as a translator's engine, tokenizer and settings."""
+"""Models that CTranslate2 runs: folders that nmt exported for it, and copies of our model folders, in the user's cache,
+for the searches that it does faster."""
 
+import hashlib
+import importlib.util
+import os
+import sys
 from pathlib import Path
 
 import torch
 
 from nmt.config import DecodingPrecision
 from nmt.data.tokenizer import Tokenizer
-from nmt.data.tokenizer.mapped import unique_names
 from nmt.decode.ctranslate2 import CTranslate2Engine, longest_sequence
 from nmt.decode.parallel import MOST_WORKERS
 from nmt.extras import package
 from nmt.fields import require
-from nmt.files import check_sums
+from nmt.files import SUMS, check_sums, locked, whole_folder
+from nmt.model.contract import GenerativeModel
+from nmt.translation.ctranslate2_files import names_of_pieces, obstacles, write_model
 from nmt.translation.model_folder import EXPORTED, ModelInfo, read_info
+from nmt.version import __version__
 
 COMPUTE_TYPES = {"auto": "default", "fp32": "float32", "bf16": "bfloat16", "int8": "int8"}
 
@@ -55,12 +62,37 @@ def run_exported(
         )
     except (RuntimeError, ValueError) as error:
         raise ValueError(f"CTranslate2 can't run {folder} on {device} in precision {precision}: {error}") from error
+    torch.set_num_threads(threads)  # the library sets PyTorch's number of threads to its own
     source, target = names_of_pieces(tokenizer)
     number = {piece: i for i, piece in enumerate(target)}
     return CTranslate2Engine(translator, source, target, number, longest_sequence(info.model))
 
 
-def names_of_pieces(tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
-    """The names of the pieces of both sides, in the order of their ids; no name is there twice."""
-    source = tokenizer.source_pieces(range(tokenizer.src_vocab_size))
-    return unique_names(source), unique_names(tokenizer.target_pieces(range(tokenizer.tgt_vocab_size)))
+def plain_engine(
+    folder: Path, model: GenerativeModel, tokenizer: Tokenizer, info: ModelInfo, precision: DecodingPrecision
+) -> CTranslate2Engine | None:
+    """CTranslate2's engine for a model folder of ours, whose model is given in float32; None if it can't run it in this
+    precision. The first call for a folder writes a copy in CTranslate2's format into the user's cache."""
+    known = model.device.type == "cpu" and precision != "bf16" and info.model.family == "encoder-decoder"
+    if not known or obstacles(info) or importlib.util.find_spec("ctranslate2") is None:
+        return None
+    version = package("ctranslate2", "ctranslate2").__version__
+    sums = (folder / SUMS).read_text(encoding="utf8")
+    key = hashlib.sha256(f"{sums} {version} {__version__}".encode()).hexdigest()
+    copy = cache_folder() / "ctranslate2" / key[:32]
+    try:
+        with locked(copy.parent, wait=True):
+            if not (copy / SUMS).is_file():
+                with whole_folder(copy) as draft:
+                    write_model(model, tokenizer, info, draft, "float32")
+        check_sums(copy, "config.json", "model.bin")
+    except (OSError, ValueError) as error:
+        print(f"Note: CTranslate2 is not used, which would be faster: {error}", file=sys.stderr)
+        return None
+    return run_exported(copy, tokenizer, info, "cpu", "int8" if precision == "int8" else "fp32")
+
+
+def cache_folder() -> Path:
+    """Where nmt keeps what it can make again: NMT_CACHE, or nmt in the cache folder of the user."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("NMT_CACHE") or Path(base) / "nmt")

@@ -120,10 +120,16 @@ class ForcedScorer:
         return scored
 
 
-def known_of(translations: Sequence[Translation]) -> Known:
-    """What translations tell of scores."""
-    parts = [part for translation in translations for part in translation.parts]
-    return {(tuple(part.source), tuple(part.hypothesis.ids)): part.hypothesis for part in parts}
+def known_of(translations: Sequence[Translation], search: SearchConfig) -> Known:
+    """What translations tell of scores. The search of CTranslate2 knows its scores less exactly than the
+    log-probabilities of pieces, which it computes when they are asked for."""
+    known: Known = {}
+    for part in (part for translation in translations for part in translation.parts):
+        found = part.hypothesis
+        if not isinstance(found.token_log_probs, list):
+            found = Hypothesis.of(found.ids, list(found.token_log_probs), search)
+        known[part.source, tuple(found.ids)] = found
+    return known
 
 
 def is_copied(reading: Reading, target: str) -> bool:

@@ -34,7 +34,7 @@ from nmt.translation.adapter import add_adapter, read_adapter
 from nmt.translation.alignment import Aligner
 from nmt.translation.call import Call, Reranker
 from nmt.translation.constraints import Automata, ConstraintCompiler
-from nmt.translation.exported import load_exported
+from nmt.translation.exported import load_exported, plain_engine
 from nmt.translation.forced import ForcedScorer, known_of
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.model_folder import (
@@ -133,12 +133,13 @@ class Translator:
         device: str | torch.device = "auto",
         search: SearchConfig | None = None,
         precision: DecodingPrecision = "auto",
-        backend: Backend = "pytorch",
+        backend: Backend = "auto",
         adapter: Path | str | None = None,
     ) -> "Translator":
         """Load a model folder (or a run folder), or several as an ensemble; by default with the first one's settings.
 
-        `backend`: ctranslate2 takes a folder that nmt.export wrote for CTranslate2, which then runs the model;
+        `backend`: pytorch; ctranslate2 takes a folder that nmt.export wrote for CTranslate2, which then runs the model;
+        auto is pytorch, with plain searches done by CTranslate2 where it can run the model on a CPU;
         `adapter`: the adapter folder (or run folder) of an adapter that is added to the weights.
         ValueError if a folder is not a whole model folder, the device or precision is missing, or tokenizers differ.
         """
@@ -149,7 +150,7 @@ class Translator:
             engine, tokenizer, info = load_exported(folders[0], str(device), precision)
             translator = cls(engine, tokenizer, search or info.search, facts=info.facts)
         else:
-            translator, info = cls.load_own(folders, device, search, precision, adapter)
+            translator, info = cls.load_own(folders, device, search, precision, adapter, backend)
         translator.source, translator.language, translator.quotes = info.source, info.target, quotes_of(info.target)
         return translator
 
@@ -161,6 +162,7 @@ class Translator:
         search: SearchConfig | None,
         precision: DecodingPrecision,
         adapter: Path | str | None,
+        backend: Backend,
     ) -> "tuple[Translator, ModelInfo]":
         """Load model folders of ours; also what the first one's config.json says."""
         keep_freed_memory()
@@ -177,8 +179,11 @@ class Translator:
             require(len(loaded) == 1, f"{len(loaded)} models are given with an adapter: give the one that it fits")
             add_adapter(loaded[0][0], Path(adapter))
         models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
-        shortlist = load_shortlist(folders[0], tokenizer)
-        return cls(models, tokenizer, search or info.search, precision, info.facts, shortlist), info
+        shortlist, ranges = load_shortlist(folders[0], tokenizer), info.facts.input_ranges
+        engine = TorchEngine.make(models, precision, ranges, shortlist, joint=tokenizer.joint)
+        if backend == "auto" and len(models) == 1 and adapter is None:
+            engine = replace(engine, plain=plain_engine(folders[0], models[0], tokenizer, info, precision))
+        return cls(engine, tokenizer, search or info.search, facts=info.facts), info
 
     def with_adapters(self, base: Path, folders: Mapping[str, Path]) -> "dict[str, Translator]":
         """For each name a translator with the adapter in that folder. It has the weights of this one, which are in
@@ -235,7 +240,9 @@ class Translator:
 
     def describe(self) -> str:
         """Device, precision and threads, for the user."""
-        return describe(self.precision, self.device)
+        plain = self.engine.plain if isinstance(self.engine, TorchEngine) else None
+        with_library = f"; plain searches: CTranslate2, {plain.precision}" if plain else ""
+        return describe(self.precision, self.device) + with_library
 
     def translate(
         self,
@@ -339,7 +346,7 @@ class Translator:
             if translation.parts and translation.text
         ]
         pairs = [(Request(requests[n].text, own=requests[n].own), lists[n][k].text) for n, k in asked]
-        scored = scorer.score(pairs, stop, known_of([lists[n][k] for n, k in asked]))
+        scored = scorer.score(pairs, stop, known_of([lists[n][k] for n, k in asked], search))
         for (n, k), forced in zip(asked, scored, strict=True):
             lists[n][k] = replace(lists[n][k], score=forced.score) if forced else lists[n][k]
         return lists

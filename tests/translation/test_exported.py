@@ -1,15 +1,19 @@
 """A translator that CTranslate2 runs: the same methods, settings followed or refused, folders checked."""
 
+import copy
+import importlib.util
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nmt import evaluate, translate
 from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
 from nmt.interop.convert import convert
 from nmt.interop.export import export
@@ -45,7 +49,7 @@ def foreign(exported: Path) -> Translator:
 
 @pytest.fixture(scope="module")
 def own(model_folder: Path) -> Translator:
-    return Translator.load(model_folder, "cpu", precision="fp32")
+    return Translator.load(model_folder, "cpu", precision="fp32", backend="pytorch")
 
 
 def test_scores_of_hypotheses_are_their_forced_scores_and_they_are_in_order(
@@ -54,12 +58,14 @@ def test_scores_of_hypotheses_are_their_forced_scores_and_they_are_in_order(
     for line, n_best in zip(LINES, foreign.translate_n_best(LINES, SEARCH), strict=True):
         assert len(n_best) == 3
         assert [t.score for t in n_best] == sorted((t.score for t in n_best), reverse=True)
+        request, lists = Request(line), foreign.with_forced_scores([Request(line)], [n_best], SEARCH)
+        forced = foreign.scorer(SEARCH).score([(request, translation.text) for translation in n_best])
+        assert [t.score for t in lists[0]] == pytest.approx([t.score for t in forced if t], abs=1e-4)
         for translation in n_best:
             pairs = [(part.source, part.hypothesis.ids) for part in translation.parts]
             scored = own.scorer(SEARCH).score_ids(pairs)
             for part, expected in zip(translation.parts, scored, strict=True):
                 assert expected
-                assert part.hypothesis.score == pytest.approx(expected.score, abs=1e-4)
                 assert part.hypothesis.token_log_probs == pytest.approx(expected.token_log_probs, abs=1e-4)
         assert foreign.align(line, n_best[0]) == own.align(line, n_best[0])
 
@@ -185,3 +191,68 @@ def test_a_model_that_is_told_languages_writes_the_same(tmp_path: Path) -> None:
     assert both[0].between(target="fr").align(lines[0], results[0]) == both[1].between(target="fr").align(
         lines[0], results[1]
     )
+
+
+def searches(translator: Translator, requests: list[Request], search: SearchConfig) -> str:
+    """Who does the searches of a call: the engine of PyTorch, CTranslate2's, or both."""
+    assert isinstance(translator.engine, TorchEngine)
+    assert translator.engine.plain
+    found = []
+    plain = replace(translator.engine.plain, translator=Counting(translator.engine.plain.translator, found))
+    other = copy.copy(translator)
+    other.use(replace(translator.engine, plain=plain), translator.tokenizer)
+    assert other.translate(requests, search) == translator.translate(requests, search)
+    return "CTranslate2" if found else "PyTorch"
+
+
+class Counting:
+    def __init__(self, library: Any, found: list[str]) -> None:
+        self.library, self.found = library, found
+
+    def __getattr__(self, name: str) -> Any:
+        self.found.append(name)
+        return getattr(self.library, name)
+
+
+def test_by_default_ctranslate2_does_plain_searches_and_pytorch_all_else(model_folder: Path) -> None:
+    translator = Translator.load(model_folder, "cpu", SEARCH, precision="fp32")
+    assert "CTranslate2, float32" in translator.describe()
+    line, plain = Request("Hund und Wiese"), SearchConfig(beam_size=3, max_length=12, guard=False)
+    for setting in ({}, {"beam_size": 1}, {"shortlist": 0}, {"length_penalty": 0.5}, {"lm_weight": 0.3}):
+        assert searches(translator, [line], replace(plain, **setting)) == "CTranslate2"
+    others: list[dict[str, Any]] = [{"n_best": 2}, {"samples": 2, "beam_size": 1}, {"min_length": 3}]
+    others += [{"no_repeat_ngram": 3}, {"repetition_penalty": 1.2}, {"coverage_penalty": 0.2}, {"allow_unk": True}]
+    for setting in others:
+        assert searches(translator, [line], replace(plain, **setting)) == "PyTorch"
+    for constraints in (Constraints(prefix="The"), Constraints(must_not=("dog",))):
+        assert searches(translator, [replace(line, constraints=constraints)], plain) == "PyTorch"
+    for unlike in (Translator.load(model_folder, "cpu", precision="bf16"), Translator.load([model_folder] * 2, "cpu")):
+        assert "CTranslate2" not in unlike.describe()
+
+
+def test_plain_searches_give_what_pytorch_gives(model_folder: Path, own: Translator) -> None:
+    auto = Translator.load(model_folder, "cpu", precision="fp32")
+    search = SearchConfig(beam_size=1, max_length=12)
+    ours, theirs = (t.translate_n_best([*LINES, "", "Hund!"], search) for t in (own, auto))
+    assert [best.text for best, *_ in theirs] == [best.text for best, *_ in ours]
+    assert [best.flags for best, *_ in theirs] == [best.flags for best, *_ in ours]
+
+
+def test_the_copy_in_the_cache_is_made_once_and_the_model_folder_stays(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    before = {path: path.stat().st_mtime_ns for path in model_folder.rglob("*")}
+    Translator.load(model_folder, "cpu", precision="fp32")
+    [made] = (tmp_path / "cache").rglob("model.bin")
+    stamp = made.stat().st_mtime_ns
+    assert "CTranslate2" in Translator.load(model_folder, "cpu", precision="int8").describe()
+    assert made.stat().st_mtime_ns == stamp
+    assert before == {path: path.stat().st_mtime_ns for path in model_folder.rglob("*")}
+    made.write_bytes(b"damaged")
+    assert "CTranslate2" not in Translator.load(model_folder, "cpu").describe()
+    assert "CTranslate2 is not used" in capsys.readouterr().err
+    monkeypatch.setenv("NMT_CACHE", str(model_folder / "config.json"))  # no folder can be made there
+    assert "CTranslate2" not in Translator.load(model_folder, "cpu").describe()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert "CTranslate2" not in Translator.load(model_folder, "cpu").describe()

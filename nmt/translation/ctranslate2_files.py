@@ -1,0 +1,175 @@
+"""The file format of CTranslate2: the weights of a translator flow in; its model folder flows out.
+
+The weights keep their values. Layers that share a block get copies of it (the file has them once). The factor of
+DeepNorm's residual moves into the weights: norm(α x + f(x)) is norm(x + f(x) / α), apart from the epsilon of the norm.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.config import ModelConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer.mapped import unique_names
+from nmt.decode.ctranslate2 import POSITIONS
+from nmt.extras import package
+from nmt.model.bias import FARTHEST
+from nmt.model.contract import PromptedModel
+from nmt.model.feed_forward import GATED
+from nmt.model.positions import SINUSOIDAL, sinusoids
+from nmt.translation.model_folder import ModelInfo
+from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
+
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH", "geglu": "GELU"}
+EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
+    "family": ["encoder-decoder", "decoder-only"],
+    "attention": ["heads"],
+    "experts": [0],
+    "qk_norm": [False],  # CTranslate2 has such norms, but gives other results (differences of 0.1 to 0.6 nats)
+    "norm": ["layer", "rms"],
+    "norm_position": ["post", "pre", "deepnorm"],
+    "positions": ["sinusoidal", "fairseq", "learned", "rotary", "relative"],
+    "activation": [*ACTIVATIONS],
+}
+
+
+Array = NDArray[np.float32]
+
+
+def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
+    values = {name: getattr(info.model, name) for name in EXPRESSIBLE}
+    found = [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
+    if info.model.family == "decoder-only":
+        causal, translates = info.model.source_attention == "causal", info.objective == "translation"
+        found += [] if causal else [f"model.source_attention {info.model.source_attention}"]
+        found += [] if translates else [f"training.objective {info.objective}"]
+    return found
+
+
+def names_of_pieces(tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
+    """The names of the pieces of both sides, in the order of their ids; no name is there twice."""
+    source = tokenizer.source_pieces(range(tokenizer.src_vocab_size))
+    return unique_names(source), unique_names(tokenizer.target_pieces(range(tokenizer.tgt_vocab_size)))
+
+
+def write_model(model: Any, tokenizer: Tokenizer, info: ModelInfo, folder: Path, quantization: str) -> None:
+    """Write a model, in float32 on the CPU, into a folder: config.json, model.bin and the vocabularies."""
+    specs = package("ctranslate2.specs", "ctranslate2")
+    writer = Writer(specs, info.model, model)
+    source, target = names_of_pieces(tokenizer)
+    if isinstance(model, PromptedModel):
+        spec = specs.TransformerDecoderModelSpec(writer.stack("decoder"))
+        spec.register_vocabulary(target)
+    else:
+        spec = specs.TransformerSpec(writer.stack("encoder"), writer.stack("decoder"))
+        spec.register_source_vocabulary(source)
+        spec.register_target_vocabulary(target)
+        spec.config.decoder_start_token, spec.config.add_source_eos = SPECIAL_PIECES[BOS], info.model.source_end
+    settings = spec.config
+    settings.unk_token, settings.bos_token, settings.eos_token = (SPECIAL_PIECES[i] for i in (UNK, BOS, EOS))
+    settings.layer_norm_epsilon = info.model.epsilon
+    spec.validate()
+    spec.optimize(quantization)
+    spec.save(str(folder))
+
+
+class Writer:
+    """Fills the specification of a model with its weights."""
+
+    def __init__(self, specs: Any, config: ModelConfig, model: Any) -> None:
+        self.specs, self.config, self.model = specs, config, model
+        self.weights = {name: weight.detach() for name, weight in model.named_parameters()}
+
+    def array(self, name: str, factor: float = 1.0) -> Array:
+        """A copy of a weight: quantisation works in place."""
+        return np.array(self.weights[name].numpy() * np.float32(factor))
+
+    def stack(self, side: str) -> Any:
+        """The encoder or the decoder."""
+        config, specs, decodes = self.config, self.specs.transformer_spec, side == "decoder"
+        kind = specs.TransformerDecoderSpec if decodes else specs.TransformerEncoderSpec
+        stack = getattr(self.model, side)
+        # The attention to the source is the mean of all heads of the last layer.
+        of_decoder = {"alignment_heads": 0, "with_encoder_attention": not isinstance(self.model, PromptedModel)}
+        spec = kind(
+            len(stack.order),
+            config.n_heads,
+            pre_norm=config.norm_position == "pre",
+            activation=getattr(self.specs.Activation, ACTIVATIONS[config.activation]),
+            ffn_glu=config.activation in GATED,
+            rms_norm=config.norm == "rms",
+            num_heads_kv=None if config.kv_heads == config.n_heads else config.kv_heads,
+            rotary_dim=0 if config.positions == "rotary" else None,
+            rotary_interleave=False,
+            relative_attention_bias=config.positions == "relative",
+            qk_norm=config.qk_norm,
+            layernorm_embedding=config.embedding_norm,
+            **(of_decoder if decodes else {}),
+        )
+        spec.scale_embeddings = config.scale_embeddings
+        if decodes:
+            spec.embeddings.weight = self.array("tgt_embedding.weight")
+            spec.projection.weight = self.array("tgt_embedding.weight" if self.is_tied else "output.weight")
+            if config.output_bias:
+                spec.projection.bias = self.array("output.bias")
+        else:
+            shared = config.tied_embeddings == "three-way"
+            spec.embeddings[0].weight = self.array("tgt_embedding.weight" if shared else "src_embedding.weight")
+        if config.norm_position == "pre":
+            self.norm(spec.layer_norm, f"{side}_norm")
+        self.positions(spec, "tgt_positions" if decodes else "src_positions")
+        for layer, number in zip(spec.layer, stack.order, strict=True):
+            self.block(layer, f"{side}.{number}", 1 / stack[number].around_self.alpha)
+        return spec
+
+    @property
+    def is_tied(self) -> bool:
+        return "output.weight" not in self.weights
+
+    def positions(self, spec: Any, name: str) -> None:
+        kind = self.config.positions
+        if self.config.embedding_norm:
+            self.norm(spec.layernorm_embedding, f"{name}.norm")
+        if kind == "relative":
+            for layer in spec.layer:
+                layer.self_attention.relative_attention_bias = self.array(f"{name}.bias.table")
+                layer.self_attention.relative_attention_max_distance = np.int32(FARTHEST)
+        elif kind == "learned":
+            spec.position_encodings.encodings = self.array(f"{name}.table")
+        elif kind in SINUSOIDAL:
+            spec.position_encodings.encodings = sinusoids(POSITIONS, self.config.d_model, kind).numpy()
+
+    def block(self, spec: Any, name: str, factor: float) -> None:
+        """Fill a layer with the weights of a block. `factor`: of the output of each sublayer."""
+        self.attention(spec.self_attention, f"{name}.self_attention", ["qkv"], factor)
+        self.norm(spec.self_attention.layer_norm, f"{name}.around_self.norm")
+        if hasattr(spec, "attention"):
+            self.attention(spec.attention, f"{name}.cross_attention", ["q", "kv"], factor)
+            self.norm(spec.attention.layer_norm, f"{name}.around_cross.norm")
+        self.norm(spec.ffn.layer_norm, f"{name}.around_feed_forward.norm")
+        self.linear(spec.ffn.linear_1, f"{name}.feed_forward.down", factor)
+        self.linear(spec.ffn.linear_0, f"{name}.feed_forward.up")
+        if self.config.activation in GATED:
+            whole, gate, beside = spec.ffn.linear_0, spec.ffn.linear_0, spec.ffn.linear_0_noact
+            if self.config.bias:
+                gate.bias, beside.bias = np.split(whole.bias, 2)
+            gate.weight, beside.weight = np.split(whole.weight, 2)
+
+    def attention(self, spec: Any, name: str, inputs: list[str], factor: float) -> None:
+        for linear, part in zip(spec.linear, [*inputs, "out"], strict=True):
+            self.linear(linear, f"{name}.{part}", factor if part == "out" else 1.0)
+        if self.config.qk_norm:
+            spec.q_norm.gamma, spec.k_norm.gamma = (self.array(f"{name}.{part}_norm.weight") for part in "qk")
+
+    def linear(self, spec: Any, name: str, factor: float = 1.0) -> None:
+        spec.weight = self.array(f"{name}.weight", factor)
+        if self.config.bias:
+            spec.bias = self.array(f"{name}.bias", factor)
+
+    def norm(self, spec: Any, name: str) -> None:
+        spec.gamma = self.array(f"{name}.weight")
+        if self.config.norm == "layer":
+            spec.beta = self.array(f"{name}.bias") if self.config.bias else np.zeros_like(spec.gamma)
