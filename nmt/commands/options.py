@@ -244,11 +244,11 @@ def add_search_options(parser: Parser, *names: str) -> None:
 
 
 def add_backend_option(parser: Parser) -> None:
-    text = (
-        "What runs the model. auto: PyTorch, but on a CPU CTranslate2 does plain searches (without terms, samples and "
+    text = "What runs the model. auto: PyTorch, but on a CPU CTranslate2 does plain searches (those without terms, "
+    text += (
+        "samples and n-best lists), if it can run the model. ctranslate2 needs a folder that nmt.export wrote for it; "
     )
-    text += "n-best lists), if it can run the model. ctranslate2 needs a folder that nmt.export wrote for it; settings "
-    text += "that it can't follow are refused."
+    text += "settings that it can't follow are refused."
     parser.add("--backend", show_type(Backend), text, Backend, "auto")
 
 

@@ -197,7 +197,7 @@ def searches(translator: Translator, requests: list[Request], search: SearchConf
     """Who does the searches of a call: the engine of PyTorch, CTranslate2's, or both."""
     assert isinstance(translator.engine, TorchEngine)
     assert translator.engine.plain
-    found = []
+    found: list[str] = []
     plain = replace(translator.engine.plain, translator=Counting(translator.engine.plain.translator, found))
     other = copy.copy(translator)
     other.use(replace(translator.engine, plain=plain), translator.tokenizer)
