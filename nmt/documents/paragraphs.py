@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
+from itertools import accumulate
 from typing import Literal
 
 from nmt.documents.base import Answer, Unit
@@ -217,28 +218,35 @@ def has_words(pieces: Sequence[Piece]) -> bool:
     return any(piece.kind == "words" and any(map(str.isalpha, piece.text)) for piece in pieces)
 
 
+def depths(pieces: Iterable[Piece]) -> list[int]:
+    """The number of pairs of tags around each piece; an opening tag is in its own pair, a closing one is not."""
+    return [*accumulate((piece.kind == "opens") - (piece.kind == "closes") for piece in pieces)]
+
+
+def nests(pieces: Sequence[Piece]) -> bool:
+    """Whether each tag has its partner among the pieces."""
+    found = depths(pieces)
+    return min(found) >= 0 and not found[-1]
+
+
 def inside(pieces: Sequence[Piece], n: int) -> Sequence[Piece]:
     """The pieces between an opening tag and its closing tag."""
-    depth = 0
-    for end in range(n, len(pieces)):
+    depth, end = 1, n
+    while depth:
+        end += 1
         depth += (pieces[end].kind == "opens") - (pieces[end].kind == "closes")
-        if not depth:
-            return pieces[n + 1 : end]
-    raise AssertionError("tags must match")
+    return pieces[n + 1 : end]
 
 
 def main_style(pieces: Sequence[Piece]) -> Style:
     """The style that needs fewest tags for the others, then the plainest one: of the words that are in no pair of tags,
     or of all words if there are none."""
-    numbers, styles, depth = Counter[bytes](), dict[bytes, Style](), 0
-    for is_deep in (False, True):
-        for piece in pieces:
-            depth += (piece.kind == "opens") - (piece.kind == "closes")
-            if piece.kind == "words" and (is_deep or not depth):
-                numbers[piece.style.key] += not is_punctuation(piece)
-                styles.setdefault(piece.style.key, piece.style)
-        if styles:
-            break
+    numbers, styles = Counter[bytes](), dict[bytes, Style]()
+    words = [(piece, depth) for piece, depth in zip(pieces, depths(pieces), strict=True) if piece.kind == "words"]
+    outer = [piece for piece, depth in words if not depth]
+    for piece in outer or [piece for piece, _ in words]:
+        numbers[piece.style.key] += not is_punctuation(piece)
+        styles.setdefault(piece.style.key, piece.style)
     return styles[max(numbers, key=lambda key: (numbers[key], -len(key)))] if styles else PLAIN
 
 

@@ -7,9 +7,8 @@ words into runs for reasons of their own (spelling, editing sessions): runs that
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 
-from nmt.documents.paragraphs import Piece, Spans, Style, lines, spans_of
+from nmt.documents.paragraphs import Piece, Spans, Style, lines, nests, spans_of
 from nmt.documents.xml_splice import Element, Xml
 
 # Elements whose contents are words of the paragraph around them.
@@ -136,8 +135,7 @@ def fields(pieces: list[Piece]) -> list[Piece]:
             continue
         begin = begun.pop()
         part = found[begin:]
-        depths = [*accumulate((one.kind == "opens") - (one.kind == "closes") for one in part)]
-        if min(depths) < 0 or depths[-1]:
+        if not nests(part):
             continue
         instruction = "".join(one.text for one in part if one.field == "instruction")
         n = next((n for n, one in enumerate(part) if one.field == "separate"), 0)

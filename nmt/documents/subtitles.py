@@ -6,11 +6,12 @@ at most as many lines as its cue had. Lines that are too long to be read get a n
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from nmt.documents.base import Document, Options, Slot, TextDocument, Unit, decode, splice
+from nmt.documents.base import Document, Options, Slot, Unit, decode, splice, text_document
 from nmt.documents.html import same_tags
 from nmt.documents.txt import one_line
 from nmt.fields import require
@@ -54,7 +55,7 @@ def read(data: bytes, options: Options) -> Document:
     notes = list[str]()
     writer = Writer(source.text, is_vtt, found[0] if found else "\n", notes)
     parts = [part for part in find_parts(source.text) if any(map(str.isalpha, part.text))]
-    return TextDocument(source, [writer.slot(group) for group in sentences(parts)], notes=notes)
+    return text_document(source, [writer.slot(group) for group in sentences(parts)], notes=notes)
 
 
 def find_parts(text: str) -> Iterator[Part]:
@@ -197,16 +198,10 @@ def share(words: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
 def wrap(words: Sequence[str], most: int, width: int) -> list[str]:
     """The words in as few lines of this width as needed, and at most so many, of nearly the same length."""
     sizes = [len(visible(word)) for word in words]
-    widths = range(max(sizes), sum(sizes) + 1)
     n_lines = min(most, len(fill(words, sizes, width + 1)))
-    low, high = widths[0], widths[-1]
-    while low < high:
-        middle = (low + high) // 2
-        if len(fill(words, sizes, middle)) <= n_lines:
-            high = middle
-        else:
-            low = middle + 1
-    return [line.strip() for line in fill(words, sizes, low)]
+    widths = range(max(sizes), sum(sizes) + 1)
+    least = bisect_left(widths, True, key=lambda width: len(fill(words, sizes, width)) <= n_lines)
+    return [line.strip() for line in fill(words, sizes, widths[least])]
 
 
 def fill(words: Sequence[str], sizes: Sequence[int], width: int) -> list[str]:

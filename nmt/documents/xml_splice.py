@@ -6,7 +6,7 @@ document type are refused: they can declare entities, which make small files hug
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from xml.parsers import expat
 
@@ -95,13 +95,13 @@ class Element:
     def find(self, name: str) -> "Element | None":
         return next((child for child in self.elements if child.name == name), None)
 
-    def walk(self) -> "Iterator[Element]":
-        """The element and all elements in it, in the order of the file."""
+    def walk(self, enters: "Callable[[Element], bool]" = lambda element: True) -> "Iterator[Element]":
+        """The element and all elements in it, in the order of the file, but for those in elements not entered."""
         stack = [self]
         while stack:
             element = stack.pop()
             yield element
-            stack += reversed(element.elements)
+            stack += reversed(element.elements) if enters(element) else []
 
     def inherited(self, *names: str) -> str:
         """The value of the first of these attributes that the element, or the nearest one around it, has."""

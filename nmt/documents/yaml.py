@@ -12,7 +12,7 @@ from functools import partial
 
 import yaml
 
-from nmt.documents.base import Document, Options, Slot, TextDocument, decode, has_words, text_unit
+from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
 from nmt.fields import require
 
 DEEPEST = 100
@@ -47,7 +47,7 @@ def read(data: bytes, options: Options) -> Document:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1} is" if mark else "the file is"
         raise ValueError(f"{place} not valid YAML: {getattr(error, 'problem', None) or 'wrong characters'}") from None
-    return TextDocument(source, slots)
+    return text_document(source, slots)
 
 
 def is_string(event: yaml.ScalarEvent) -> bool:
