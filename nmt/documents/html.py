@@ -7,7 +7,7 @@ from functools import partial
 
 from nmt.documents.base import Document, Options, Slot, Unit, decode, text_document
 from nmt.fields import require
-from nmt.text.markup import READ, Segment, match_tags, parse, parse_inner, read_tags
+from nmt.text.markup import READ, Segment, parse, parse_inner, read_tags, without
 
 # Where the encoding stands, by the standard: in the first 1,024 bytes.
 CHARSET = re.compile(
@@ -64,8 +64,5 @@ def skeleton(text: str) -> tuple[Counter[str], int]:
     """The tags of a text without the attributes that are translated, and the number of pairs. A "<" that begins no tag
     counts as a tag."""
     tags = read_tags(text)
-    match_tags(tags)
-    ends = [0, *(tag.end for tag in tags)]
-    gaps = (text[end:start] for end, start in zip(ends, [*(tag.start for tag in tags), len(text)], strict=True))
     found = Counter(SEEN.sub(r"\1", text[tag.start : tag.end]) for tag in tags)
-    return found + Counter({"<": sum(gap.count("<") for gap in gaps)}), sum(bool(tag.partner) for tag in tags)
+    return found + Counter({"<": without(text, tags).count("<")}), sum(bool(tag.partner) for tag in tags)

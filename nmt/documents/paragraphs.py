@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape as escape_html
 from html import unescape
 from itertools import accumulate
 from typing import Literal
@@ -76,17 +77,11 @@ class Paragraph:
         self.start, self.end = (pieces[0].spans[0][0], pieces[-1].spans[-1][1]) if pieces else (0, 0)
         self.before, inner, self.after = trimmed(collapsed(list(pieces)))
         self.codes, self.breaks = dict[int, Code](), list[Piece]()
-        self.unit: Unit | None = None
+        self.base, self.unit = main_style(inner), None
         if inner:
-            first, last = inner[0].text, inner[-1].text
-            self.lead, self.tail = first[: len(first) - len(first.lstrip(BLANKS))], last[len(last.rstrip(BLANKS)) :]
-            if len(inner) == 1:
-                self.base = inner[0].style
-                self.unit = Unit(first.strip(BLANKS), place=place)
-            else:
-                self.base = main_style(inner)
-                text = "".join(self.tagged(inner))
-                self.unit = Unit(text[len(self.lead) : len(text) - len(self.tail)], True, place)
+            text = "".join(self.tagged(inner)) if len(inner) > 1 else inner[0].text
+            self.unit = Unit(text.strip(BLANKS), len(inner) > 1, place)
+            self.lead, _, self.tail = text.partition(self.unit.text)
 
     def tagged(self, pieces: Sequence[Piece]) -> Iterator[str]:
         """The unit's text; makes the codes."""
@@ -100,7 +95,7 @@ class Paragraph:
                 self.codes[opened[-1]].closing = piece.spans
                 yield f"</{opened.pop()}>"
             elif piece.kind == "words" and (piece.style.key == bases[-1].key or is_punctuation(piece)):
-                yield marked_up(piece.text)
+                yield escape_html(piece.text, quote=False)
             else:
                 number = len(self.codes) + 1
                 self.codes[number] = code = Code(piece.spans, ordered=piece.ordered)
@@ -110,7 +105,7 @@ class Paragraph:
                     code.opening, code.closing, code.style = (), (), piece.style
                     words = piece.text.strip(BLANKS)
                     lead, _, tail = piece.text.partition(words)
-                    yield f"{lead}<{number}>{marked_up(words)}</{number}>{tail}"
+                    yield f"{lead}<{number}>{escape_html(words, quote=False)}</{number}>{tail}"
                 else:
                     code.style = main_style(inside(pieces, n))
                     opened.append(number)
@@ -210,16 +205,12 @@ def lines(text: str, spans: Spans, style: Style = PLAIN) -> Iterator[Piece]:
             yield Piece("words", spans, line, style)
 
 
-def marked_up(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def has_words(pieces: Sequence[Piece]) -> bool:
     return any(piece.kind == "words" and any(map(str.isalpha, piece.text)) for piece in pieces)
 
 
 def depths(pieces: Iterable[Piece]) -> list[int]:
-    """The number of pairs of tags around each piece; an opening tag is in its own pair, a closing one is not."""
+    """The number of pairs of tags around each piece; an opening tag is in its pair, a closing one after it."""
     return [*accumulate((piece.kind == "opens") - (piece.kind == "closes") for piece in pieces)]
 
 

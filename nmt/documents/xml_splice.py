@@ -17,35 +17,20 @@ XML = "http://www.w3.org/XML/1998/namespace"
 OFFICE = "http://schemas.openxmlformats.org/"
 STRICT = "http://purl.oclc.org/ooxml/"
 # Short names of namespaces, for both kinds of Office Open XML.
-OFFICE_PREFIXES = {
-    "wordprocessingml/": "w",
-    "drawingml/main": "a",
-    "spreadsheetml/": "x",
-    "presentationml/": "p",
-    "officeDocument/relationships": "r",
-    "drawingml/chart": "c",
-    "markup-compatibility/": "mc",
-}
+OFFICE_PREFIXES = {"wordprocessingml/": "w", "drawingml/main": "a", "spreadsheetml/": "x"}
 PREFIXES = {
     XML: "xml",
     "urn:oasis:names:tc:xliff:document:1.2": "x1",
     "urn:oasis:names:tc:xliff:document:1.1": "x1",
     "urn:oasis:names:tc:xliff:document:2.0": "x2",
     "urn:oasis:names:tc:xliff:document:2.2": "x2",
-    "urn:oasis:names:tc:xliff:matches:2.0": "mtc",
-    "urn:oasis:names:tc:opendocument:xmlns:text:1.0": "text",
-    "urn:oasis:names:tc:opendocument:xmlns:office:1.0": "office",
-    "urn:oasis:names:tc:opendocument:xmlns:style:1.0": "style",
-    "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0": "draw",
-    "urn:oasis:names:tc:opendocument:xmlns:table:1.0": "table",
-    "urn:oasis:names:tc:opendocument:xmlns:presentation:1.0": "presentation",
     "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0": "fo",
-    "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0": "manifest",
-    "http://www.w3.org/1999/xlink": "xlink",
     "http://purl.org/dc/elements/1.1/": "dc",
     "http://www.idpf.org/2007/opf": "opf",
     "http://www.daisy.org/z3986/2005/ncx/": "ncx",
 }
+OPEN_DOCUMENT = "text office style drawing table presentation manifest".split()  # noqa: SIM905
+PREFIXES |= {f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0": name for name in OPEN_DOCUMENT}
 
 
 class Text:
@@ -170,11 +155,7 @@ class Xml:
             match = re.search(rf"(\s{re.escape(name)}\s*=\s*)(\"[^\"]*\"|'[^']*')", tag)
             written = f'"{escape(value or "", quoted=True)}"'
             if match:
-                tag = (
-                    tag[: match.end(1)] + written + tag[match.end() :]
-                    if value is not None
-                    else tag.replace(match[0], "")
-                )
+                tag = tag[: match.start()] + (match[1] + written if value is not None else "") + tag[match.end() :]
             elif value is not None:
                 end = len(tag) - (2 if tag.endswith("/>") else 1)
                 tag = f"{tag[:end].rstrip()} {name}={written}{tag[end:]}"
@@ -202,21 +183,7 @@ class Reader:
         self.depth = 0
         self.names: dict[str, str] = {}
         self.pending: list[tuple[Node, str]] = []  # nodes, and which of their places is the next event's
-        self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.connect()
-        try:
-            self.parser.Parse(xml.data, True)
-        except (expat.ExpatError, LookupError, UnicodeError, ValueError) as error:
-            if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
-                message = str(error)
-                raise ValueError(message if message.startswith(name) else f"{name} isn't XML: {message}") from None
-            raise ValueError(f"{name} isn't well-formed XML: {error}") from None
-        self.settle(len(xml.data))
-        self.root = self.root.elements[0]
-        self.root.parent = None
-
-    def connect(self) -> None:
-        parser = self.parser
+        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
         parser.CharacterDataHandler = self.characters
         parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self.start_cdata, self.end_cdata
@@ -224,6 +191,15 @@ class Reader:
         parser.SkippedEntityHandler = parser.DefaultHandlerExpand = self.other
         parser.StartDoctypeDeclHandler, parser.EntityDeclHandler = self.document_type, self.entity
         parser.XmlDeclHandler = self.declaration
+        try:
+            parser.Parse(xml.data, True)
+        except (expat.ExpatError, LookupError, UnicodeError) as error:
+            raise ValueError(f"{name} isn't well-formed XML: {error}") from None
+        except ValueError as error:
+            raise ValueError(str(error) if str(error).startswith(name) else f"{name} isn't XML: {error}") from None
+        self.settle(len(xml.data))
+        self.root = self.root.elements[0]
+        self.root.parent = None
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding and self.xml.encoding == "utf-8" and not self.xml.data.startswith(b"\xef\xbb\xbf"):
