@@ -9,6 +9,7 @@ line, there will be none in the translation.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from nmt.text.items import NO_OWN, find_items
 from nmt.text.own_items import OwnItems
@@ -17,6 +18,7 @@ from nmt.text.tokens import is_spaced
 from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS, PLACEHOLDERS
 
 PLACEHOLDER = re.compile(f"[{''.join(PLACEHOLDERS)}]")
+PARTNERS = dict(zip(CLOSINGS, OPENINGS, strict=True))  # of the placeholders of tags
 MARKS = re.compile(f"[{OPENS}{CLOSES}]|{GROUP.pattern}")
 
 
@@ -48,7 +50,7 @@ class Marked:
         None if a placeholder is missing or occurs twice, or if tags enclose nothing or cross each other.
         """
         found = PLACEHOLDER.findall(translation)
-        if sorted(found) != sorted(self.marks) or not self.nests(translation):
+        if sorted(found) != sorted(self.marks) or not nests(translation):
             return None
         text, places, length = list[str](), list[int](), 0
         for n, character in enumerate(translation):
@@ -70,24 +72,6 @@ class Marked:
         touched = (before and before.touches[1]) or (after and after.touches[0])
         return translation[n] == " " and bool(touched)
 
-    def nests(self, translation: str) -> bool:
-        """Whether each pair of tags encloses something, and the pairs don't cross."""
-        partners, opened = dict[str, str](), list[str]()
-        for placeholder, mark in self.marks.items():
-            if mark.sign == OPENS:
-                opened.append(placeholder)
-            elif mark.sign == CLOSES:
-                partners[placeholder] = opened.pop()
-        open_now: list[tuple[str, int]] = []
-        for n, character in enumerate(re.sub(r"\s", "", translation)):
-            if character in partners.values():
-                open_now.append((character, n))
-            elif character in partners:
-                opening, start = open_now.pop() if open_now else ("", n)
-                if opening != partners[character] or n - start == 1:
-                    return False
-        return True
-
 
 @dataclass(frozen=True)
 class Unmarked:
@@ -96,6 +80,19 @@ class Unmarked:
     text: str
     places: list[int]
     """Where each character of the translation with placeholders is in `text`."""
+
+
+def nests(translation: str) -> bool:
+    """Whether each pair of tags encloses something, and the pairs don't cross."""
+    opened = list[tuple[str, int]]()
+    for n, character in enumerate(re.sub(r"\s", "", translation)):
+        if character in OPENINGS:
+            opened.append((character, n))
+        elif character in CLOSINGS:
+            opening, start = opened.pop() if opened else ("", n)
+            if opening != PARTNERS[character] or n - start == 1:
+                return False
+    return True
 
 
 def mark(flat: Flat, own: OwnItems = NO_OWN) -> Marked | None:
@@ -157,13 +154,11 @@ def neighbours(text: str, start: int, end: int) -> tuple[str, str]:
 
 def suits(flat: Flat, found: list[tuple[int, int, Mark]]) -> bool:
     """Whether the line has words, no mark is inside a word, and each tag has its partner."""
-    depth = lowest = 0
-    for _, _, one in found:
-        depth += (one.sign == OPENS) - (one.sign == CLOSES)
-        lowest = min(lowest, depth)
+    depths = [*accumulate((item.sign == OPENS) - (item.sign == CLOSES) for _, _, item in found)]
     inside = any(
         all(map(str.isalnum, neighbours(flat.text, start, end)))
-        for start, end, one in found
-        if one.sign != SINGLE or flat.rendered
+        for start, end, item in found
+        if item.sign != SINGLE or flat.rendered
     )
-    return depth == lowest == 0 and not inside and any(map(str.isalpha, flat.text))
+    in_pairs = min(depths) >= 0 and not depths[-1]
+    return in_pairs and not inside and any(map(str.isalpha, flat.text))
