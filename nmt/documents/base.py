@@ -10,14 +10,16 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import PurePath
 from pkgutil import resolve_name
-from typing import AnyStr, NamedTuple
+from typing import NamedTuple
 
 from nmt.config import SearchConfig
 from nmt.documents.archive import Limits
 from nmt.fields import require
 from nmt.reading.request import Request
+from nmt.text.edits import Edit, apply
 from nmt.text.markup import is_markup
 from nmt.text.suspicions import prose
 from nmt.translation.translator import Translator
@@ -172,17 +174,11 @@ def has_words(text: str) -> bool:
     return any(map(str.isalpha, text)) and any(map(str.isalpha, prose(text)))
 
 
-def splice(whole: AnyStr, edits: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
-    """The text, or bytes, with these parts (start, end, what comes there instead) replaced. They don't overlap."""
-    parts: list[AnyStr] = []
-    position = 0
-    for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
-        assert start >= position
-        parts.append(whole[position:start])
-        parts.append(new)
-        position = end
-    parts.append(whole[position:])
-    return whole[:0].join(parts)
+def splice(text: str, edits: Iterable[Edit]) -> str:
+    """The text with these edits, in any order; those at one place are written in theirs."""
+    in_order = sorted(edits, key=lambda edit: edit[:2])
+    assert all(first[1] <= second[0] for first, second in pairwise(in_order)), "edits must not overlap"
+    return apply(text, in_order)
 
 
 @dataclass(frozen=True)
@@ -194,13 +190,17 @@ class Text:
     bom: bytes = b""
 
     def encode(self, text: str, errors: str = "replace") -> bytes:
-        """The bytes of a text. `errors`: what becomes of characters that the encoding lacks."""
+        """The bytes of a text. `errors`: what becomes of characters that the encoding lacks (of `str.encode`)."""
         clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # lone surrogates become U+FFFD
         return self.bom + clean.encode(self.encoding, errors)
 
     @cached_property
     def line_ends(self) -> list[int]:
         return [match.start() for match in re.finditer("\n", self.text)]
+
+    def edited(self, edits: Iterable[Edit], errors: str = "replace") -> bytes:
+        """The bytes of the file with these edits of its text."""
+        return self.encode(splice(self.text, edits), errors)
 
     def place(self, start: int) -> str:
         """The line of a character, for remarks."""
@@ -243,7 +243,7 @@ class Slot:
 def text_document(
     source: Text,
     slots: Sequence[Slot],
-    changes: Sequence[tuple[int, int, str]] = (),
+    changes: Sequence[Edit] = (),
     errors: str = "replace",
     notes: list[str] | None = None,
 ) -> Document:
@@ -263,6 +263,6 @@ def text_document(
                     edits.append((slot.start, slot.end, slot.write(answer.text)))
                 except ValueError as error:
                     notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")
-        return source.encode(splice(source.text, edits), errors)
+        return source.edited(edits, errors)
 
     return Document(source.encode(source.text), [slot.unit for slot in slots], write, notes)

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from nmt.documents.base import Answer, Document, Options, Text, decode, splice, text_unit
+from nmt.documents.base import Answer, Document, Options, Text, decode, text_unit
 from nmt.fields import require
+from nmt.text.edits import Edit
 from nmt.text.po import ESCAPES, Entry, read_entries
 
 CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
@@ -87,17 +88,17 @@ def read_po(data: bytes, options: Options) -> Document:
     units = [text_unit(message.core, f"line {entry.line}") for entry, messages in chosen for message in messages]
 
     def write(answers: Sequence[Answer]) -> bytes:
-        rest, edits = iter(answers), list[tuple[int, int, str]]()
+        rest, edits = iter(answers), list[Edit]()
         for entry, messages in chosen:
             edits += po_edits(source, entry, messages, [next(rest) for _ in messages], n_plurals)
-        return source.encode(splice(source.text, edits))
+        return source.edited(edits)
 
     return Document(data, units, write)
 
 
 def po_edits(
     source: Text, entry: Entry, messages: Sequence[Message], answers: Sequence[Answer], n_plurals: int
-) -> Iterator[tuple[int, int, str]]:
+) -> Iterator[Edit]:
     """The translations of an entry as strings, and its flag: fuzzy if something needs a look, else not."""
     forms = translations(messages, answers, len(entry.answers))
     if not forms:

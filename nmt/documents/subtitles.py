@@ -134,12 +134,10 @@ class Writer:
         start, end, place = parts[0].start, parts[-1].end, parts[0].place
         text = " ".join(part.text for part in parts)
         stamps = STAMP.findall(text) if self.is_vtt else []
-        if self.is_vtt and ("<" in text or "&" in text):
-            for n, stamp in enumerate(stamps):
-                text = text.replace(stamp, f"<{n + 1}/>", 1)
-            unit = Unit(text, markup=True, place=place)
-        else:
-            unit = Unit(text, markup=is_markup(text, "auto") and "<" in text, place=place)
+        for n, stamp in enumerate(stamps, 1):
+            text = text.replace(stamp, f"<{n}/>", 1)
+        has_markup = ("<" in text or "&" in text) if self.is_vtt else "<" in text and is_markup(text, "auto")
+        unit = Unit(text, has_markup, place)
         return Slot(start, end, unit, partial(self.write, parts, unit, stamps))
 
     def write(self, parts: list[Part], unit: Unit, stamps: list[str], answer: str) -> str:
@@ -147,8 +145,8 @@ class Writer:
         answer = " ".join(one_line(answer).split())
         if unit.markup:
             answer = same_tags(unit.text, answer)
-            for n, stamp in enumerate(stamps):
-                answer = answer.replace(f"<{n + 1}/>", stamp, 1)
+            for n, stamp in enumerate(stamps, 1):
+                answer = answer.replace(f"<{n}/>", stamp, 1)
         elif self.is_vtt:
             answer = html.escape(answer, quote=False)
         if self.is_vtt:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from nmt.documents.base import Answer, Document, Options, decode, has_words, splice, text_unit
 from nmt.documents.json import Node, parse, strings
 from nmt.fields import require
+from nmt.text.edits import Edit
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,12 @@ def read(data: bytes, options: Options) -> Document:
     units = [text_unit(text, source.place(entry.node.start)) for entry in entries for text in entry.texts]
 
     def write(answers: Sequence[Answer]) -> bytes:
-        rest, edits = iter(answers), list[tuple[int, int, str]]()
+        rest, edits = iter(answers), list[Edit]()
         for entry in entries:
             chosen = [next(rest) for _ in entry.texts]
             if [answer.text for answer in chosen] != entry.texts and all(answer.text.strip() for answer in chosen):
                 edits += entry_edits(source.text, entry, chosen, options.target)
-        return source.encode(splice(source.text, edits))
+        return source.edited(edits)
 
     return Document(data, units, write)
 
@@ -64,7 +65,7 @@ def read_entry(text: str, key: str, node: Node, language: str, options: Options)
     return Entry(node, localization if values else None, values, texts) if any(map(has_words, texts)) else None
 
 
-def entry_edits(text: str, entry: Entry, answers: Sequence[Answer], target: str) -> Iterator[tuple[int, int, str]]:
+def entry_edits(text: str, entry: Entry, answers: Sequence[Answer], target: str) -> Iterator[Edit]:
     """Put the translations beside the localization of the source language, or make it the first one."""
     localizations = entry.node.members.get("localizations")
     known = localizations.members.get(target) if localizations else None

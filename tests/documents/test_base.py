@@ -148,7 +148,6 @@ def test_encodings_come_back_and_wrong_ones_get_a_sentence() -> None:
 
 def test_splice_replaces_parts_and_inserts() -> None:
     assert splice("abcdef", [(4, 5, "X"), (1, 3, ""), (6, 6, "!")]) == "adXf!"
-    assert splice(b"", [(0, 0, b"a")]) == b"a"
 
 
 def test_units_are_translated_as_lines_or_as_markup(translator: Translator) -> None:
