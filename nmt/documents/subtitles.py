@@ -62,11 +62,7 @@ def find_parts(text: str) -> Iterator[Part]:
     """The cues: lines after a line with times, up to a blank one."""
     times: re.Match[str] | None = None
     lines: list[tuple[int, int, int]] = []
-    position = number = 0
-    while position < len(text) or lines:
-        match = LINE.match(text, position)
-        assert match
-        number, position = number + 1, max(match.end(), position + 1)
+    for number, match in enumerate(LINE.finditer(text), 1):  # the last one is empty
         found = TIMES.match(match[1])
         if times and match[1].strip() and not found:
             lines.append((*match.span(1), number))
@@ -88,12 +84,11 @@ def make_parts(text: str, lines: list[tuple[int, int, int]], begins: float, ends
     for group in [[line] for line in lines] if is_dialogue else [lines]:
         match = POSITION.match(text, group[0][0])
         start, end = match.end() if match else group[0][0], group[-1][1]
-        start += len(text[start:end]) - len(text[start:end].lstrip())
-        end = max(start, start + len(text[start:end].rstrip()))
+        words = text[start:end].strip()
+        start = text.index(words, start)
         width = max(WIDTH, *(len(visible(text[a:b])) for a, b, _ in group))
-        joined = " ".join(text[start:end].split())
-        place = f"line {group[0][2]}"
-        yield Part(start, end, joined, len(group), width, place, begins, ends, not is_dialogue)
+        joined, place = " ".join(words.split()), f"line {group[0][2]}"
+        yield Part(start, start + len(words), joined, len(group), width, place, begins, ends, not is_dialogue)
 
 
 def sentences(parts: Sequence[Part]) -> Iterator[list[Part]]:

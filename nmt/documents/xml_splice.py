@@ -168,10 +168,8 @@ class Xml:
         if element.inner == element.end:  # <target/>
             start = start[: -len(self.encode("/>"))].rstrip() + self.encode(">")
             self.replace(element.start, element.end, start + inside + self.encode(f"</{name}>"))
-        elif values:
-            self.replace(element.start, element.inner_end, start + inside)
         else:
-            self.replace(element.inner, element.inner_end, inside)
+            self.replace(element.start, element.inner_end, start + inside)
 
 
 class Reader:
