@@ -9,7 +9,6 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from nmt.documents.base import Answer, Document, Options, Text, decode, text_unit
 from nmt.fields import require
@@ -55,6 +54,11 @@ def accelerator(text: str) -> tuple[str, str] | None:
     if found[0][0] == "_" and re.search(r"[%{}<>=/.$]|\w{3}_\w{4}", text.rstrip(".")):  # a name such as file_name
         return None
     return found[0][0], text[found[0].end()]
+
+
+Compiled = tuple[int, list[Message], int]
+"""A message of a MO file: where the length and the offset of its translation are, its singular and plural (those that
+are translated), and the number of its forms."""
 
 
 def charset(header: bytes) -> str:
@@ -123,17 +127,6 @@ def quoted(text: str, newline: str) -> str:
     return newline.join(['""', *lines]) if len(lines) > 1 else lines[0] if lines else '""'
 
 
-class Compiled(NamedTuple):
-    """An entry of a MO file."""
-
-    place: int
-    """Where the length and the offset of its translation are."""
-    messages: list[Message]
-    """Its singular and plural; those that are translated."""
-    n_forms: int
-    """The number of its translations."""
-
-
 def read_mo(data: bytes, options: Options) -> Document:
     order = MAGIC.get(data[:4], "")
     require(bool(order) and len(data) >= 28, "this is no MO file: it doesn't begin as one")
@@ -151,8 +144,9 @@ def read_mo(data: bytes, options: Options) -> Document:
             raise ValueError(f"message {n + 1}: {error}") from None
         if parts[0]:
             chosen = parts[-1:] if len(parts) > 1 and plurals and plurals[1] == "1" else parts[:2]
-            entries.append(Compiled(targets + 8 * n, [*map(Message, chosen)], translation.count(b"\0") + 1))
-    units = [text_unit(m.core, f"message {n}") for n, entry in enumerate(entries, 1) for m in entry.messages]
+            entries.append((targets + 8 * n, [*map(Message, chosen)], translation.count(b"\0") + 1))
+    numbered = ((message, n) for n, (_, messages, _) in enumerate(entries, 1) for message in messages)
+    units = [text_unit(message.core, f"message {n}") for message, n in numbered]
     return Document(data, units, partial(write_mo, data, order, encoding, entries))
 
 
@@ -168,11 +162,11 @@ def strings(table: bytes, data: bytes, order: str) -> list[bytes]:
 def write_mo(data: bytes, order: str, encoding: str, entries: Sequence[Compiled], answers: Sequence[Answer]) -> bytes:
     table, added, length = bytearray(data), list[bytes](), len(data)
     rest = (Answer(answer.text.replace("\0", "")) for answer in answers)  # which separates forms
-    for entry in entries:
-        forms = translations(entry.messages, [next(rest) for _ in entry.messages], entry.n_forms)
+    for place, messages, n_forms in entries:
+        forms = translations(messages, [next(rest) for _ in messages], n_forms)
         if forms:
             new = b"\0".join(Text("", encoding).encode(form) for form in forms)
-            table[entry.place : entry.place + 8] = struct.pack(f"{order}2I", len(new), length)
+            table[place : place + 8] = struct.pack(f"{order}2I", len(new), length)
             added.append(new + b"\0")
             length += len(new) + 1
     return bytes(table) + b"".join(added)

@@ -177,10 +177,6 @@ def lines(text: str, spans: Spans, style: Style = PLAIN) -> Iterator[Piece]:
             yield Piece("words", spans, line, style)
 
 
-def has_words(pieces: Sequence[Piece]) -> bool:
-    return any(piece.kind == "words" and any(map(str.isalpha, piece.text)) for piece in pieces)
-
-
 def depths(pieces: Iterable[Piece]) -> list[int]:
     """The number of pairs of tags around each piece; an opening tag is in its pair, a closing one after it."""
     return [*accumulate((piece.kind == "opens") - (piece.kind == "closes") for piece in pieces)]
@@ -256,7 +252,7 @@ def is_punctuation(piece: Piece) -> bool:
 
 def trimmed(pieces: list[Piece]) -> tuple[list[Piece], list[Piece], list[Piece]]:
     """The pieces before, in and after the part with words: it begins and ends with words, or inside a pair of tags."""
-    if not has_words(pieces):
+    if not any(any(map(str.isalpha, piece.text)) for piece in pieces if piece.kind == "words"):
         return pieces, [], []
     start, end = 0, len(pieces)
     while True:

@@ -9,8 +9,6 @@ from nmt.documents.base import Document, Options, Slot, Text, decode, has_words,
 from nmt.documents.txt import one_line
 from nmt.fields import require
 
-NUMBER = re.compile("[1-9][0-9]{0,3}")
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -41,19 +39,19 @@ def read(data: bytes, options: Options) -> Document:
 
 def choose(header: list[str], columns: tuple[str, ...]) -> tuple[set[int], bool]:
     """The numbers of the columns, and whether the first line has names."""
+    if not header:
+        return set(), False
     names = ", ".join(header[:20])
     missing = "--columns (in the service: the field columns) is missing"
-    require(bool(columns) or not header, f"{missing}: it says which columns are translated (of {names})")
+    require(bool(columns), f"{missing}: it says which columns are translated (of {names})")
     named = {header.index(name) for name in columns if name in header}
     others = [name for name in columns if name not in header]
-    numbers = {int(name) - 1 for name in others if NUMBER.fullmatch(name)}
-    unknown = [name for name in others if not NUMBER.fullmatch(name)]
-    require(not unknown or not header, f"--columns {','.join(unknown)}: the first line has {names}")
-    outside = [number + 1 for number in numbers if number >= len(header)]
-    require(
-        not outside or not header, f"--columns {','.join(map(str, outside))}: the first line has {len(header)} columns"
-    )
-    return named | numbers, bool(named)
+    numbers = {int(name) for name in others if re.fullmatch("[1-9][0-9]{0,3}", name)}
+    unknown = ",".join(name for name in others if not re.fullmatch("[1-9][0-9]{0,3}", name))
+    require(not unknown, f"--columns {unknown}: the first line has {names}")
+    outside = ",".join(str(number) for number in numbers if number > len(header))
+    require(not outside, f"--columns {outside}: the first line has {len(header)} columns")
+    return named | {number - 1 for number in numbers}, bool(named)
 
 
 def read_cells(source: Text, delimiter: str) -> Iterator[Cell]:

@@ -88,9 +88,8 @@ def written(event: yaml.ScalarEvent, in_flow: bool, raw: str, text: str) -> str:
         return "'{}'".format(text.replace("'", "''"))
     if block:
         text += event.value[len(event.value.rstrip("\n")) :]
-    quoted = ODD.sub(lambda match: escape(match[0]), json.dumps(text, ensure_ascii=False))
+    quoted = ODD.sub(
+        lambda odd: f"\\U{ord(odd[0]):08x}" if odd[0] > "\uffff" else f"\\u{ord(odd[0]):04x}",
+        json.dumps(text, ensure_ascii=False),
+    )
     return quoted + (raw[len(raw.rstrip("\r\n")) :] if block else "")
-
-
-def escape(character: str) -> str:
-    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
