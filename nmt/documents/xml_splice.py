@@ -173,14 +173,12 @@ class Xml:
 
 
 class Reader:
-    """Makes the tree of a file. Where a node ends is known when the next thing begins."""
+    """Makes the tree of a file. Its nodes are side by side: each ends where the next one begins."""
 
     def __init__(self, xml: Xml, name: str) -> None:
-        self.xml, self.name, self.n_nodes, self.in_cdata = xml, name, 0, False
-        self.root = self.at = Element("", {}, 0, None)
-        self.depth = 0
+        self.xml, self.name, self.n_nodes, self.depth, self.in_cdata = xml, name, 0, 0, False
+        self.at = whole = Element("", {}, 0, None)
         self.names: dict[str, str] = {}
-        self.pending: list[tuple[Node, str]] = []  # nodes, and which of their places is the next event's
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
         parser.CharacterDataHandler = self.characters
@@ -195,8 +193,8 @@ class Reader:
             raise ValueError(f"{name} isn't well-formed XML: {error}") from None
         except ValueError as error:
             raise ValueError(str(error) if str(error).startswith(name) else f"{name} isn't XML: {error}") from None
-        self.settle(len(xml.data))
-        self.root = self.root.elements[0]
+        self.close(whole, len(xml.data))
+        self.root = whole.elements[0]
         self.root.parent = None
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
@@ -212,11 +210,6 @@ class Reader:
     def entity(self, *declared: Any) -> None:
         raise ValueError(f"{self.name} declares an entity, which may be an attack and is not read: remove it")
 
-    def settle(self, index: int) -> None:
-        for node, place in self.pending:
-            setattr(node, place, index)
-        self.pending.clear()
-
     def add(self, node: Node) -> None:
         self.n_nodes += 1
         if self.n_nodes > NODES:
@@ -224,54 +217,43 @@ class Reader:
         self.at.children.append(node)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        index = self.parser.CurrentByteIndex
-        self.settle(index)
         self.depth += 1
         if self.depth > DEPTH:
             raise ValueError(f"{self.name} has elements nested in more than {DEPTH} others: it isn't read")
         named = {self.short(key): value for key, value in attributes.items()}
-        element = Element(self.short(name), named, index, self.at)
+        element = Element(self.short(name), named, self.parser.CurrentByteIndex, self.at)
         self.add(element)
         self.at = element
-        self.pending.append((element, "inner"))
 
     def end(self, name: str) -> None:
-        index, element = self.parser.CurrentByteIndex, self.at
-        self.settle(index)
-        is_empty = not element.children and self.xml.data[element.start : index].endswith(self.xml.encode("/>"))
-        element.inner_end = element.end = index
-        if not is_empty:
-            self.pending.append((element, "end"))
-        assert element.parent
-        self.at = element.parent
+        self.close(self.at, self.parser.CurrentByteIndex)
+        assert self.at.parent
+        self.at = self.at.parent
         self.depth -= 1
 
+    def close(self, element: Element, end: int) -> None:
+        """Note where an element's contents end (at its end tag, or after <…/>), and where the nodes in it end."""
+        starts = [*(child.start for child in element.children), end]
+        element.inner, element.inner_end = starts[0], end
+        for child, stop in zip(element.children, starts[1:], strict=True):
+            child.end = stop
+
     def characters(self, value: str) -> None:
-        index, last = self.parser.CurrentByteIndex, self.at.children[-1:]
-        is_rest = self.in_cdata or (self.pending and self.pending[-1][1] == "end" and self.pending[-1][0] is last[0])
-        if is_rest and isinstance(last[0], Text) and last[0].cdata == self.in_cdata:
-            last[0].value += value
-            return
-        self.settle(index)
-        node = Text(index, value)
-        self.add(node)
-        self.pending.append((node, "end"))
+        last = self.at.children[-1] if self.at.children else None
+        if isinstance(last, Text) and last.cdata == self.in_cdata:
+            last.value += value
+        else:
+            self.add(Text(self.parser.CurrentByteIndex, value))
 
     def start_cdata(self) -> None:
-        self.settle(self.parser.CurrentByteIndex)
         self.add(Text(self.parser.CurrentByteIndex, "", cdata=True))
         self.in_cdata = True
 
     def end_cdata(self) -> None:
         self.in_cdata = False
-        self.pending.append((self.at.children[-1], "end"))
 
     def other(self, *what: Any) -> None:
-        self.settle(self.parser.CurrentByteIndex)
-        if self.depth:
-            node = Other(self.parser.CurrentByteIndex)
-            self.add(node)
-            self.pending.append((node, "end"))
+        self.add(Other(self.parser.CurrentByteIndex))
 
     def short(self, name: str) -> str:
         """The name with a short prefix in place of its namespace."""
