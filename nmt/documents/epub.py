@@ -15,7 +15,7 @@ from nmt.documents import html
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options, Slot, decode, text_document
 from nmt.documents.codes import content
-from nmt.documents.office import Change, archive_document, attributes, read_xml, xml_document
+from nmt.documents.office import Change, archive_document, attributes, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import INVALID, Xml, escape
 from nmt.fields import require
@@ -29,11 +29,11 @@ def read(data: bytes, options: Options) -> Document:
     container = "META-INF/container.xml"
     require(container in archive, f"the file isn't an EPUB: it lacks {container}")
     require_readable(archive)
-    elements = read_xml(archive, container).root.walk()
+    elements = Xml(archive.read(container), container).root.walk()
     packages = [element.attributes["full-path"] for element in elements if "full-path" in element.attributes]
     parts = dict[str, Document]()
     for package in packages:
-        xml = read_xml(archive, package)
+        xml = Xml(archive.read(package), package)
         parts[package] = titles(xml, options.target)
         for item in (element.attributes for element in xml.root.walk() if element.name == "opf:item"):
             name = normpath(f"{dirname(package)}/{unquote(item.get('href', ''))}").lstrip("/")
@@ -41,14 +41,14 @@ def read(data: bytes, options: Options) -> Document:
             if name in archive and kind == "application/xhtml+xml":
                 parts[name] = chapter(archive.read(name), name, options)
             elif name in archive and kind == "application/x-dtbncx+xml":
-                parts[name] = titles(read_xml(archive, name), options.target)
+                parts[name] = titles(Xml(archive.read(name), name), options.target)
     return archive_document(archive, parts)
 
 
 def require_readable(archive: Archive) -> None:
     """Refuse books whose chapters are encrypted; fonts may be."""
     name = "META-INF/encryption.xml"
-    elements = read_xml(archive, name).root.walk() if name in archive else ()
+    elements = Xml(archive.read(name), name).root.walk() if name in archive else ()
     places = [element.attributes.get("URI", "").lower() for element in elements]
     is_protected = any(place.endswith((".xhtml", ".html", ".htm", ".opf", ".ncx", ".xml")) for place in places)
     require(not is_protected, "the book is protected: its chapters are encrypted and can't be read")

@@ -27,7 +27,8 @@ FRONT_MATTER = re.compile(
 NEWLINE = re.compile(r"\r\n?|\n")
 # What stays before a paragraph: the box of a task, the name of a footnote, of a box (:::), of a notice ([!NOTE]).
 PREFIX = re.compile(r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|:::+[^\n]*\n?|\[![A-Z]{1,20}\][ \t]*\n?")
-SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|]|\A(?:[-+=:]|\d+(?=[.)]))")
+SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|]|\A[-+=:]")
+NUMBER = re.compile(r"\A(\d+)(?=[.)])")  # with which a list would begin
 LINK = re.compile(r'<a id="(\d+)" title="([^"]*)">')
 BREAK = re.compile(r'<br id="(\d+)')
 HTML_TAGS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del"}
@@ -203,7 +204,8 @@ def outline(pieces: Sequence[Piece], has_html: bool) -> list[tuple[str, str]]:
 def part(piece: Piece, n: int, *, is_escaped: bool, has_html: bool) -> str:
     """A piece as it is written."""
     if piece.kind == "words" and is_escaped:
-        return SPECIAL.sub(lambda match: escaped(match[0], n), piece.text)
+        text = SPECIAL.sub(r"\\\g<0>", piece.text)
+        return NUMBER.sub(r"\1\\", text) if n == 0 else text
     if has_html and piece.kind in ("opens", "closes") and piece.text in HTML_TAGS:
         return f"<{'/' * (piece.kind == 'closes')}{HTML_TAGS[piece.text]}>"
     return piece.text
@@ -217,9 +219,3 @@ def titled(piece: Piece) -> Piece:
     quotes = piece.text[match.end(1)], piece.text[match.start(5) - 1]
     title = re.sub(rf"[\\&{''.join(map(re.escape, quotes))}]", r"\\\g<0>", piece.title)
     return replace(piece, text=f"{match[1]}{quotes[0]}{title}{quotes[1]}{match[5]}")
-
-
-def escaped(special: str, n: int) -> str:
-    if special.isdigit():
-        return f"{special}\\" if n == 0 else special
-    return f"\\{special}"

@@ -75,12 +75,17 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower())) or {text}
 
 
-def with_memory(translate: Translate, memory: Memory, threshold: float = THRESHOLD) -> Translate:
-    """A translator that takes what it can from the memory."""
+def with_memory(
+    translate: Translate, memory: Memory, threshold: float = THRESHOLD, say: Callable[[str], object] = len
+) -> Translate:
+    """A translator that takes what it can from the memory. `say` takes remarks for the user."""
 
     def translate_rest(units: Sequence[Unit]) -> list[Answer]:
         known = [None if unit.markup else memory.find(unit.text, threshold) for unit in units]
         rest = iter(translate([unit for unit, answer in zip(units, known, strict=True) if not answer]))
+        for unit, answer in zip(units, known, strict=True):
+            if answer and answer.flags:
+                say(f"{unit.place}: fuzzy (the translation of a similar text in the memory)")
         return [answer or next(rest) for answer in known]
 
     return translate_rest
@@ -97,13 +102,4 @@ def with_memories(
         return translate
     require(all(languages), "--memory: the model's folder doesn't name its two languages, so entries can't be found")
     memory = Memory.load([*map(Path, options.memory)], *languages)
-    known = with_memory(translate, memory, int(threshold) / 100)
-
-    def translate_and_say(units: Sequence[Unit]) -> list[Answer]:
-        answers = known(units)
-        for unit, answer in zip(units, answers, strict=True):
-            if "fuzzy" in answer.flags:
-                say(f"{unit.place}: fuzzy (the translation of a similar text in the memory)")
-        return answers
-
-    return translate_and_say
+    return with_memory(translate, memory, int(threshold) / 100, say)

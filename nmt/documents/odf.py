@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
-from nmt.documents.office import Change, archive_document, attributes, read_xml, xml_document
+from nmt.documents.office import Change, archive_document, attributes, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece
 from nmt.documents.xml_splice import Element, Text, Xml
 from nmt.fields import require
@@ -25,10 +25,10 @@ def read(data: bytes, options: Options) -> Document:
     archive = Archive(data, options.zip)
     require("content.xml" in archive, "the file isn't an OpenDocument file: it lacks content.xml")
     if "META-INF/manifest.xml" in archive:
-        listed = read_xml(archive, "META-INF/manifest.xml").root.walk()
+        listed = Xml(archive.read("META-INF/manifest.xml"), "META-INF/manifest.xml").root.walk()
         require(all(element.name != "manifest:encryption-data" for element in listed), ENCRYPTED)
     names = [name for name in ("content.xml", "styles.xml") if name in archive]
-    return archive_document(archive, {name: text_part(read_xml(archive, name), options.target) for name in names})
+    return archive_document(archive, {name: text_part(Xml(archive.read(name), name), options.target) for name in names})
 
 
 def text_part(xml: Xml, language: str) -> Document:

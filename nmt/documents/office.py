@@ -57,10 +57,6 @@ def archive_document(archive: Archive, parts: Mapping[str, Document]) -> Documen
     return Document(archive.data, units, write)
 
 
-def read_xml(archive: Archive, name: str) -> Xml:
-    return Xml(archive.read(name), name)
-
-
 def attributes(xml: Xml, element: Element, values: Mapping[str, str | None]) -> Change:
     """The change of an element's attributes; None takes one away."""
     return element.start, lambda: xml.replace(element.start, element.inner, xml.with_attributes(element, values))
