@@ -29,21 +29,18 @@ def content(element: Element) -> list[Piece]:
 def pieces(element: Element) -> Iterator[Piece]:
     for child in element.children:
         span = ((child.start, child.end),)
-        kind = child.name.rpartition(":")[2] if isinstance(child, Element) else ""
         if isinstance(child, Text):
             yield Piece("words", span, child.value)
-        elif isinstance(child, Element) and kind in AROUND and child.children and not is_kept(child):
-            yield Piece("opens", ((child.start, child.inner),))
-            yield from pieces(child)
-            yield Piece("closes", ((child.inner_end, child.end),))
         elif isinstance(child, Element):
-            partner = next((child.attributes[name] for name in PARTNER if name in child.attributes), "")
-            yield Piece("mark", span, partner, field="begin" if kind in BEGINS else "end" if kind in ENDS else "")
-
-
-def is_kept(element: Element) -> bool:
-    """Whether the words in an element aren't translated."""
-    return element.attributes.get("translate") == "no" or element.attributes.get("mtype") == "protected"
+            kind, values = child.name.rpartition(":")[2], child.attributes
+            is_kept = values.get("translate") == "no" or values.get("mtype") == "protected"
+            if kind in AROUND and child.children and not is_kept:
+                yield Piece("opens", ((child.start, child.inner),))
+                yield from pieces(child)
+                yield Piece("closes", ((child.inner_end, child.end),))
+            else:
+                partner = next((values[name] for name in PARTNER if name in values), "")
+                yield Piece("mark", span, partner, field="begin" if kind in BEGINS else "end" if kind in ENDS else "")
 
 
 def insert_after(xml: Xml, element: Element, new: bytes) -> None:

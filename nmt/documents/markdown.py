@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape, unescape
+from itertools import accumulate
 from typing import Any
 
 from nmt.documents import html
@@ -95,11 +96,8 @@ class Body:
         if found < 0:
             return [], cursor
         after = self.text.find("|", found + len(raw), end)
-        places, place = list[int](), found
-        for character in content:
-            places.append(place)
-            place += 2 if character == "|" else 1
-        return [*places, place], after + 1 if after >= 0 else end
+        places = accumulate((2 if character == "|" else 1 for character in content), initial=found)
+        return [*places], after + 1 if after >= 0 else end
 
     def block_slots(self, token: Any, places: Sequence[int], kind: str) -> Iterator[Slot]:
         """The slot of a paragraph, a heading or a cell, if it has words. `places`: where each of its characters is in

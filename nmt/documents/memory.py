@@ -76,7 +76,7 @@ def words(text: str) -> set[str]:
 
 
 def with_memory(
-    translate: Translate, memory: Memory, threshold: float = THRESHOLD, say: Callable[[str], object] = len
+    translate: Translate, memory: Memory, threshold: float = THRESHOLD, say: Callable[[str], None] = lambda remark: None
 ) -> Translate:
     """A translator that takes what it can from the memory. `say` takes remarks for the user."""
 

@@ -54,23 +54,20 @@ class Marked:
             return None
         text, places, length = list[str](), list[int](), 0
         for n, character in enumerate(translation):
-            mark = self.marks.get(character)
-            written = mark.text if mark else "" if self.is_extra(translation, n) else spell(character)
-            before, after = neighbours(translation, n, n + 1)
-            if mark and is_spaced(before) and not mark.touches[0]:
-                written = f" {written}"
-            if mark and is_spaced(after) and not mark.touches[1]:
-                written = f"{written} "
+            mark, (before, after) = self.marks.get(character), neighbours(translation, n, n + 1)
+            left, right = self.marks.get(before), self.marks.get(after)
+            if mark:
+                lead = " " if is_spaced(before) and not mark.touches[0] else ""
+                tail = " " if is_spaced(after) and not mark.touches[1] else ""
+                written = f"{lead}{mark.text}{tail}"
+            elif character == " " and ((left and left.touches[1]) or (right and right.touches[0])):
+                written = ""  # the blank only separates a placeholder from what its item touches
+            else:
+                written = spell(character)
             places.append(length + len(written) - len(written.lstrip(" ")))
             text.append(written)
             length += len(written)
         return Unmarked("".join(text), places)
-
-    def is_extra(self, translation: str, n: int) -> bool:
-        """Whether this character is a blank that only separates a placeholder from what its item touches."""
-        before, after = map(self.marks.get, neighbours(translation, n, n + 1))
-        touched = (before and before.touches[1]) or (after and after.touches[0])
-        return translation[n] == " " and bool(touched)
 
 
 @dataclass(frozen=True)
