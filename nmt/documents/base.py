@@ -194,13 +194,13 @@ class Text:
         clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # lone surrogates become U+FFFD
         return self.bom + clean.encode(self.encoding, errors)
 
-    @cached_property
-    def line_ends(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self.text)]
-
     def edited(self, edits: Iterable[Edit], errors: str = "replace") -> bytes:
         """The bytes of the file with these edits of its text."""
         return self.encode(splice(self.text, edits), errors)
+
+    @cached_property
+    def line_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self.text)]
 
     def place(self, start: int) -> str:
         """The line of a character, for remarks."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from nmt.documents import html
 from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document
-from nmt.documents.markdown_parser import TITLED, Piece, make_parser, pieces_of
+from nmt.documents.markdown_parser import TITLED, Piece, joined, make_parser, pieces_of
 from nmt.documents.txt import one_line
 from nmt.text.markup import read_tags
 
@@ -189,14 +189,8 @@ def answer_pieces(answer: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
 
 def outline(pieces: Sequence[Piece], has_html: bool) -> list[tuple[str, str]]:
     """What must be the same when a text is read again; with HTML, only the words, breaks and code."""
-    outlined = list[tuple[str, str]]()
-    for piece in pieces:
-        text = {"break": "", "words": re.sub("[ \t\n]+", " ", piece.text)}.get(piece.kind, piece.text)
-        if piece.kind == "words" and outlined and outlined[-1][0] == "words":
-            outlined[-1] = "words", outlined[-1][1] + text
-        elif not has_html or piece.kind not in ("opens", "closes", "html"):
-            outlined.append((piece.kind, text))
-    return outlined
+    kept = [piece for piece in pieces if not has_html or piece.kind not in ("opens", "closes", "html")]
+    return [(piece.kind, "" if piece.kind == "break" else piece.text) for piece in joined(kept)]
 
 
 def part(piece: Piece, n: int, *, is_escaped: bool, has_html: bool) -> str:

@@ -122,9 +122,11 @@ def fields(pieces: list[Piece]) -> list[Piece]:
         found.append(piece)
         if piece.field == "begin":
             begun.append(len(found) - 1)
-        begin = begun.pop() if piece.field == "end" and begun else len(found)
+        if piece.field != "end" or not begun:
+            continue
+        begin = begun.pop()
         part = found[begin:]
-        if not part or not nests(part):
+        if not nests(part):
             continue
         instruction = "".join(one.text for one in part if one.field == "instruction")
         n = next((n for n, one in enumerate(part) if one.field == "separate"), 0)

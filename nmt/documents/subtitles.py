@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 
 from nmt.documents.base import Document, Options, Slot, Unit, decode, splice, text_document
 from nmt.documents.html import same_tags
@@ -174,18 +175,14 @@ def share(words: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
         len(words) >= len(lengths), f"the translation has fewer words than the sentence has subtitles: {len(words)}"
     )
     total, wanted = sum(map(len, words)), sum(lengths)
-    shared, n, done, cues_done = list[list[str]](), 0, 0, 0
-    for left, length in zip(range(len(lengths) - 1, -1, -1), lengths, strict=True):
-        cues_done += length
-        taken = [words[n]]
-        done += len(words[n])
-        n += 1
-        while n < len(words) - left and (not left or done + len(words[n]) / 2 <= total * cues_done / wanted):
-            taken.append(words[n])
+    shared, n, done = list[list[str]](), 0, 0
+    for n_left, so_far in zip(range(len(lengths) - 1, 0, -1), accumulate(lengths), strict=False):
+        first = n
+        while n == first or (n < len(words) - n_left and done + len(words[n]) / 2 <= total * so_far / wanted):
             done += len(words[n])
             n += 1
-        shared.append(taken)
-    return shared
+        shared.append([*words[first:n]])
+    return [*shared, [*words[n:]]]
 
 
 def wrap(words: Sequence[str], most: int, width: int) -> list[str]:
@@ -199,11 +196,11 @@ def wrap(words: Sequence[str], most: int, width: int) -> list[str]:
 
 def fill(words: Sequence[str], sizes: Sequence[int], width: int) -> list[str]:
     """Lines with as many words as go into this width."""
-    lines, length = [list[str]()], 0
+    lines, length = [""], 0
     for word, size in zip(words, sizes, strict=True):
         if lines[-1] and length + size > width:
-            lines.append([])
+            lines.append("")
             length = 0
-        lines[-1].append(word)
+        lines[-1] += word
         length += size
-    return ["".join(line) for line in lines]
+    return lines
