@@ -137,11 +137,8 @@ def parse_inner(text: str, own: OwnItems = NO_OWN) -> Document:
 
 
 def inner_segments(text: str, own: OwnItems) -> Iterator[Segment]:
-    skipped = 0
-    for tag in read_tags(text):
+    for tag, _ in outermost(read_tags(text)):
         raw = text[tag.start : tag.end]
-        if tag.start < skipped:
-            continue
         if raw.startswith(CDATA) and raw.endswith(CDATA_END):
             yield from cdata_segments(text, tag.start + len(CDATA), tag.end - len(CDATA_END), own)
         elif tag.name in ELEMENTS and not tag.closes and not NO_TRANSLATION.search(raw):
@@ -151,7 +148,6 @@ def inner_segments(text: str, own: OwnItems) -> Iterator[Segment]:
                     segment = make_segment(text, *match.span(side), [], own)
                     quote, entity = ('"', "&quot;") if side == "double" else ("'", "&#39;")
                     yield replace(segment, spellings={quote: entity} | segment.spellings)
-        skipped = tag.partner.end if tag.kept and not tag.closes and tag.partner else tag.end
 
 
 def cdata_segments(text: str, start: int, end: int, own: OwnItems) -> Iterator[Segment]:
@@ -232,21 +228,24 @@ def match_tags(tags: list[Tag]) -> None:
                 break
 
 
+def outermost(tags: list[Tag]) -> Iterator[tuple[Tag, int]]:
+    """The tags that are in no untranslated element, and where they end; that of such an element ends with it."""
+    end = 0
+    for tag in tags:
+        if tag.start >= end:
+            end = tag.partner.end if tag.kept and not tag.closes and tag.partner else tag.end
+            yield tag, end
+
+
 def cut(text: str, tags: list[Tag]) -> Iterator[tuple[int, int, list[Tag]]]:
     """Start, end and inline tags of the parts between block tags. An element that isn't translated is one tag."""
-    start = skipped = 0
-    inside: list[Tag] = []
-    for tag in tags:
-        if tag.start < skipped:
-            continue
-        is_whole = tag.kept and not tag.closes
-        end = tag.partner.end if is_whole and tag.partner else tag.end
+    start, inside = 0, list[Tag]()
+    for tag, end in outermost(tags):
         if tag.is_block:
             yield start, tag.start, inside
             start, inside = end, []
         else:
-            inside.append(Tag(tag.start, end) if is_whole else tag)
-        skipped = end
+            inside.append(Tag(tag.start, end) if tag.kept and not tag.closes else tag)
     yield start, len(text), inside
 
 
