@@ -150,6 +150,8 @@ def test_books_change_their_language_and_keep_the_first_member() -> None:
     assert b'xml:lang="en"><text>KAPITEL ERSTES</text>' in files["O/t.ncx"]
     assert b'lang="en" xml:lang="en"' in files["O/a b.xhtml"]
     assert b'alt="BILD EIN"' in files["O/a b.xhtml"]
+    empty = translate_document(FILES["epub", "book"][0], "epub", lambda units: [Answer("")] * len(units), OPTIONS)
+    assert b'alt="Ein Bild"' in xml_files(empty)["O/a b.xhtml"]
 
 
 @pytest.mark.parametrize(
