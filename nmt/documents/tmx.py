@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nmt.data.corpora.tmx import same_language
+from nmt.data.corpora.bilingual_xml import same_language
 from nmt.documents.base import Answer, Document, Options, Unit
 from nmt.documents.codes import content, indentation, written
 from nmt.documents.office import Part

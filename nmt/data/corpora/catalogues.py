@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from nmt.data.corpora.tmx import same_language
+from nmt.data.corpora.bilingual_xml import same_language
 from nmt.files import open_compressed, require_whole_gzip
 from nmt.text.po import Entry, read_entries
 

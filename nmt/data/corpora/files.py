@@ -10,11 +10,10 @@ from pathlib import Path
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
+from nmt.data.corpora.bilingual_xml import entries_of, in_language
 from nmt.data.corpora.catalogues import FUZZY, are_swapped, mo_messages, po_messages
 from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble, weight_of
-from nmt.data.corpora.parquet import parquet_rows
-from nmt.data.corpora.tmx import in_language, tmx_entries
-from nmt.data.corpora.xliff import xliff_entries
+from nmt.data.corpora.tables import parquet_tables, read_tables
 from nmt.fields import require
 from nmt.files import iterate_lines
 
@@ -245,13 +244,12 @@ def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
 
 def read_entries(path: Path, config: DataConfig, split: Split) -> None:
     """Read the entries of a translation memory, or the units of XLIFF; their numbers are those of the file."""
-    for number, texts in enumerate((tmx_entries if ".tmx" in path.suffixes else xliff_entries)(path), start=1):
+    for number, texts in enumerate(entries_of(path, "TMX" if ".tmx" in path.suffixes else "XLIFF"), start=1):
         split.add([in_language(texts, language) for language in config.languages], number)
 
 
 def read_parquet(path: Path, config: DataConfig, split: Split) -> None:
-    for number, row in enumerate(parquet_rows(path, config, split.weights), start=1):
-        split.add(row, number)
+    read_tables(parquet_tables(path, split), split, str(path))
 
 
 def read_catalogue(path: Path, config: DataConfig, split: Split) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt.config import DataConfig
-from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble, require_german_and_english
+from nmt.data.corpora.corpus import VAL_NAMES, Corpus, Split, assemble, require_german_and_english
+from nmt.data.corpora.tables import read_tables
 from nmt.fields import require
 
 MULTI30K = "bentrevett/multi30k"
@@ -89,24 +90,12 @@ def read_splits(rows: Any, config: DataConfig, name: str, test: str) -> Corpus:
     """The corpus of a data set's rows by split; its split test gets the name `test`."""
     require("train" in rows, f"{name} has no split named train; it has {', '.join(rows)}")
     val = [key for key in VAL_NAMES if key in rows][:1]
-    read = {key: read_rows(rows[key], config, key) for key in rows if key in ("train", *val) or key.startswith("test")}
-    names = {"test": test, **dict.fromkeys(val, "val")}
-    return assemble(name, {names.get(key, key): split for key, split in read.items()})
-
-
-def read_rows(rows: Any, config: DataConfig, key: str) -> Split:
-    """One split of a data set, read by columns, since a dict for each of millions of rows takes minutes."""
-    split, number = Split(config, training=key == "train"), 0
-    for table in tables(rows):
-        columns = find_columns(table.column_names, config)
-        if split.weights:
-            lacks = f"the data set has no column {split.weights}, which data.weights names"
-            require(split.weights in table.column_names, f"{lacks}; it has {', '.join(table.column_names)}")
-            columns = [*columns, split.weights]
-        for row in zip(*(table[column].to_pylist() for column in columns), strict=True):
-            number += 1
-            split.add(row, number)
-    return split
+    names, splits = {"test": test, **dict.fromkeys(val, "val")}, dict[str, Split]()
+    for key in rows:
+        if key in ("train", *val) or key.startswith("test"):
+            split = splits[names.get(key, key)] = Split(config, training=key == "train")
+            read_tables(tables(rows[key]), split, "the data set")
+    return assemble(name, splits)
 
 
 def tables(rows: Any) -> Iterator[Any]:
@@ -116,17 +105,6 @@ def tables(rows: Any) -> Iterator[Any]:
             yield table.flatten()
     except Exception as error:  # of the network, or of any reader below `datasets`
         raise ValueError(f"the data set can't be read: {first_line(error)}. {NOT_STREAMED}") from error
-
-
-def find_columns(names: list[str], config: DataConfig) -> list[str]:
-    for prefix in ("translation.", ""):
-        columns = [f"{prefix}{language}" for language in config.languages]
-        if set(columns) <= set(names):
-            return columns
-    if len(config.languages) == 1 and ONLY_TEXT in names:
-        return [ONLY_TEXT]
-    lacks = f"no columns for {' and '.join(config.languages)}, neither of their own nor in translation"
-    raise ValueError(f"the data set has {lacks}; it has {', '.join(names)}")
 
 
 def load_dataset(place: Place) -> tuple[Any, str]:

@@ -168,10 +168,9 @@ def test_a_corpus_without_weights_is_refused(tmp_path: Path, name: str, text: st
 
 def test_a_missing_column_of_parquet_and_of_a_data_set_is_refused(tmp_path: Path) -> None:
     table, hub = parquet(tmp_path, ROWS), data_set(tmp_path, ROWS)
-    with pytest.raises(ValueError, match="has the columns de, en, quality, and none called score"):
-        load_corpus(DataConfig(corpus=table, weights="score"))
-    with pytest.raises(ValueError, match=r"no column score, which data\.weights names; it has de, quality, en"):
-        load_corpus(DataConfig(corpus=hub, weights="score"))
+    for corpus in (table, hub):
+        with pytest.raises(ValueError, match=r"no column score, which data\.weights names; it has de, quality, en"):
+            load_corpus(DataConfig(corpus=corpus, weights="score"))
     with pytest.raises(ValueError, match="the phrasebook has no weights"):
         load_corpus(DataConfig(corpus="phrasebook", weights="score"))
     with pytest.raises(ValueError, match=r"data.weights is en, a language"):
