@@ -171,7 +171,7 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
     corpus = load_corpus(plan.config)
     for note in corpus.notes:
         say(note)
-    train, ledger, _ = clean_train(corpus, plan.config)
+    train, ledger = clean_train(corpus, plan.config)
     write_corpus(work / "pairs", corpus, train, plan.config)
     ledgers, counts = {"train": ledger}, list[int]()
     for backward in (False, True):

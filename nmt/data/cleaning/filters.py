@@ -4,13 +4,12 @@ Each filter is a function of the two sides alone; `make_filters` chooses them by
 translation has an empty source, and is judged by itself. To add a filter, write its function here, add it to
 `make_filters`, and its setting to `CleaningConfig`.
 
-Duplicates and text that occurs in val or test need other pairs: `Seen` and `HeldOut` remember them.
+Duplicates and text that occurs in val or test need other pairs: `Cleaner` and `HeldOut` remember them.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -152,18 +151,9 @@ def digest(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-@dataclass
-class Seen:
-    """Remembers pairs, and tells those that are `alike` an earlier one."""
-
-    keys: set[bytes] = field(default_factory=set)
-
-    def again(self, source: str, target: str) -> bool:
-        """Whether a pair is alike an earlier one; remembers it."""
-        key = digest(f"{alike(source)}\n{alike(target)}")
-        is_known = key in self.keys
-        self.keys.add(key)
-        return is_known
+def alike_key(pair: Sequence[str]) -> bytes:
+    """A hash that pairs share whose sides are `alike`."""
+    return digest(f"{alike(pair[0])}\n{alike(pair[1])}")
 
 
 class HeldOut:

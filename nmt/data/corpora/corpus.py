@@ -118,18 +118,16 @@ class Corpus:
 
 
 def clean_train(
-    corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None, examples: int = 0
-) -> tuple[list[Pair], Ledger, Examples]:
-    """The training pairs that a `Cleaner` keeps, the ledger of reading and cleaning, and some of the dropped pairs;
-    ValueError if none is left."""
+    corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None
+) -> tuple[list[Pair], Ledger]:
+    """The training pairs that a `Cleaner` keeps, and the ledger of reading and cleaning; ValueError if none is left."""
     several = config.many_to_many or config.more
     require(not several, "data.many_to_many and data.more are for nmt.prepare and nmt.train: leave them out here")
     held_out = HeldOut({"val": corpus.val, **corpus.tests}, corpus.chosen)
-    cleaner = Cleaner(config, cleaning or CleaningConfig(), held_out, examples)
-    train, cleaned = cleaner.clean(corpus.train)
+    train, cleaned = Cleaner(config, cleaning or CleaningConfig(), held_out).clean(corpus.train)
     ledger = corpus.ledgers["train"].then(cleaned)
     require_pairs(ledger)
-    return train, ledger, cleaner.examples
+    return train, ledger
 
 
 def assemble(name: str, splits: dict[str, Split]) -> Corpus:

@@ -93,7 +93,7 @@ def train_on_corpus(corpus: Corpus | None, config: Config, folder: Path) -> Toke
     corpus = corpus or load_corpus(config.data)
     for note in corpus.notes:
         say(note)
-    pairs, ledger, _ = clean_train(corpus, config.data, config.cleaning)
+    pairs, ledger = clean_train(corpus, config.data, config.cleaning)
     console().print(ledger_table({"train": ledger}))
     for warning in describe_losses({"train": ledger}, corpus_files(config.data)):
         say(warning)

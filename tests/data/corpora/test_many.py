@@ -9,7 +9,7 @@ from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import Ledger
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import Corpus, corpus_files, load_corpus
-from nmt.data.sections import Section, cleaners_for, ledger_for, sections_of
+from nmt.data.sections import Section, Tally, cleaners_for, sections_of
 from nmt.data.texts import Row, Texts
 
 LANGUAGES = ("de", "en", "fr")
@@ -28,13 +28,15 @@ def clean(corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = 
     """The training rows that the cleaners of the sections keep."""
     assert isinstance(corpus.train, Texts)
     held_out, sections = HeldOut({"val": corpus.val, **corpus.tests}, corpus.chosen), sections_of(config)
-    cleaners = cleaners_for(config, sections, cleaning or CleaningConfig(), held_out, 0)
-    ledger, names, kept = ledger_for(sections, "pair"), [section.name for section in sections], list[Row]()
+    cleaners = cleaners_for(config, sections, cleaning or CleaningConfig(), held_out)
+    tally, kept = Tally(sections, "pair"), list[Row]()
     for row in corpus.train.rows():
-        ledger.count(names[row.corpus])
-        if cleaners[row.corpus].keeps(row.pair, ledger, names[row.corpus]):
+        tally.count(row)
+        if cause := cleaners[row.corpus].cause(row.pair):
+            tally.drop(row, cause)
+        else:
             kept.append(row)
-    return kept, ledger
+    return kept, tally.ledger
 
 
 def test_each_direction_has_the_lines_of_its_two_languages(tmp_path: Path) -> None:
