@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
 
 from nmt.config.cleaning import CleaningConfig
 from nmt.text.identification import Identifier, identifier
@@ -126,14 +125,8 @@ def make_filters(config: CleaningConfig, languages: Sequence[str]) -> dict[str, 
     if on.get("language") and languages:
         language_identifier()
         filters["another language"] = lambda a, b: in_other_language(a, sides[0]) or in_other_language(b, sides[1])
-    return filters | pair_filters(on)
-
-
-def pair_filters(on: Mapping[str, Any]) -> dict[str, IsBad]:
-    """The filters that compare the two sides; a text without a translation passes."""
-    filters: dict[str, IsBad] = {}
-    if least := on.get("numbers"):
-        filters["other numbers"] = lambda a, b: bool(a) and numbers_differ(a, b, least)
+    if equal_share := on.get("numbers"):  # these compare the two sides: a text without a translation passes
+        filters["other numbers"] = lambda a, b: bool(a) and numbers_differ(a, b, equal_share)
     if on.get("addresses"):
         filters["other addresses"] = lambda a, b: bool(a) and addresses_differ(a, b)
     if on.get("repetition"):

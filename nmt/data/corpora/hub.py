@@ -3,7 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -123,7 +123,7 @@ def load_dataset(place: Place) -> tuple[Any, str]:
     revision = (answer.commit or place.revision) if place.revision else None
     name, streaming = str(local or place.dataset), place.streamed and not answer.unreachable
     try:
-        with offline(datasets.config) if answer.unreachable else nullcontext():
+        with offline(datasets.config, answer.unreachable != ""):
             rows = datasets.load_dataset(name, place.configuration or None, revision=revision, streaming=streaming)
     except Exception as error:  # the libraries below `datasets` raise errors of many types
         if answer.unreachable:
@@ -173,10 +173,10 @@ def first_line(error: Exception) -> str:
 
 
 @contextmanager
-def offline(settings: Any) -> Iterator[None]:
+def offline(settings: Any, is_unreachable: bool) -> Iterator[None]:
     """Let `datasets` read its cache only: otherwise it would try the unreachable hub again, for minutes."""
     before = settings.HF_HUB_OFFLINE
-    settings.HF_HUB_OFFLINE = True
+    settings.HF_HUB_OFFLINE = before or is_unreachable
     try:
         yield
     finally:

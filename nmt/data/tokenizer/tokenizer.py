@@ -158,8 +158,8 @@ class Tokenizer:
 
     def same_as(self, other: "Tokenizer") -> bool:
         """Whether both encode every text to the same ids."""
-        protos = [[m.serialized_model_proto() for m in (t.source, t.target)] for t in (self, other)]
-        return protos[0] == protos[1]
+        same_source: bool = self.source.serialized_model_proto() == other.source.serialized_model_proto()
+        return same_source and self.same_target_as(other)
 
     def same_target_as(self, other: "Tokenizer") -> bool:
         """Whether both encode every target text to the same ids."""
@@ -330,10 +330,11 @@ def load_model(path: Path) -> Any:
 
 
 def load_words(folder: Path) -> Words | None:
+    file = folder / WORDS
     try:
-        return Words.parse((folder / WORDS).read_text(encoding="utf8")) if (folder / WORDS).exists() else None
+        return Words.parse(file.read_text(encoding="utf8")) if file.exists() else None
     except ValueError as error:
-        raise ValueError(f"{folder / WORDS} is damaged: {error}") from error
+        raise ValueError(f"{file} is damaged: {error}") from error
 
 
 def load_languages(folder: Path) -> Languages:
@@ -356,29 +357,21 @@ def train_tokenizer(
     """
     notes: list[str] = []
     chosen = sample(pairs, config, notes)
-    if not chosen[0][0]:
-        return train_on_texts([text for _, text in chosen], config, folder, " and ".join(languages), notes)
+    is_paired = chosen[0][0] != ""
+    require(
+        config.joint or is_paired, "tokenizer.joint is false, which needs a corpus with two languages: set it to true"
+    )
     if config.joint:
-        texts = chain.from_iterable(chosen)
-        distinct = dict.fromkeys(texts) if len(languages) > 2 else texts  # each text is in several directions
+        texts = chain.from_iterable(chosen) if is_paired else (text for _, text in chosen)
+        distinct = (
+            dict.fromkeys(texts) if is_paired and len(languages) > 2 else texts
+        )  # a text is in several directions
         src_model = tgt_model = train_model(distinct, config, " and ".join(languages), notes, tags)
     else:
         source, target = languages
         src_model = train_model((src for src, _ in chosen), config, source, notes)
         tgt_model = train_model((tgt for _, tgt in chosen), config, target, notes)
     tokenizer = Tokenizer(src_model, tgt_model, notes)
-    tokenizer.save(folder)
-    return tokenizer
-
-
-def train_on_texts(
-    texts: list[str], config: TokenizerConfig, folder: Path, name: str, notes: Sequence[str] = ()
-) -> Tokenizer:
-    """Train one model for all languages on tidied texts without translations; otherwise like `train_tokenizer`."""
-    require(config.joint, "tokenizer.joint is false, which needs a corpus with two languages: set it to true")
-    notes = list(notes)
-    model = train_model(texts, config, name, notes)
-    tokenizer = Tokenizer(model, model, notes)
     tokenizer.save(folder)
     return tokenizer
 
