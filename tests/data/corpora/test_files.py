@@ -12,26 +12,15 @@ from hypothesis import strategies as st
 from nmt.config import DataConfig
 from nmt.config.data import Text
 from nmt.data.corpora import Corpus, load_corpus
+from tests.data.corpus_files import pairs_of, write_corpus
 
 REAL_TEXT = Path(__file__).parents[4] / "shared" / "data"
-
-
-def pairs_of(name: str, count: int = 3) -> list[tuple[str, str]]:
-    return [(f"{name} Satz {n}", f"{name} sentence {n}") for n in range(count)]
-
-
-def write_pairs(prefix: Path, pairs: list[tuple[str, str]]) -> None:
-    prefix.parent.mkdir(parents=True, exist_ok=True)
-    for language, side in (("de", 0), ("en", 1)):
-        Path(f"{prefix}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A corpus of plain files with two test sets."""
-    for name in ("train", "val", "test", "test_2018"):
-        write_pairs(tmp_path / "mine" / name, pairs_of(name))
-    return tmp_path / "mine"
+    return write_corpus(tmp_path / "mine", **{name: pairs_of(name) for name in ("train", "val", "test", "test_2018")})
 
 
 def load(path: Path | str, source: str = "de", target: str = "en", text: Text = "auto") -> Corpus:
@@ -112,7 +101,7 @@ def test_a_first_line_that_names_no_columns_is_read_as_text(tmp_path: Path, firs
 @pytest.mark.parametrize("given_as", ["news.tsv.gz", "news.jsonl", "news"])
 def test_a_file_and_a_common_prefix_are_corpora_too(tmp_path: Path, given_as: str) -> None:
     pairs = pairs_of("news", 40)
-    write_pairs(tmp_path / "news", pairs)
+    write_corpus(tmp_path, news=pairs)
     (tmp_path / "news.tsv.gz").write_bytes(gzip.compress("".join(f"{de}\t{en}\n" for de, en in pairs).encode()))
     (tmp_path / "news.jsonl").write_text("".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs))
     corpus = load(tmp_path / given_as)
@@ -291,7 +280,7 @@ def test_utf16_is_refused_with_advice(folder: Path) -> None:
 
 @pytest.mark.parametrize("split", ["train", "val", "test_2018"])
 def test_a_split_without_a_usable_pair_is_refused(folder: Path, split: str) -> None:
-    write_pairs(folder / split, [("", "nothing"), ("nichts", " ")])
+    write_corpus(folder, **{split: [("", "nothing"), ("nichts", " ")]})
     with pytest.raises(ValueError, match=f"no usable {split} pair: 2 read, dropped: 2 a side is blank"):
         load(folder)
 
@@ -337,8 +326,8 @@ def test_invalid_utf8_drops_a_training_pair_and_is_repaired_elsewhere(folder: Pa
 
 
 def test_blank_sides_are_dropped_and_counted_in_every_split(folder: Path) -> None:
-    for split in ("train", "val", "test"):
-        write_pairs(folder / split, [("eins", "one"), ("", "two"), ("drei", "\u3000")])
+    pairs = [("eins", "one"), ("", "two"), ("drei", "\u3000")]
+    write_corpus(folder, train=pairs, val=pairs, test=pairs)
     corpus = load(folder)
     assert corpus.train == corpus.val == corpus.tests["test"] == [("eins", "one")]
     for split in ("train", "val", "test"):
@@ -377,8 +366,7 @@ def test_no_bytes_crash_reading_and_every_line_is_accounted_for(
     tmp_path: Path, content: bytes, name: str, text: Text
 ) -> None:
     """A file with any content yields its usable pairs, or a ValueError that says why there are none."""
-    for split in ("val", "test"):
-        write_pairs(tmp_path / split, pairs_of(split))
+    write_corpus(tmp_path, val=pairs_of("val"), test=pairs_of("test"))
     for path in tmp_path.glob("train.*"):
         path.unlink()
     (tmp_path / name).write_bytes(content)

@@ -17,10 +17,7 @@ import pytest
 from nmt.config import DataConfig
 from nmt.config.data import Text
 from nmt.data.corpora import Corpus, hub, load_corpus
-
-
-def pairs_of(name: str, count: int = 3) -> list[tuple[str, str]]:
-    return [(f"{name} Satz {n}", f"{name} sentence {n}") for n in range(count)]
+from tests.data.corpus_files import pairs_of
 
 
 def load(path: Path | str, source: str = "de", target: str = "en") -> Corpus:

@@ -11,17 +11,16 @@ from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import Corpus, corpus_files, load_corpus
 from nmt.data.sections import Section, Tally, cleaners_for, sections_of
 from nmt.data.texts import Row, Texts
+from tests.data.corpus_files import write_corpus
 
 LANGUAGES = ("de", "en", "fr")
 
 
-def write(folder: Path, sizes: dict[str, int]) -> DataConfig:
-    folder.mkdir()
-    for split, size in sizes.items():
-        for language in LANGUAGES:
-            lines = [f"{split} {language} {n}" for n in range(size)]
-            (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n")
-    return DataConfig(corpus=str(folder), many_to_many=LANGUAGES)
+def write(folder: Path, **sizes: int) -> DataConfig:
+    rows = {
+        split: [[f"{split} {code} {n}" for code in LANGUAGES] for n in range(size)] for split, size in sizes.items()
+    }
+    return DataConfig(corpus=str(write_corpus(folder, *LANGUAGES, **rows)), many_to_many=LANGUAGES)
 
 
 def clean(corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None) -> tuple[list[Row], Ledger]:
@@ -40,7 +39,7 @@ def clean(corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = 
 
 
 def test_each_direction_has_the_lines_of_its_two_languages(tmp_path: Path) -> None:
-    config = write(tmp_path / "mine", {"train": 5, "val": 2, "test": 1})
+    config = write(tmp_path / "mine", train=5, val=2, test=1)
     corpus = load_corpus(config)
     directions = [section.direction for section in sections_of(config)]
     assert directions == [("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr"), ("fr", "de"), ("fr", "en")]
@@ -69,7 +68,7 @@ def test_a_direction_has_the_rows_that_have_both_languages(tmp_path: Path) -> No
 
 def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) -> None:
     """Without val and test files, each two languages hold out sentences of their own."""
-    config = write(tmp_path / "mine", {"train": 100})
+    config = write(tmp_path / "mine", train=100)
     corpus = load_corpus(config)
     held_out = {text for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs for text in pair}
     train, ledger = clean(corpus, config)
@@ -80,10 +79,10 @@ def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) ->
 
 
 def test_filters_know_the_languages_of_each_direction(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    for split in ("train", "val", "test"):
-        (tmp_path / "mine" / f"{split}.de").write_text(f"Der Hund läuft über die Wiese, {split}.\n")
-        (tmp_path / "mine" / f"{split}.ru").write_text(f"Собака бежит по лугу, {split}.\n")
+    pairs = {
+        s: [(f"Der Hund läuft über die Wiese, {s}.", f"Собака бежит по лугу, {s}.")] for s in ("train", "val", "test")
+    }
+    write_corpus(tmp_path / "mine", "de", "ru", **pairs)
     config = DataConfig(corpus=str(tmp_path / "mine"), many_to_many=("de", "ru"))
     train, _ = clean(load_corpus(config), config, CleaningConfig(script=0.5))
     assert len(train) == 2

@@ -23,16 +23,13 @@ from nmt.data.texts import Texts
 from nmt.training.data import TrainingData
 from nmt.training.delivery import card
 from nmt.translation.model_folder import ModelInfo
+from tests.data.corpus_files import write_corpus
 from tests.data.test_mixing import rows_of
 
 
 def write(folder: Path, sizes: dict[str, int], word: str, languages: tuple[str, ...] = ("de", "en")) -> Path:
-    folder.mkdir()
-    for split, size in sizes.items():
-        for language in languages:
-            lines = [f"{word} {split} {language} {n}" for n in range(size)]
-            (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n")
-    return folder
+    rows = {s: [[f"{word} {s} {code} {n}" for code in languages] for n in range(size)] for s, size in sizes.items()}
+    return write_corpus(folder, *languages, **rows)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from nmt.data.store.shards import order
 from nmt.prepare import main
 from nmt.training.data import TrainingData
 from nmt.upgrade import FORMAT
+from tests.data.corpus_files import interrupt, write_corpus
 
 WORDS = ["Hund dog", "Katze cat", "Haus house", "Baum tree", "Straße street", "Kind child", "Fluss river", "Berg hill"]
 
@@ -149,9 +150,6 @@ def test_a_finished_folder_is_returned_at_once_and_it_is_said(
 def test_a_preparation_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     folder = tmp_path / "run"
     move = Path.replace
-
-    def interrupt(*_: object, **_named: object) -> Path:
-        raise KeyboardInterrupt
 
     def interrupted_move(path: Path, target: Path) -> Path:
         return interrupt() if step == f"move {path.name}" else move(path, target)
@@ -359,12 +357,7 @@ def test_a_corpus_whose_pieces_are_all_too_many_says_so(tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for split in ("train", "val", "test"):
-        for side, language in enumerate(("de", "en")):
-            (tmp_path / "mine").mkdir(exist_ok=True)
-            text = "".join(f"{pair[side]}\n" for pair in pairs(split))
-            (tmp_path / "mine" / f"{split}.{language}").write_text(text, encoding="utf-8")
-    return tmp_path / "mine"
+    return write_corpus(tmp_path / "mine", **{split: pairs(split) for split in ("train", "val", "test")})
 
 
 @pytest.mark.parametrize(("text", "read"), [("pairs", 67), ("source", 67), ("target", 67), ("both", 134)])
