@@ -26,7 +26,7 @@ from nmt.config import DataConfig
 from nmt.config.names import describe_changes
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.cleaning.filters import digest
-from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
+from nmt.data.corpora import clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.store.engines import Engine, usable_cores
 from nmt.data.store.inputs import fingerprints
 from nmt.fields import lasting, require
@@ -172,7 +172,10 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
     for note in corpus.notes:
         say(note)
     train, ledger = clean_train(corpus, plan.config)
-    write_corpus(work / "pairs", corpus, train, plan.config)
+    with whole_folder(work / "pairs") as draft:
+        for split, pairs in {"train": train, "val": corpus.val, **corpus.tests}.items():
+            files = [draft / f"{split}.{language}" for language in (plan.config.source, plan.config.target)]
+            write_pairs(files, pairs, "w")
     ledgers, counts = {"train": ledger}, list[int]()
     for backward in (False, True):
         files = plan.more[backward]
@@ -221,7 +224,9 @@ def finish(plan: Plan, pieces: Pieces, ledgers: dict[str, Ledger], output: Path)
             size = 0 if plan.only_new else ledgers["train"].kept
             for model in plan.models:
                 ledger = ledgers[model.name] = Ledger()
-                size += write_pairs(drafts, new_pairs(known, pairs_of(pieces, model), ledger), "a")
+                made_pairs = ((line, text) for line, texts in pieces.translations(model) for text in texts)
+                turned = ((text, line) for line, text in made_pairs) if model.backward else made_pairs
+                size += write_pairs(drafts, new_pairs(known, turned, ledger), "a")
         causes = "; ".join(f"{model.name}: {ledgers[model.name].causes()}" for model in plan.models)
         require(size > 0, f"no translation is usable ({causes}): take other models or another search")
     require_new(output)
@@ -232,13 +237,6 @@ def finish(plan: Plan, pieces: Pieces, ledgers: dict[str, Ledger], output: Path)
     instead = "" if plan.only_new else f" instead of {ledgers['train'].kept:,}"
     say(f"Ready: {output}, with {size:,} training pairs{instead}")
     return ledgers
-
-
-def pairs_of(pieces: Pieces, model: Model) -> Iterator[Pair]:
-    """The pairs of lines and their translations, in the direction of the corpus."""
-    for line, texts in pieces.translations(model):
-        for text in texts:
-            yield (text, line) if model.backward else (line, text)
 
 
 def read_pairs(files: Sequence[Path]) -> Iterator[Pair]:
@@ -298,10 +296,3 @@ def distil(
         if target:
             new.append((source, target))
     return new, ledger
-
-
-def write_corpus(folder: Path, corpus: Corpus, train: Sequence[Pair], config: DataConfig) -> None:
-    """Write a corpus folder, whole or not at all; OSError if the disk is full or may not be written to."""
-    with whole_folder(folder) as draft:
-        for split, pairs in {"train": train, "val": corpus.val, **corpus.tests}.items():
-            write_pairs([draft / f"{split}.{language}" for language in (config.source, config.target)], pairs, "w")

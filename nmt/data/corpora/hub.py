@@ -55,9 +55,16 @@ def read_hub(config: DataConfig) -> Corpus:
 
 
 def read_place(place: Place, config: DataConfig, name: str, test: str) -> Corpus:
+    """The corpus of a data set's rows by split; its split test gets the name `test`."""
     rows, commit = load_dataset(place)
-    corpus = read_splits(rows, config, name, test)
-    return replace(corpus, commits={str(place): commit} if commit else {})
+    require("train" in rows, f"{name} has no split named train; it has {', '.join(rows)}")
+    val = [key for key in VAL_NAMES if key in rows][:1]
+    names, splits = {"test": test, **dict.fromkeys(val, "val")}, dict[str, Split]()
+    for key in rows:
+        if key in ("train", *val) or key.startswith("test"):
+            split = splits[names.get(key, key)] = Split(config, training=key == "train")
+            read_tables(tables(rows[key]), split, "the data set")
+    return replace(assemble(name, splits), commits={str(place): commit} if commit else {})
 
 
 def parse_hub(config: DataConfig) -> Place:
@@ -84,18 +91,6 @@ def local_folder(dataset: str) -> Path | None:
     """The local folder of a data set; None if the name is not that of a local folder."""
     folder = Path(dataset).expanduser()
     return folder if dataset and folder.exists() else None
-
-
-def read_splits(rows: Any, config: DataConfig, name: str, test: str) -> Corpus:
-    """The corpus of a data set's rows by split; its split test gets the name `test`."""
-    require("train" in rows, f"{name} has no split named train; it has {', '.join(rows)}")
-    val = [key for key in VAL_NAMES if key in rows][:1]
-    names, splits = {"test": test, **dict.fromkeys(val, "val")}, dict[str, Split]()
-    for key in rows:
-        if key in ("train", *val) or key.startswith("test"):
-            split = splits[names.get(key, key)] = Split(config, training=key == "train")
-            read_tables(tables(rows[key]), split, "the data set")
-    return assemble(name, splits)
 
 
 def tables(rows: Any) -> Iterator[Any]:

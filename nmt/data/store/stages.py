@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -101,7 +101,7 @@ def resume(folder: Path, stages: Sequence[Stage], first_input: str) -> bool:
             break
         first = min(map(names.index, gone))
     for stage in stages[first:]:
-        delete(folder, [stage.name])
+        shutil.rmtree(folder / stage.name, ignore_errors=True)
         for n in range(stage.size):
             report_file(folder, stage.name, n).unlink(missing_ok=True)
     write_json(folder / KEYS, keys)
@@ -112,9 +112,5 @@ def tidy(folder: Path, stages: Sequence[Stage]) -> None:
     """Delete the inputs that no stage reads any more. Those of the last stage stay: its settings may be changed."""
     reading = [stage for stage in stages[:-1] if stage.missing(folder)] + [stages[-1]]
     needed = {name for stage in reading for name in (stage.name, *stage.inputs)}
-    delete(folder, {name for stage in stages for name in stage.inputs} - needed)
-
-
-def delete(folder: Path, names: Iterable[str]) -> None:
-    for name in names:
+    for name in {name for stage in stages for name in stage.inputs} - needed:
         shutil.rmtree(folder / name, ignore_errors=True)
