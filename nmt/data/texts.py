@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nmt.data.cleaning import Pair
 
@@ -56,8 +56,8 @@ class Texts(Sequence[Pair]):
 
     @classmethod
     def of(cls, pairs: Iterable[Pair]) -> "Texts":
-        """Pairs whose origins are their numbers, from 1; the same object if they are `Texts` already."""
-        return pairs if isinstance(pairs, Texts) else cls(Row(a, b, 0, n) for n, (a, b) in enumerate(pairs, start=1))
+        """Pairs whose origins are their numbers, from 1."""
+        return cls(Row(a, b, 0, n) for n, (a, b) in enumerate(pairs, start=1))
 
     @classmethod
     def stored(cls, files: Sequence[Path], sizes: Sequence[int]) -> "Texts":
@@ -96,11 +96,8 @@ class Texts(Sequence[Pair]):
     def __len__(self) -> int:
         return self.in_files + len(self.newest)
 
-    @overload
-    def __getitem__(self, n: int) -> Pair: ...
-    @overload
-    def __getitem__(self, n: slice) -> list[Pair]: ...
-    def __getitem__(self, n: int | slice) -> Pair | list[Pair]:
+    def __getitem__(self, n: Any) -> Any:
+        """A pair, or a list of the pairs of a slice."""
         if isinstance(n, slice):
             return list(islice(self, *n.indices(len(self))))
         return next(islice(self, range(len(self))[n], None))
@@ -109,11 +106,6 @@ class Texts(Sequence[Pair]):
         if not isinstance(other, Sequence):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
-
-    __hash__ = None  # type: ignore[assignment]  # as of a list
-
-    def __repr__(self) -> str:
-        return f"Texts({list(islice(self, 10))}{', …' if len(self) > 10 else ''})"
 
 
 def write_rows(file: Path, rows: Iterable[Row], *, weighted: bool = True, at_once: int | None = None) -> None:

@@ -10,6 +10,7 @@ from nmt.config import FAMILIES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
 from nmt.data.resolve import ResolvedRun, resolve, settle
+from nmt.data.texts import Texts
 from tests.data.corpus_files import write_corpus
 
 SMALL = "--model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 --model.decoder_layers 1"
@@ -40,7 +41,7 @@ def test_a_corpus_has_its_own_recipe_unless_another_is_named(corpus: Path, tmp_p
 
 
 def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Corpus("mine", [("a", "b")], [("c", "d")], {"test": [("e", "f")]}, {}, ["why it was taken"])
+    read = Corpus("mine", Texts.of([("a", "b")]), [("c", "d")], {"test": [("e", "f")]}, {}, ["why it was taken"])
     monkeypatch.setattr(module, "load_corpus", lambda config: read)
     run = resolved()
     assert run.corpus is read
@@ -73,7 +74,7 @@ def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
 def test_a_corpus_is_read_again_if_its_recipe_asks_for_other_text(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "load_corpus", lambda config: Corpus("mine", [("a", "b")], [], {}, {}))
+    monkeypatch.setattr(module, "load_corpus", lambda config: Corpus("mine", Texts.of([("a", "b")]), [], {}, {}))
     (corpus.parent / "recipes" / "mine.yaml").write_text("data: {text: target}\n")
     assert resolved().corpus is None
     assert resolved("--data.text", "target").corpus is not None

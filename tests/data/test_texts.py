@@ -102,6 +102,4 @@ def test_a_sample_has_the_least_keys_of_all_files_in_their_order(
 
 
 def test_pairs_without_origins_are_numbered_from_1() -> None:
-    texts = Texts.of([("a", "b"), ("c", "d")])
-    assert [row.line for row in texts.rows()] == [1, 2]
-    assert Texts.of(texts) is texts
+    assert [row.line for row in Texts.of([("a", "b"), ("c", "d")]).rows()] == [1, 2]

@@ -98,8 +98,8 @@ class Corpus:
     """Pairs are (source, target); a text without a translation is ("", text)."""
 
     name: str
-    train: Sequence[Pair]
-    """In `Texts`, if a reader made it: then it is in memory only in part, and has the origin of each pair."""
+    train: Texts
+    """In memory only in part."""
     val: list[Pair]
     tests: dict[str, list[Pair]]
     ledgers: dict[str, Ledger]
@@ -163,7 +163,7 @@ def hold_out(corpus: Corpus, needed: Collection[str]) -> Corpus:
     missing = [key for key in needed if not any(split.startswith(key) for split in corpus.ledgers)]
     if not missing:
         return corpus
-    ledger, rows = corpus.ledgers["train"], Texts.of(corpus.train).rows()
+    ledger, rows = corpus.ledgers["train"], corpus.train.rows()
     distinct, first = least_texts(corpus.train, HELD_OUT * len(missing))
     size = min(HELD_OUT, max(1, distinct // HELD_OUT_SHARE))
     kind = "source sentences" if ledger.unit == "pair" else "texts"

@@ -27,7 +27,6 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
     for number, section in enumerate(sections_of(config)):
         name, is_turned = section.name, section.direction not in read_once
         corpus = corpora[name] = read_once[turned(section.direction, is_turned)]
-        assert isinstance(corpus.train, Texts)
         for row in corpus.train.rows():
             train.append(Row(*turned(row.pair, is_turned), number, row.line, weight=row.weight))
         val += [turned(pair, is_turned) for pair in corpus.val]
@@ -57,11 +56,11 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
     """
     alone, names = replace(config, more=()), [section.name for section in sections_of(config)]
     corpus, first = read(alone, ("val", "test")), len(alone.directions)
-    train, val, val_sets = Texts.of(corpus.train), [*corpus.val], corpus.val_sets or [val_set_of(corpus, alone)]
+    train, val, val_sets = corpus.train, [*corpus.val], corpus.val_sets or [val_set_of(corpus, alone)]
     ledgers, dropped = dict(zip(names, parts_of(corpus), strict=False)), [corpus.dropped]
     for entry in config.more:
         other = read(config.of(entry), ("val",) if entry.validate else ())
-        for row in Texts.of(other.train).rows():
+        for row in other.train.rows():
             train.append(row._replace(corpus=first + row.corpus))
         corpus.commits.update(other.commits)
         ledgers |= dict(zip(names[first:], parts_of(other), strict=False))

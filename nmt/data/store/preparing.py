@@ -25,7 +25,6 @@ from nmt.data.store.prepared import DRAFT, Prepared, input_files, load_finished,
 from nmt.data.store.record import data_settings, flat, read_json, read_record
 from nmt.data.store.shards import MOST_TASKS, STATE, Draft, Scorer, least_pairs, shards_for, total
 from nmt.data.store.stages import Stage, reports, resume, task, tidy
-from nmt.data.texts import Texts
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.data.tokenizer.languages import Languages
 from nmt.fields import require
@@ -158,7 +157,7 @@ def read(corpus: Corpus | None, config: Config, folder: Path, state: dict[str, A
     for note in corpus.notes:
         say(note)
     mark(folder)
-    files = Texts.of(corpus.train).move(folder / "read")
+    files = corpus.train.move(folder / "read")
     splits = {"val": corpus.val, **corpus.tests}
     for split, pairs in splits.items():
         write_lines(folder / "text" / f"{split}.src", (source for source, _ in pairs))

@@ -57,13 +57,13 @@ class Tokenizer:
     mapped: Mapped | None = None
     words: Words | None = None
     """Those of the sources of training, if they are known."""
-    own_languages = Languages()
-    """Those of a model that was trained here for several."""
 
     def __init__(self, source: Any, target: Any, notes: Sequence[str] = (), mapped: Mapped | None = None) -> None:
         """`notes`: sentences for the user about how training went. `mapped`: has `source` and `target`, if they are
         another library's."""
         self.source, self.target, self.mapped = source, target, mapped
+        self.languages = mapped.languages if mapped else Languages()
+        """The languages that a model must be told; none for a model of one pair of languages."""
         self.joint = source is target or (mapped is not None and mapped.joint)  # then both sides have the same ids
         self.notes = list(notes)
         self.src_vocab_size: int = source.vocab_size()
@@ -101,19 +101,12 @@ class Tokenizer:
 
     def with_languages(self, languages: Languages) -> "Tokenizer":
         """This tokenizer for a model that is told these languages."""
-        if self.mapped:
-            return Tokenizer.of(replace(self.mapped, languages=languages))
-        starts = [*languages.before_source.values(), *languages.before_target.values()]
+        starts = () if self.mapped else (*languages.before_source.values(), *languages.before_target.values())
         missing = [piece for piece in starts if piece and self.source.piece_to_id(piece) == UNK]
         require(not missing, f"the tokenizer has no piece {', '.join(missing)}: take another")
         other = copy.copy(self)
-        other.own_languages = languages
+        other.languages, other.mapped = languages, self.mapped and replace(self.mapped, languages=languages)
         return other
-
-    @property
-    def languages(self) -> Languages:
-        """The languages that a model must be told; none for a model of one pair of languages."""
-        return self.mapped.languages if self.mapped else self.own_languages
 
     def between(self, source: str, target: str) -> "Tokenizer":
         """This tokenizer for other languages, by their codes; ValueError if there are none such."""
@@ -147,8 +140,8 @@ class Tokenizer:
             (folder / f"{name}.model").write_bytes(model.serialized_model_proto())
         if self.words:
             (folder / WORDS).write_text(self.words.dump(), encoding="utf8", newline="")
-        if self.own_languages.before_target:
-            (folder / LANGUAGES).write_text(json.dumps(asdict(self.own_languages), ensure_ascii=False), encoding="utf8")
+        if self.languages.before_target:
+            (folder / LANGUAGES).write_text(json.dumps(asdict(self.languages), ensure_ascii=False), encoding="utf8")
 
     def side(self, name: str | None) -> Any:
         """The model of `source` or `target`; the name may be None if both sides have the same model."""

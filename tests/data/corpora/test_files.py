@@ -38,7 +38,7 @@ def texts_of(pairs: list[tuple[str, str]], text: Text) -> list[tuple[str, str]]:
 
 def test_a_folder_has_its_splits_every_test_and_its_own_name(folder: Path) -> None:
     corpus = load(folder)
-    assert (corpus.name, corpus.train, corpus.val) == ("mine", pairs_of("train"), pairs_of("val"))
+    assert (corpus.name, [*corpus.train], corpus.val) == ("mine", pairs_of("train"), pairs_of("val"))
     assert corpus.tests == {"test": pairs_of("test"), "test_2018": pairs_of("test_2018")}
     assert {split: ledger.kept for split, ledger in corpus.ledgers.items()} == dict.fromkeys(
         ("train", "val", "test", "test_2018"), 3

@@ -36,7 +36,7 @@ def test_a_local_data_set_is_read_by_columns(tmp_path: Path, column: str, form: 
         path.parent.mkdir(exist_ok=True)
         dataset.to_parquet(path) if form == "parquet" else dataset.to_json(path)
     corpus = load(f"hub:{tmp_path / 'talks'}")
-    assert (corpus.name, corpus.train, corpus.val) == ("talks", pairs_of("train"), pairs_of("validation"))
+    assert (corpus.name, [*corpus.train], corpus.val) == ("talks", pairs_of("train"), pairs_of("validation"))
     assert corpus.tests == {"test": pairs_of("test")}
     assert corpus.ledgers["train"].dropped == {"no text in one or both languages": 1}
     assert corpus.ledgers["train"].first == {"no text in one or both languages": 4}

@@ -10,7 +10,7 @@ from nmt.data.cleaning import Ledger
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import Corpus, corpus_files, load_corpus
 from nmt.data.sections import Section, Tally, cleaners_for, sections_of
-from nmt.data.texts import Row, Texts
+from nmt.data.texts import Row
 from tests.data.corpus_files import write_corpus
 
 LANGUAGES = ("de", "en", "fr")
@@ -25,7 +25,6 @@ def write(folder: Path, **sizes: int) -> DataConfig:
 
 def clean(corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None) -> tuple[list[Row], Ledger]:
     """The training rows that the cleaners of the sections keep."""
-    assert isinstance(corpus.train, Texts)
     held_out, sections = HeldOut({"val": corpus.val, **corpus.tests}, corpus.chosen), sections_of(config)
     cleaners = cleaners_for(config, sections, cleaning or CleaningConfig(), held_out)
     tally, kept = Tally(sections, "pair"), list[Row]()
@@ -45,7 +44,6 @@ def test_each_direction_has_the_lines_of_its_two_languages(tmp_path: Path) -> No
     assert directions == [("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr"), ("fr", "de"), ("fr", "en")]
     wanted = [(f"train {a} {n}", f"train {b} {n}") for a, b in directions for n in range(5)]
     assert list(corpus.train) == wanted
-    assert isinstance(corpus.train, Texts)
     assert [row.corpus for row in corpus.train.rows()] == [number for number in range(6) for _ in range(5)]
     assert corpus.val == [(f"val {a} {n}", f"val {b} {n}") for a, b in directions for n in range(2)]
     assert corpus.val_sets == [Section("val", a, b, 2) for a, b in directions]

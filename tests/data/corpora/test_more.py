@@ -19,7 +19,6 @@ from nmt.data.sections import labels, sections_of
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
 from nmt.data.store.record import data_settings
-from nmt.data.texts import Texts
 from nmt.training.data import TrainingData
 from nmt.training.delivery import card
 from nmt.translation.model_folder import ModelInfo
@@ -46,7 +45,6 @@ def prepared_of(data: DataConfig, folder: Path) -> Prepared:
 
 def test_all_training_text_of_more_is_read_and_val_and_tests_are_those_of_the_corpus(data: DataConfig) -> None:
     corpus = load_corpus(data)
-    assert isinstance(corpus.train, Texts)
     numbers = [row.corpus for row in corpus.train.rows()]
     assert [numbers.count(number) for number in range(3)] == [40, 30, 20]
     assert len(corpus.val) == 3
@@ -61,7 +59,6 @@ def test_all_training_text_of_more_is_read_and_val_and_tests_are_those_of_the_co
 
 def test_a_pair_keeps_its_line_also_if_nothing_is_held_out_of_its_corpus(data: DataConfig) -> None:
     corpus = load_corpus(data)
-    assert isinstance(corpus.train, Texts)
     rows = [*corpus.train.rows()]
     assert all(row.source.endswith(f" {row.line - 1}") for row in rows)
     assert len({(row.corpus, row.line) for row in rows}) == len(rows) == 90

@@ -18,6 +18,7 @@ from nmt.data.store.prepared import Prepared, require_own_run_folder
 from nmt.data.store.preparing import prepare
 from nmt.data.store.record import read_record
 from nmt.data.store.shards import order
+from nmt.data.texts import Texts
 from nmt.prepare import main
 from nmt.training.data import TrainingData
 from nmt.upgrade import FORMAT
@@ -47,7 +48,9 @@ def corpus() -> Corpus:
         "val": Ledger(read=8),
         "test": Ledger(read=9, dropped=Counter({"a side is blank": 1})),
     }
-    return Corpus("mine", train, val, {"test": test}, ledgers, ["mine has a note."], commits={"a/mine": "c0ffee"})
+    return Corpus(
+        "mine", Texts.of(train), val, {"test": test}, ledgers, ["mine has a note."], commits={"a/mine": "c0ffee"}
+    )
 
 
 def config(runs: Path, **data: object) -> Config:
@@ -76,7 +79,7 @@ def test_every_training_pair_is_kept_or_dropped_for_its_cause(tmp_path: Path) ->
 def test_val_and_test_text_is_never_filtered(tmp_path: Path) -> None:
     long = Corpus(
         "mine",
-        pairs("eins"),
+        Texts.of(pairs("eins")),
         [("a" * 5000, "b")] * 2,
         {"test": [("c", "d" * 5000)] * 2},
         {"train": Ledger(read=60), "val": Ledger(read=2), "test": Ledger(read=2)},
