@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from nmt.data.cleaning import Pair
+from nmt.data.corpora import Corpus
 
 
 def pairs_of(name: str, count: int = 3) -> list[Pair]:
@@ -19,6 +20,11 @@ def write_corpus(folder: Path, *languages: str, **splits: Sequence[Sequence[str]
             lines = "".join(f"{row[side]}\n" for row in rows)
             (folder / f"{split}.{language}").write_text(lines, encoding="utf-8")
     return folder
+
+
+def kept_in(corpus: Corpus, split: str = "train") -> dict[str, int]:
+    """How many pairs of each part of a split are kept."""
+    return {name: part.kept for name, part in corpus.ledgers[split].parts.items()}
 
 
 def interrupt(*_: object, **_named: object) -> NoReturn:
