@@ -38,8 +38,6 @@ class Split:
         self.pairs = Texts()
         self.files: list[Path] = []
         """Those that are read, if any are."""
-        self.corpus = 0
-        """Number of the corpus that is read now: the origin of each pair has it, and its line."""
         self.lines_before = 0
         """Lines of the files that were read before this one: a folder may have several, whose lines go on."""
         self.ledger = Ledger(unit=config.unit)
@@ -72,7 +70,7 @@ class Split:
             self.drop(NO_WEIGHT, line, *texts)
         else:
             self.ledger.read += 1
-            self.pairs.append(Row(source, target, self.corpus, line, weight=weight))
+            self.pairs.append(Row(source, target, line=line, weight=weight))
             for cause in (*causes, *more):
                 self.ledger.repair(cause, line)
 
