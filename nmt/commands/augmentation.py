@@ -101,7 +101,10 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
         pieces, ledgers = begin(plan, work)
         if in_parts:
             stack.close()  # others may work in the folder meanwhile
-        translate_missing(pieces, engine)
+        workers, on_gpu = engine.workers or usable_cores(), any(model.on_gpu for model in pieces.models)
+        is_alone = engine.kind != "ray" and workers == 1
+        sent = pieces if is_alone else pieces.for_workers(max(1, usable_cores() // workers))
+        replace(engine, gpus=int(on_gpu)).run(sent.translate, engine.share(sent.missing()), "Translating")
         if in_parts and not lock_again(stack, work, output):
             say(f"{output} is made by another part")
             return None
@@ -111,14 +114,6 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
             )
             return None
         return finish(plan, pieces, ledgers, output)
-
-
-def translate_missing(pieces: Pieces, engine: Engine) -> None:
-    """Translate this engine's share of the pieces that are missing."""
-    workers, on_gpu = engine.workers or usable_cores(), any(model.on_gpu for model in pieces.models)
-    if engine.kind == "ray" or workers > 1:
-        pieces = pieces.for_workers(max(1, usable_cores() // workers))
-    replace(engine, gpus=int(on_gpu)).run(pieces.translate, engine.share(pieces.missing()), "Translating")
 
 
 def lock_again(stack: ExitStack, work: Path, output: Path) -> bool:
@@ -132,10 +127,8 @@ def lock_again(stack: ExitStack, work: Path, output: Path) -> bool:
 
 
 def begin(plan: Plan, work: Path) -> tuple[Pieces, dict[str, Ledger]]:
-    """Read the text into a work folder, unless it is there already; also the ledgers of what was read.
-
-    Raises ValueError if the folder is not ours, or was begun with other settings.
-    """
+    """Read the text into a work folder, unless it is there already; also the ledgers of what was read. ValueError if
+    the folder is not ours, or was begun with other settings."""
     ours = (work / MARKER).is_file() or {path.name for path in work.iterdir()} <= {".lock"}
     require(ours, f"{work} exists, and nmt didn't make it: delete or move it")
     key = plan.key()

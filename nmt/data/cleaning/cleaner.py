@@ -178,9 +178,7 @@ class Cleaner:
 
     def cause(self, pair: Pair) -> str:
         """Why a pair is dropped, by the first filter that applies; empty for a pair that is kept, which is remembered.
-
-        `pair` is tidied and repaired, and its target is not blank.
-        """
+        `pair` is tidied and repaired, and its target is not blank."""
         shorter, longer = sorted(map(len, pair))
         if longer > self.config.max_characters:
             return f"longer than {self.config.max_characters:,} characters"

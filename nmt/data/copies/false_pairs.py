@@ -125,9 +125,7 @@ WAYS: dict[str, Callable[[list[int], list[int], Material], IdPair]] = {
 
 def spoil(pair: IdPair, material: Material, most: int) -> tuple[str, IdPair] | None:
     """Spoil a pair in a random way that changes it: the name of the way, and the false pair. None if no way does.
-
-    `most`: pieces of both sides together; the end of a longer target is cut.
-    """
+    `most`: pieces of both sides together; the end of a longer target is cut."""
     for name in material.random.sample([*WAYS], len(WAYS)):
         source, target = WAYS[name](*pair, material)
         spoiled = source, target[: max(0, most - len(source))]

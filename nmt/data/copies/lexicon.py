@@ -18,10 +18,8 @@ ROUNDS = 5
 
 
 def model_1(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """Return source pieces, target pieces that occur in a pair with them, and the probabilities of these translations.
-
-    Expectation maximisation from equal probabilities. A cell is a source position and a target position of one pair.
-    """
+    """Source pieces, target pieces that occur in a pair with them, and the probabilities of these translations: by
+    expectation maximisation from equal probabilities. A cell is a source and a target position of one pair."""
     keys, widths = cells(pairs, choose_pairs(pairs, src_vocab_size), tgt_vocab_size)
     distinct, place = np.unique(keys, return_inverse=True)
     source, target = np.divmod(distinct, tgt_vocab_size)

@@ -133,7 +133,11 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     vals = sorted((key for key in splits if key.startswith("val")), key=lambda key: (key != "val", key))
     splits = {key: splits[key] for key in ("train", *vals)} | splits  # the order of tables
     for key, split in splits.items():
-        require_usable(name, key, split)
+        counts = f"{split.ledger.read:,} read, dropped: {split.ledger.causes() or 'none'}"
+        if split.files and not split.ledger.read:
+            names, verb = " and ".join(map(str, split.files)), "is" if len(split.files) == 1 else "are"
+            counts = f"{names} {verb} {'without rows' if any(f.stat().st_size for f in split.files) else 'empty'}"
+        require(bool(split.pairs), f"the corpus {name} has no usable {key} {split.ledger.unit}: {counts}")
     pairs = {key: list(split.pairs) for key, split in splits.items() if key != "train"}
     ledgers = {key: split.ledger for key, split in splits.items()}
     own = splits["train"].config
@@ -141,14 +145,6 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     val = [pair for key in vals for pair in pairs.pop(key)]
     train, dropped = splits["train"].pairs, splits["train"].examples.by_cause()
     return Corpus(name, train, val, pairs, ledgers, val_sets=val_sets, dropped=dropped)
-
-
-def require_usable(name: str, key: str, split: Split) -> None:
-    counts = f"{split.ledger.read:,} read, dropped: {split.ledger.causes() or 'none'}"
-    if split.files and not split.ledger.read:
-        names, verb = " and ".join(map(str, split.files)), "is" if len(split.files) == 1 else "are"
-        counts = f"{names} {verb} {'without rows' if any(file.stat().st_size for file in split.files) else 'empty'}"
-    require(bool(split.pairs), f"the corpus {name} has no usable {key} {split.ledger.unit}: {counts}")
 
 
 def require_german_and_english(config: DataConfig) -> None:

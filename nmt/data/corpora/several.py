@@ -15,11 +15,8 @@ from nmt.data.texts import Row, Texts
 
 
 def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpus:
-    """The corpus of all directions of data.many_to_many; the tests of each are named by it: test.de-fr.
-
-    `read`: reads the pairs of two languages, which are turned round for the other direction. ValueError if it lacks
-    pairs of two languages.
-    """
+    """The corpus of all directions of data.many_to_many; the tests of each are named by it: test.de-fr. `read`: reads
+    the pairs of two languages, which are turned round for the other direction; ValueError if there are none."""
     both = combinations(config.many_to_many, 2)
     read_once = {(a, b): read(replace(config, many_to_many=(), source=a, target=b)) for a, b in both}
     train, val, tests, val_sets = Texts(), list[Pair](), dict[str, list[Pair]](), list[Section]()
@@ -50,10 +47,8 @@ def turned(pair: Pair, is_turned: bool) -> Pair:
 
 def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], Corpus]) -> Corpus:
     """The corpus with the training pairs of data.more, and the val text of those that say `validate`; the first
-    section is data.corpus, or its first direction.
-
-    `read`: reads one corpus, and holds missing text of these splits out. ValueError if one can't be read.
-    """
+    section is data.corpus, or its first direction. `read`: reads one corpus, and holds missing text of these splits
+    out; ValueError if it can't be read."""
     alone, names = replace(config, more=()), [section.name for section in sections_of(config)]
     corpus, first = read(alone, ("val", "test")), len(alone.directions)
     train, val, val_sets = corpus.train, [*corpus.val], corpus.val_sets or [val_set_of(corpus, alone)]

@@ -242,10 +242,8 @@ class LineCodec:
 
 
 def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: Sequence[Start] = ()) -> list[list[int]]:
-    """The ids of sources (side 0) or targets (side 1), with what tells a model their language.
-
-    `starts`: what each pair begins with; empty: what the tokenizer says.
-    """
+    """The ids of sources (side 0) or targets (side 1), with what tells a model their language. `starts`: what each pair
+    begins with; empty: what the tokenizer says."""
     ids = tokenizer.encode_target(texts) if side else tokenizer.encode_source(texts)
     if not starts and not tokenizer.starts()[side]:
         return ids
@@ -256,10 +254,8 @@ def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: S
 def encode_pairs(
     tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], starts: Sequence[Start] = (), chunk: int = 10_000
 ) -> "Pairs":
-    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once.
-
-    `starts`: as for `encode_side`.
-    """
+    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once. `starts`:
+    as for `encode_side`."""
     from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
 
     def encoded(side: int) -> "Sequences":
