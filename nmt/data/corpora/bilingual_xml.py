@@ -15,10 +15,14 @@ from nmt.text.languages import short_code
 
 UNITS = ("tu", "trans-unit", "segment")
 PARENTS = ("tuv", "trans-unit", "segment")  # of elements with text: those of a proposal have another
-LANGUAGES = {  # of the elements with text: attributes that name it, of the element itself or of one around it
-    "seg": ("lang", "xml:lang"),
-    "source": ("source-language", "srcLang"),
-    "target": ("target-language", "trgLang"),
+SIDES = ("seg", "source", "target")  # elements with text
+LANGUAGES = {  # attributes that name the language of a side, of the element itself or of one around it
+    "lang": "seg",
+    "xml:lang": "seg",
+    "source-language": "source",
+    "srcLang": "source",
+    "target-language": "target",
+    "trgLang": "target",
 }
 CODES = frozenset("bpt ept it ph ut sub x bx ex sc ec cp".split())  # noqa: SIM905
 CHUNK = 1 << 16
@@ -59,7 +63,7 @@ class EntryReader:
     def __init__(self, path: Path, kind: str) -> None:
         self.path, self.kind = path, kind
         self.entries, self.entry, self.text, self.is_open = list[Entry](), Entry(), list[str](), False
-        self.names, self.languages = list[str](), [dict.fromkeys(LANGUAGES, "")]  # of the elements around this place
+        self.names, self.languages = list[str](), [dict.fromkeys(SIDES, "")]  # of the elements around this place
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler, self.parser.EndElementHandler = self.start, self.end
         self.parser.CharacterDataHandler, self.parser.EntityDeclHandler = self.characters, self.entity
@@ -68,27 +72,23 @@ class EntryReader:
         name = name.rpartition(":")[2]
         if not self.names and name != self.kind.lower():
             raise ValueError(f"{self.path} isn't {self.kind}: its first element is <{name}>")
-        self.names.append(name)
-        named = {side: attributes[key] for side, keys in LANGUAGES.items() for key in keys if key in attributes}
-        self.languages.append(self.languages[-1] | named)
         if name in UNITS:
             self.entry = Entry()
-        elif self.is_side():
+        elif name in SIDES and self.names[-1] in PARENTS:
             self.text, self.is_open = [], True
+        self.names.append(name)
+        languages = self.languages[-1]
+        if not LANGUAGES.keys().isdisjoint(attributes):
+            languages = languages | {LANGUAGES[key]: value for key, value in attributes.items() if key in LANGUAGES}
+        self.languages.append(languages)
 
     def end(self, _: str) -> None:
-        if self.names[-1] in UNITS:
+        name, languages = self.names.pop(), self.languages.pop()
+        if name in UNITS:
             self.entries.append(self.entry)
-        elif self.is_side():
-            language = self.languages[-1][self.names[-1]]
-            self.entry.append((language, " ".join("".join(self.text).split())))
+        elif self.is_open and name in SIDES:
+            self.entry.append((languages[name], " ".join("".join(self.text).split())))
             self.is_open = False
-        self.names.pop()
-        self.languages.pop()
-
-    def is_side(self) -> bool:
-        """Whether the innermost element has the text of a unit in one language."""
-        return self.names[-1] in LANGUAGES and self.names[-2] in PARENTS
 
     def characters(self, text: str) -> None:
         if self.is_open and not CODES.intersection(self.names):
