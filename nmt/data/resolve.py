@@ -43,7 +43,9 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     config = settle(make_config(given, recipe))
     corpus = corpus if config.data.text == data.text else None  # else the recipe asks for other text of it
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
-    return ResolvedRun(replace(config, data=data, name=config.name or run_name(config, name)), corpus)
+    objective = config.training.objective
+    parts = [*config.data.languages, name, *([] if objective == "translation" else [objective])]
+    return ResolvedRun(replace(config, data=data, name=config.name or "-".join(parts)), corpus)
 
 
 def settle(config: Config) -> Config:
@@ -54,9 +56,3 @@ def settle(config: Config) -> Config:
     training = replace(training, best_metric=training.metric, label_smoothing=training.smoothing)
     text = text_of(training.objective) if config.data.text == "auto" else config.data.text
     return replace(config, data=replace(config.data, text=text), model=model, training=training)
-
-
-def run_name(config: Config, corpus: str) -> str:
-    """The name of a run that was given none: the languages of its text, the corpus and any special objective."""
-    objective = config.training.objective
-    return "-".join([*config.data.languages, corpus, *([] if objective == "translation" else [objective])])

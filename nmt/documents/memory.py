@@ -13,7 +13,7 @@ from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
-from nmt.data.corpora.tmx import in_language, tmx_entries
+from nmt.data.corpora.bilingual_xml import entries_of, in_language
 from nmt.documents.base import Answer, Translate, Unit
 from nmt.fields import require
 
@@ -36,7 +36,7 @@ class Memory:
     @classmethod
     def load(cls, paths: Sequence[Path], source: str, target: str) -> "Memory":
         """The entries of TMX files that have both languages; ValueError if none has."""
-        entries = (entry for path in paths for entry in tmx_entries(path))
+        entries = (entry for path in paths for entry in entries_of(path, "TMX"))
         both = ((in_language(entry, source), in_language(entry, target)) for entry in entries)
         pairs = [(src, tgt) for src, tgt in both if src and tgt]
         names = ", ".join(map(str, paths))

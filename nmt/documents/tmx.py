@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from nmt.data.corpora.tmx import same_language
+from nmt.data.corpora.bilingual_xml import same_language
 from nmt.documents.base import Answer, Document, Options
 from nmt.documents.codes import content, insert_after, written
 from nmt.documents.office import Slot, xml_document

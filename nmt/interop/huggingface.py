@@ -46,7 +46,7 @@ def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
         found.append(f"vocabularies of {sizes} ({layout.name}: of equal size)")
     if tokenizer is not None and layout.languages and not tokenizer.languages.before_target:
         found.append(f"a tokenizer without languages ({layout.name}: with languages)")
-    if tokenizer is not None and tokenizer.own_languages.before_target:
+    if tokenizer is not None and not tokenizer.mapped and tokenizer.languages.before_target:
         found.append("languages that are told by pieces before the source (export it for ctranslate2)")
     return found
 

@@ -54,7 +54,7 @@ class TrainingData:
         `data`: has the weights of the corpora; None: each pair is seen once in an epoch.
         """
         if not prepared.store:
-            return cls.encode(prepared.tokenizer, prepared.train, prepared.val)
+            return cls.encode(prepared.tokenizer, list(prepared.train), prepared.val)
         folder = prepared.folder / "data"
         tokenizer = prepared.tokenizer.with_words(load_words(folder))
         train = prepared.encoded()
