@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nmt.reading.loop import Context, Taken
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.request import Translation
 from nmt.text.edits import Edit
 from nmt.text.items import find_items

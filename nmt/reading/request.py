@@ -33,7 +33,7 @@ class Term:
 @dataclass(frozen=True)
 class Constraints:
     """The text that a translation begins with, terms that it must contain (in any order), forbidden phrases, and terms
-    that are only shown to the model (see `nmt.reading.hints`)."""
+    that are only shown to the model (see `nmt.reading.spelling`)."""
 
     prefix: str = ""
     must: tuple[Term, ...] = ()

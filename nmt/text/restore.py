@@ -345,8 +345,9 @@ class Writer:
             self.following = self.translation[start : start + 1]
             self.write_gap(here, blank, ranges)
             if j < len(self.tokens):
-                self.places.append(self.length)
-                self.put(self.spell(self.translation[start:end]), self.translation[end - 1])
+                token = self.spell(self.translation[start:end])
+                self.put(token, self.translation[end - 1])
+                self.places.append(self.length - len(token))
 
     def write_gap(self, here: Sequence[Event], blank: str, ranges: Sequence[Range]) -> None:
         """Write what stands between two tokens: before the blank what belongs to the token before it."""

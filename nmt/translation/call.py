@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.stop import Stop
-from nmt.reading.lines import cut_text
-from nmt.reading.loop import Context, Step, translate
-from nmt.reading.markup import mark_up
-from nmt.reading.reading import Reading
+from nmt.reading.lines import cut_text, mark_up
+from nmt.reading.loop import Context, Reading, Step, translate
 from nmt.reading.request import BLANK, Part, Request, Translation
 from nmt.text.marking import PLACEHOLDER
 from nmt.text.markup import visible

@@ -15,10 +15,8 @@ from nmt.decode.engine import Engine, IdPair
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.parallel import halve_if_too_large
 from nmt.decode.stop import Stop
-from nmt.reading.lines import cut_text
-from nmt.reading.loop import Context, force
-from nmt.reading.markup import mark_up
-from nmt.reading.reading import Reading
+from nmt.reading.lines import cut_text, mark_up
+from nmt.reading.loop import Context, Reading, force
 from nmt.reading.request import Part, Request, Translation
 from nmt.text.normalise import tidy
 from nmt.text.suspicions import prose

@@ -18,14 +18,11 @@ from dataclasses import dataclass, replace
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.edges import inside
-from nmt.reading.hints import hints
 from nmt.reading.items import items, lifted_items, lifted_tags, quotes, tags
 from nmt.reading.lines import by_clauses, by_halves, cut_sentences
-from nmt.reading.loop import Step
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading, Step
 from nmt.reading.request import Translation
-from nmt.reading.spelling import known_words, lowered, readable, tidied
+from nmt.reading.spelling import hints, inside, known_words, lowered, readable, tidied
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
 from nmt.text.sentences import split_clauses, split_sentences

@@ -24,9 +24,9 @@ from nmt.files import model_in
 from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.lora import with_adapter
-from nmt.reading.hints import check_terms
 from nmt.reading.loop import Context, Limits
 from nmt.reading.request import Request, Translation
+from nmt.reading.spelling import check_terms
 from nmt.text.edges import quotes_of
 from nmt.text.markup import Mode
 from nmt.text.words import spellings_of

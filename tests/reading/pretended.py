@@ -8,10 +8,8 @@ from typing import Any
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
-from nmt.reading.lines import cut_text
-from nmt.reading.loop import Context, Limits, Step, force, translate
-from nmt.reading.markup import mark_up
-from nmt.reading.reading import Reading
+from nmt.reading.lines import cut_text, mark_up
+from nmt.reading.loop import Context, Limits, Reading, Step, force, translate
 from nmt.reading.request import Part, Request, Translation
 from nmt.translation.alignment import Link, Token, number_of
 from tests.tiny import SHORT

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.edges import inside
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading
 from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.spelling import inside
 from nmt.text.edges import quotes_of
 from tests.reading.pretended import Pretended, asked_of, context_of, text_of
 from tests.text.test_edges import lines, many

@@ -9,12 +9,11 @@ import pytest
 
 from nmt.config import TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.reading.hints import hints, knows_hints
 from nmt.reading.items import items
 from nmt.reading.lines import cut_sentences
-from nmt.reading.loop import Limits, grow
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Limits, Reading, grow
 from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.spelling import hints, knows_hints
 from nmt.translation.glossary import Entry, Glossary, add_terms
 from nmt.translation.span_search import SpanSearch
 from nmt.translation.spans import Span

@@ -7,7 +7,7 @@ import pytest
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.items import items, lifted_items, quotes, tags
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading
 from nmt.reading.request import Constraints, Request, Term
 from nmt.reading.spelling import readable
 from nmt.text.words import Words

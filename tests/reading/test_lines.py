@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.lines import best_joins, by_clauses, by_halves, cut_points, cut_sentences, cut_text, each_sentence
-from nmt.reading.loop import Limits
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Limits, Reading
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.words import Words
 from nmt.translation.repair import USUAL

@@ -19,10 +19,12 @@ many = settings(max_examples=120, deadline=None, derandomize=True)
 WORDS = Words.learn([source for source, _ in PAIRS])
 ITEMS = ["{name}", "%s", "https://example.org/a?b=c", "a.b@example.org", "😀", "<b>", "</b>"]
 SIGNS = ["- ", "> ", "1) ", "„", "“", "(", ")", '"', ".", "!!!", "…", "?", ",", " [1]", " :-)", " – "]
-lines = st.lists(
+texts = st.lists(
     st.sampled_from(["Der ", "kleine ", "Hund ", "läuft", " über", " René ", "\n", " ", "Ja. ", *ITEMS, *SIGNS]),
     max_size=12,
 ).map(lambda parts: re.sub(r" +", " ", "".join(parts)).strip())
+# A model without … writes ..., and what follows is then a part of the address before it.
+lines = texts.filter(lambda line: not re.search(r"(?:://|@)\S*…\S", line))
 plans = st.sampled_from([USUAL, LIFTED, PLAIN, CLAUSES])
 
 

@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading
 from nmt.reading.request import Part, Request, Translation, join
 from tests.reading.pretended import SURE
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading
 from nmt.reading.request import Constraints, Request, Term
 from nmt.reading.spelling import known_words, lowered, readable, tidied
 from nmt.text.words import Words, spellings_of

@@ -9,8 +9,7 @@ import pytest
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.lines import cut_sentences
-from nmt.reading.loop import translate
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading, translate
 from nmt.reading.request import BLANK, Part, Request, Translation
 from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
