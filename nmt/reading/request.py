@@ -129,8 +129,6 @@ class Translation:
 
     def flagged(self, *flags: Flag) -> "Translation":
         """The translation with more flags."""
-        if not flags:
-            return self
         return replace(self, flags=ordered({*self.flags, *flags}))
 
     def edited(self, edits: Sequence[Edit]) -> "Translation":

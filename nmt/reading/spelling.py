@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
-from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.fields import require
 from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.request import Constraints, Term, Translation, join
 from nmt.text.characters import respellings
@@ -212,13 +210,6 @@ def lowered(reading: Reading, context: Context) -> Lowered:
 def knows_hints(tokenizer: Tokenizer) -> bool:
     """Whether a model with this tokenizer has learned hints."""
     return all(map(tokenizer.knows, HINTS))
-
-
-def check_terms(search: SearchConfig, tokenizer: Tokenizer) -> None:
-    """Raise ValueError if terms must be shown as hints to a model that has learned none."""
-    problem = "search.terms is hint, but the model has learned no hints"
-    advice = "take must, or train a model with data.hints 0.3"
-    require(search.terms == "must" or knows_hints(tokenizer), f"{problem}: {advice}")
 
 
 def hints(reading: Reading, context: Context) -> Taken | None:

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import Hypothesis
@@ -22,8 +23,7 @@ from nmt.text.normalise import tidy
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.mbr import expected_utilities
 from nmt.translation.repair import Judge, shown, translate_lines
-from nmt.translation.span_search import SpanSearch
-from nmt.translation.spans import Span
+from nmt.translation.span_search import Span, SpanSearch
 
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 """Maps a source line and its candidate translations to values, one for each; higher is better."""
@@ -44,11 +44,10 @@ class Call:
     def translate(self, requests: Sequence[Request]) -> list[list[Translation]]:
         """The n-best list of each request."""
         readings = [Reading.of(request) for request in requests]
-        lists = translate(readings, (mark_up, cut_text), self.context, self.lines)
-        return [self.checked(request, found) for request, found in zip(requests, lists, strict=True)]
-
-    def lines(self, lines: Sequence[Reading]) -> list[list[Translation]]:
-        return translate_lines(lines, self.context.search, self.attempt, self.judge)
+        lines = partial(translate_lines, search=self.context.search, attempt=self.attempt, judge=self.judge)
+        lists = translate(readings, (mark_up, cut_text), self.context, lines)
+        pairs = zip(requests, lists, strict=True)
+        return [self.checked(request, found) if request.constraints else found for request, found in pairs]
 
     def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> list[list[Translation]]:
         """The n-best lists of lines that are read by these steps."""
@@ -65,11 +64,15 @@ class Call:
         self, lines: Sequence[Reading], lists: list[list[Translation]], search: SearchConfig
     ) -> list[list[Translation]]:
         """The lists in the order of minimum Bayes risk, and of a reranker or a language model."""
-        if search.mbr == "chrf":
-            lists = [by_risk(translations, samples=bool(search.samples)) for translations in lists]
+        if search.mbr == "chrf":  # by probability, or samples as they are
+            weights = [None if search.samples else [t.log_prob for t in translations] for translations in lists]
+            utilities = [
+                expected_utilities([t.text for t in n_best], w) for n_best, w in zip(lists, weights, strict=True)
+            ]
+            lists = list(map(best_first, lists, utilities))
         if self.rerank:
             pairs = zip(lines, lists, strict=True)
-            return [self.reranked(line, some) if some and some[0].parts else some for line, some in pairs]
+            return [self.reranked(line, found) if found and found[0].parts else found for line, found in pairs]
         return rerank_with(self.lm, search.lm_weight, lists, self.stop) if self.lm else lists
 
     def reranked(self, line: Reading, translations: list[Translation]) -> list[Translation]:
@@ -104,11 +107,9 @@ class Call:
     def checked(self, request: Request, translations: list[Translation]) -> list[Translation]:
         """The translations of a text, with a flag if the first one, as the user reads it, doesn't meet the
         constraints."""
-        if not request.constraints or not translations[0].parts:
-            return translations
-        text = translations[0].text
-        seen = visible(text, self.context.mode) if self.context.mode != "none" else text
-        if self.judge.compiler.are_met(request.constraints, seen):
+        text, mode = translations[0].text, self.context.mode
+        seen = visible(text, mode) if mode != "none" else text
+        if not translations[0].parts or self.judge.compiler.are_met(request.constraints, seen):
             return translations
         return [translation.flagged("constraints") for translation in translations]
 
@@ -117,12 +118,6 @@ def without_others(text: str, line: str) -> str:
     """The text without placeholders that the line doesn't have: a model may invent some."""
     others = set(PLACEHOLDER.findall(text)).difference(line)
     return tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0] if others else text
-
-
-def by_risk(translations: list[Translation], *, samples: bool) -> list[Translation]:
-    """A list in the order of minimum Bayes risk."""
-    log_probs = None if samples else [translation.log_prob for translation in translations]
-    return best_first(translations, expected_utilities([t.text for t in translations], log_probs))
 
 
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:

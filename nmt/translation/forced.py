@@ -21,7 +21,7 @@ from nmt.reading.request import Part, Request, Translation
 from nmt.text.normalise import tidy
 from nmt.text.suspicions import prose
 from nmt.translation.repair import AS_WRITTEN, CLAUSES, LIFTED, LOWERED, USUAL, in_capitals, shown
-from nmt.translation.spans import make_batches
+from nmt.translation.span_search import make_batches
 
 # Longest sentence, in pieces, that is scored: the memory of attention grows with its square.
 MAX_SCORED = 4000

@@ -29,7 +29,7 @@ from nmt.text.markup import Mode, is_markup, visible
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
 from nmt.translation.model_folder import load_model
-from nmt.translation.spans import make_batches
+from nmt.translation.span_search import make_batches
 from nmt.translation.translator import find_model
 
 BATCH_SIZE = 64  # most pairs of a batch; `make_batches` bounds the pieces

@@ -26,10 +26,10 @@ from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.lora import with_adapter
 from nmt.reading.loop import Context, Limits
 from nmt.reading.request import Request, Translation
-from nmt.reading.spelling import check_terms
+from nmt.reading.spelling import knows_hints
 from nmt.text.edges import quotes_of
 from nmt.text.markup import Mode
-from nmt.text.words import spellings_of
+from nmt.text.words import Spellings, spellings_of
 from nmt.translation.adapter import add_adapter, read_adapter
 from nmt.translation.alignment import Aligner
 from nmt.translation.call import Call, Reranker
@@ -100,7 +100,8 @@ class Translator:
         ValueError if the device can't compute in this precision, or if the models have different vocabularies.
         """
         self.search, self.facts = search or SearchConfig(), facts or Facts()
-        self.source = self.language = ""  # languages of the lines and of their translations, if they are known
+        self.spellings: Spellings = {}  # of the language of the lines, if it is known
+        self.language = ""  # of the translations, if it is known
         self.quotes: tuple[str, str] | None = None  # of this language
         self.lm: LanguageModel | None = None
         self.automata = Automata(tokenizer)
@@ -121,9 +122,10 @@ class Translator:
         memory. Empty keeps the present choice. ValueError for an unknown code, with near ones."""
         other = copy.copy(self)
         other.use(self.engine, self.tokenizer.between(source, target))
-        other.source = source or self.source
+        if source:
+            other.spellings = spellings_of(source)
         if target:
-            other.quotes, other.language = quotes_of(target), target
+            other.language, other.quotes = target, quotes_of(target)
         return other
 
     @classmethod
@@ -150,7 +152,8 @@ class Translator:
             translator = cls(engine, tokenizer, search or info.search, facts=info.facts)
         else:
             translator, info = cls.load_own(folders, device, search, precision, adapter)
-        translator.source, translator.language, translator.quotes = info.source, info.target, quotes_of(info.target)
+        translator.spellings = spellings_of(info.source)
+        translator.language, translator.quotes = info.target, quotes_of(info.target)
         return translator
 
     @classmethod
@@ -213,8 +216,10 @@ class Translator:
     def check(self, search: SearchConfig) -> None:
         """Raise ValueError if the engine can't follow these settings of a call, or if languages aren't chosen."""
         self.tokenizer.languages.require_chosen()
-        check_terms(search, self.tokenizer)
-        self.engine.check(search if self.lm else replace(search, lm_weight=0.0))
+        advice = "take must, or train a model with data.hints 0.3"
+        problem = f"search.terms is hint, but the model has learned no hints: {advice}"
+        require(search.terms == "must" or knows_hints(self.tokenizer), problem)
+        self.engine.check(search if self.lm or not search.lm_weight else replace(search, lm_weight=0.0))
 
     @property
     def model(self) -> GenerativeModel:
@@ -293,23 +298,11 @@ class Translator:
 
     def context(self, search: SearchConfig, markup: Mode) -> Context:
         """What the steps of reading know of this translator."""
-        return Context(
-            self.tokenizer,
-            search,
-            self.limits(search),
-            self.aligner.links,
-            quotes=self.quotes,
-            spellings=spellings_of(self.source),
-            final_mark=self.facts.final_mark,
-            mode=markup,
-        )
-
-    def limits(self, search: SearchConfig) -> Limits:
-        """When lines are cut: `search.split_above` replaces what was usual in training."""
-        pieces = min(search.span_pieces, self.engine.longest_source or search.span_pieces)
-        if search.split_above:
-            return Limits(pieces, search.split_above)
-        return Limits(pieces, self.facts.longest_source, self.facts.usual_sentences)
+        # `search.split_above` replaces what was usual in training.
+        usual = (search.split_above,) if search.split_above else (self.facts.longest_source, self.facts.usual_sentences)
+        limits = Limits(min(search.span_pieces, self.engine.longest_source or search.span_pieces), *usual)
+        tokenizer, links, mark = self.tokenizer, self.aligner.links, self.facts.final_mark
+        return Context(tokenizer, search, limits, links, self.quotes, self.spellings, mark, markup)
 
     def align(self, line: str, translation: Translation) -> list[tuple[int, int]]:
         """Pairs (word of the line, word of its translation) of numbers from 0. Words are what stands between blanks,

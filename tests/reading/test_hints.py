@@ -15,8 +15,7 @@ from nmt.reading.loop import Limits, Reading, grow
 from nmt.reading.request import Constraints, Request, Term
 from nmt.reading.spelling import hints, knows_hints
 from nmt.translation.glossary import Entry, Glossary, add_terms
-from nmt.translation.span_search import SpanSearch
-from nmt.translation.spans import Span
+from nmt.translation.span_search import Span, SpanSearch
 from nmt.translation.translator import Translator
 from nmt.vocabulary import HINT, HINT_END, HINTS, ITEMS, PLACEHOLDERS
 from tests.reading.pretended import Pretended, context_of, text_of

@@ -81,7 +81,7 @@ def test_each_word_knows_its_place_in_the_line_as_written(tokenizer: Tokenizer, 
 
 def test_the_translator_reads_a_changed_line_like_the_plain_one(translator: Translator) -> None:
     known = Translator(translator.model, translator.tokenizer.with_words(WORDS), SHORT)
-    known.source = "de"
+    known.spellings = spellings_of("de")
     plain, *others = known.translate(
         ["Zwei Männer sitzen am Tisch", "Zwei Maenner sitzen am Tisch", "ZWEI MÄNNER SITZEN AM TISCH"]
     )
