@@ -15,7 +15,7 @@ the translation as it is read (`nmt.reading.request`).
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -50,7 +50,9 @@ class Aligner:
             source_S, _ = numbers(read, part.read, part.source_places, sources)
             target_T, _ = numbers(written, part.written, part.target_places, targets)
             if source_S and target_T:
-                links |= {*word_links(weights_TS, torch.tensor(source_S), torch.tensor(target_T))}
+                sides = torch.tensor(source_S), torch.tensor(target_T)
+                weights_JI, source_I, target_J = by_tokens(weights_TS, *sides)
+                links.update(zip(source_I[weights_JI.argmax(1)].tolist(), target_J.tolist(), strict=True))
         return sorted(links, key=lambda link: (link[1], link[0]))
 
     def links(self, translation: Translation, source: Sequence[Token], target: Sequence[Token]) -> list[Link]:
@@ -126,12 +128,6 @@ def by_tokens(weights_TS: Tensor, source_S: Tensor, target_T: Tensor) -> tuple[T
         source_I,
         target_J,
     )
-
-
-def word_links(weights_TS: Tensor, source_S: Tensor, target_T: Tensor) -> Iterator[Link]:
-    """Link each target word of a part to the source word that gets the most attention."""
-    weights_JI, source_I, target_J = by_tokens(weights_TS, source_S, target_T)
-    return zip(source_I[weights_JI.argmax(1)].tolist(), target_J.tolist(), strict=True)
 
 
 def owner_links(weights_TS: Tensor, source_S: Tensor, target_T: Tensor, are_words: Sequence[Tensor]) -> list[Link]:

@@ -107,8 +107,7 @@ class Call:
     def checked(self, request: Request, translations: list[Translation]) -> list[Translation]:
         """The translations of a text, with a flag if the first one, as the user reads it, doesn't meet the
         constraints."""
-        text, mode = translations[0].text, self.context.mode
-        seen = visible(text, mode) if mode != "none" else text
+        seen = visible(translations[0].text, self.context.mode)
         if not translations[0].parts or self.judge.compiler.are_met(request.constraints, seen):
             return translations
         return [translation.flagged("constraints") for translation in translations]

@@ -50,16 +50,17 @@ class ForcedScorer:
         known = {} if known is None else known
         lines = partial(self.score_lines, known=known, stop=stop)
         found = force(given, (mark_up, cut_text), self.context, lines)
+        texts = [(tidy(reading.text)[0], tidy(target)[0]) for reading, target in given]
         lost = [n for n, translation in enumerate(found) if translation is None]
-        for n, translation in zip(lost, self.score_whole([given[n] for n in lost], known, stop), strict=True):
+        ids = self.tokenizer.encode_source([texts[n][0] for n in lost])  # no plan made them: scored as they are
+        leaves = [(replace(given[n][0], ids=tuple(source)), given[n][1]) for n, source in zip(lost, ids, strict=True)]
+        for n, translation in zip(lost, self.score_leaves(leaves, known, stop), strict=True):
             found[n] = translation
-        for n, (reading, target) in enumerate(given):
-            if is_copied(reading, target):
+        for n, ((reading, _), (text, target)) in enumerate(zip(given, texts, strict=True)):
+            # A text without letters outside of its items is its own translation, which needs no model.
+            if text == target and not any(map(str.isalpha, prose(text, reading.own))):
                 found[n] = Translation(target, 0.0, ())
-        return [
-            translation and replace(translation, text=tidy(target)[0])
-            for translation, (_, target) in zip(found, given, strict=True)
-        ]
+        return [t and replace(t, text=target) for t, (_, target) in zip(found, texts, strict=True)]
 
     def score_lines(
         self, lines: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
@@ -77,17 +78,6 @@ class ForcedScorer:
                     best[n] = translation
         return best
 
-    def score_whole(
-        self, pairs: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
-    ) -> list[Translation | None]:
-        """The scores of texts as they are."""
-        texts = [(tidy(reading.text)[0], target) for reading, target in pairs]
-        ids = self.tokenizer.encode_source([text for text, _ in texts])
-        leaves = [
-            (replace(reading, ids=tuple(source)), target) for (reading, target), source in zip(pairs, ids, strict=True)
-        ]
-        return self.score_leaves(leaves, known, stop)
-
     def score_leaves(
         self, leaves: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
     ) -> list[Translation | None]:
@@ -96,15 +86,12 @@ class ForcedScorer:
         pairs = [(reading.ids or (), tuple(ids)) for (reading, _), ids in zip(leaves, targets, strict=True)]
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         known |= zip(new, self.score_ids(new, stop), strict=True)
-        found = [(leaf, pair[0], known[pair]) for leaf, pair in zip(leaves, pairs, strict=True)]
-        return [
-            Translation(
-                target, scored.score, (Part(ids, scored, reading.text, target, reading.places, range(len(target))),)
-            )
-            if scored
-            else None
-            for (reading, target), ids, scored in found
-        ]
+        found: list[Translation | None] = []
+        for (reading, target), pair in zip(leaves, pairs, strict=True):
+            scored, places = known[pair], range(len(target))
+            parts = (Part(pair[0], scored, reading.text, target, reading.places, places),) if scored else ()
+            found.append(Translation(target, scored.score, parts) if scored else None)
+        return found
 
     def score_ids(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[Hypothesis | None]:
         """The target of each pair as a hypothesis; None if a side is too long."""
@@ -122,10 +109,3 @@ def known_of(translations: Sequence[Translation]) -> Known:
     """What translations tell of scores."""
     parts = [part for translation in translations for part in translation.parts]
     return {(tuple(part.source), tuple(part.hypothesis.ids)): part.hypothesis for part in parts}
-
-
-def is_copied(reading: Reading, target: str) -> bool:
-    """Whether a text without letters outside of its items is its own translation, which needs no model: its score is
-    0."""
-    text = tidy(reading.text)[0]
-    return text == tidy(target)[0] and not any(map(str.isalpha, prose(text, reading.own)))

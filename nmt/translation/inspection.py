@@ -128,58 +128,45 @@ def inspect(path: Path, pieces: int, *, measure: bool = False) -> Report:
     """The report of a model folder, of a run folder with a model, or of a recipe. `pieces`: the length of source and
     target that FLOPs are given for. Raises ValueError if the path is none of these, or damaged."""
     require(path.exists(), f"{path}: there is no such model folder or recipe")
-    return inspect_folder(path, pieces, measure) if path.is_dir() else inspect_recipe(path, pieces, measure)
+    model, settings, known = (read_folder if path.is_dir() else read_recipe)(path)
+    defaults = flatten(Config())
+    return Report(
+        model=str(path),
+        **known,
+        **describe_model(model, lengths(model, pieces, known["objective"]), measure),
+        settings=settings,
+        changed={name: defaults[name] for name, value in settings.items() if value != defaults[name]},
+        special_ids={piece: number for number, piece in enumerate(SPECIAL_PIECES)},
+    )
 
 
-def inspect_folder(folder: Path, pieces: int, measure: bool) -> Report:
+Known = tuple[Model, dict[str, Any], dict[str, Any]]
+"""A model, its settings, and further members of its `Report`."""
+
+
+def read_folder(folder: Path) -> Known:
     model, tokenizer, info = load_model(folder)
-    sizes = {"source": tokenizer.src_vocab_size, "target": tokenizer.tgt_vocab_size}
     facts = {name: value for name, value in asdict(info.facts).items() if name != "input_ranges"}
     settings = {f"model.{name}": value for name, value in asdict(info.model).items()}
     settings |= {f"search.{name}": value for name, value in asdict(info.search).items()}
     file = folder / "config.json"
-    return Report(
-        model=str(folder),
-        source=info.source,
-        target=info.target,
-        corpus=info.corpus,
-        objective=info.objective,
-        **describe_model(model, lengths(model, pieces, info.objective), measure),
-        **describe_settings(settings),
-        vocabulary=sizes,
-        one_tokenizer=tokenizer.joint,
-        facts=facts if info.objective == "translation" else None,
-        format=take_format(json.loads(file.read_text(encoding="utf8")), file),
-        version=info.version,
-    )
+    known = {name: getattr(info, name) for name in ("source", "target", "corpus", "objective", "version")}
+    known["vocabulary"] = {"source": tokenizer.src_vocab_size, "target": tokenizer.tgt_vocab_size}
+    known["one_tokenizer"] = tokenizer.joint
+    known["facts"] = facts if info.objective == "translation" else None
+    known["format"] = take_format(json.loads(file.read_text(encoding="utf8")), file)
+    return model, settings, known
 
 
-def inspect_recipe(recipe: Path, pieces: int, measure: bool) -> Report:
+def read_recipe(recipe: Path) -> Known:
     require(bool(read_settings(recipe)), f"{recipe} has no settings: it is no recipe")
     config = settle(load_config(recipe))
     size = config.tokenizer.vocab_size
-    model = build_model(config.model, size, size).eval()
-    return Report(
-        model=str(recipe),
-        source=config.data.languages[0],
-        target=config.data.languages[-1],
-        corpus=config.data.corpus,
-        objective=config.training.objective,
-        **describe_model(model, lengths(model, pieces, config.training.objective), measure),
-        **describe_settings(flatten(config)),
-        vocabulary={"source": size, "target": size},
-        one_tokenizer=config.tokenizer.joint,
-        facts=None,
-        format=None,
-        version=None,
-    )
-
-
-def describe_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    defaults = flatten(Config())
-    changed = {name: defaults[name] for name, value in settings.items() if value != defaults[name]}
-    special_ids = {piece: number for number, piece in enumerate(SPECIAL_PIECES)}
-    return {"settings": settings, "changed": changed, "special_ids": special_ids}
+    known: dict[str, Any] = dict.fromkeys(("facts", "format", "version"))
+    known |= {"source": config.data.languages[0], "target": config.data.languages[-1], "corpus": config.data.corpus}
+    known |= {"objective": config.training.objective, "vocabulary": {"source": size, "target": size}}
+    known["one_tokenizer"] = config.tokenizer.joint
+    return build_model(config.model, size, size).eval(), flatten(config), known
 
 
 def lengths(model: Model, pieces: int, objective: str) -> tuple[int, int]:

@@ -22,11 +22,11 @@ from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
-from nmt.model.contract import Model, PromptedModel
+from nmt.model.contract import PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
-from nmt.translation.model_folder import ModelInfo, load_model
+from nmt.translation.model_folder import load_model
 from nmt.translation.span_search import bounded, make_batches
 from nmt.vocabulary import EOS, SPACE
 
@@ -127,8 +127,12 @@ class LanguageModel:
         """
         keep_freed_memory()
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
+        problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
+        hint = "; translate with python -m nmt.translate" if info.objective == "translation" else ""
+        require(info.objective == "lm", problem + hint)
+        assert isinstance(model, PromptedModel)
         stored = replace(info.search, samples=max(1, info.search.samples), n_best=1, lm_weight=0.0)
-        return cls(require_language_model(model, info, folder), tokenizer, search or stored, precision)
+        return cls(model, tokenizer, search or stored, precision)
 
     @property
     def model(self) -> PromptedModel:
@@ -323,12 +327,3 @@ def grow(batch: Continuations, growing: list[Growing], stop: Stop | None) -> Ite
                 batch.live.discard((prompt, sample))
     for continuation in growing:
         yield continuation.finish()
-
-
-def require_language_model(model: Model, info: ModelInfo, folder: Path | str) -> PromptedModel:
-    """The model; ValueError if it was trained for something else than to continue text."""
-    problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
-    hint = "; translate with python -m nmt.translate" if info.objective == "translation" else ""
-    require(info.objective == "lm", problem + hint)
-    assert isinstance(model, PromptedModel)
-    return model

@@ -4,12 +4,10 @@ A translator is loaded here, and asked here; `nmt.translation.call` has the way 
 """
 
 import copy
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -43,6 +41,7 @@ from nmt.translation.model_folder import (
     licence_sentence,
     load_model,
     load_shortlist,
+    read_config,
     read_info,
     require_model,
     require_translator,
@@ -71,15 +70,6 @@ def find_model(folder: str | None, objective: str | None = "translation") -> Pat
     languages = dict.fromkeys(str(configs[newest].get(side, "?")) for side in ("source", "target"))
     print(f"Model: {newest.parent / 'model'} ({' to '.join(languages)})", file=sys.stderr)
     return newest.parent / "model"
-
-
-def read_config(file: Path) -> dict[str, Any]:
-    """A model folder's config.json; empty if it can't be read."""
-    try:
-        config = json.loads(file.read_text(encoding="utf8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return config if isinstance(config, dict) else {}
 
 
 class Translator:
@@ -321,18 +311,15 @@ class Translator:
         n_best: Sequence[Sequence[Translation]],
         search: SearchConfig,
         markup: Mode = "auto",
-        stop: Stop | None = None,
     ) -> list[list[Translation]]:
         """The translations with the scores that `scorer` gives them. Scores that the search knows are not computed."""
-        scorer, lists = self.scorer(search, markup), [list(translations) for translations in n_best]
-        asked = [
-            (n, k)
-            for n, translations in enumerate(lists)
-            for k, translation in enumerate(translations)
-            if translation.parts and translation.text
-        ]
-        pairs = [(Request(requests[n].text, own=requests[n].own), lists[n][k].text) for n, k in asked]
-        scored = scorer.score(pairs, stop, known_of([lists[n][k] for n, k in asked]))
-        for (n, k), forced in zip(asked, scored, strict=True):
-            lists[n][k] = replace(lists[n][k], score=forced.score) if forced else lists[n][k]
-        return lists
+        pairs = [(request, t) for request, found in zip(requests, n_best, strict=True) for t in found]
+        asked = [(request, t) for request, t in pairs if t.parts and t.text]
+        texts = [(Request(request.text, own=request.own), t.text) for request, t in asked]
+        scored = iter(self.scorer(search, markup).score(texts, known=known_of([t for _, t in asked])))
+
+        def rescored(translation: Translation) -> Translation:
+            forced = next(scored) if translation.parts and translation.text else None
+            return replace(translation, score=forced.score) if forced else translation
+
+        return [[rescored(translation) for translation in found] for found in n_best]
