@@ -26,7 +26,7 @@ from nmt.config import DataConfig
 from nmt.config.names import describe_changes
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.cleaning.filters import digest
-from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
+from nmt.data.corpora import clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.store.engines import Engine, usable_cores
 from nmt.data.store.inputs import fingerprints
 from nmt.fields import lasting, require
@@ -101,7 +101,10 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
         pieces, ledgers = begin(plan, work)
         if in_parts:
             stack.close()  # others may work in the folder meanwhile
-        translate_missing(pieces, engine)
+        workers, on_gpu = engine.workers or usable_cores(), any(model.on_gpu for model in pieces.models)
+        if engine.kind == "ray" or workers > 1:
+            pieces = pieces.for_workers(max(1, usable_cores() // workers))
+        replace(engine, gpus=int(on_gpu)).run(pieces.translate, engine.share(pieces.missing()), "Translating")
         if in_parts and not lock_again(stack, work, output):
             say(f"{output} is made by another part")
             return None
@@ -111,14 +114,6 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
             )
             return None
         return finish(plan, pieces, ledgers, output)
-
-
-def translate_missing(pieces: Pieces, engine: Engine) -> None:
-    """Translate this engine's share of the pieces that are missing."""
-    workers, on_gpu = engine.workers or usable_cores(), any(model.on_gpu for model in pieces.models)
-    if engine.kind == "ray" or workers > 1:
-        pieces = pieces.for_workers(max(1, usable_cores() // workers))
-    replace(engine, gpus=int(on_gpu)).run(pieces.translate, engine.share(pieces.missing()), "Translating")
 
 
 def lock_again(stack: ExitStack, work: Path, output: Path) -> bool:
@@ -172,7 +167,10 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
     for note in corpus.notes:
         say(note)
     train, ledger, _ = clean_train(corpus, plan.config)
-    write_corpus(work / "pairs", corpus, train, plan.config)
+    with whole_folder(work / "pairs") as draft:
+        for split, pairs in {"train": train, "val": corpus.val, **corpus.tests}.items():
+            files = [draft / f"{split}.{language}" for language in (plan.config.source, plan.config.target)]
+            write_pairs(files, pairs, "w")
     ledgers, counts = {"train": ledger}, list[int]()
     for backward in (False, True):
         files = plan.more[backward]
@@ -298,10 +296,3 @@ def distil(
         if target:
             new.append((source, target))
     return new, ledger
-
-
-def write_corpus(folder: Path, corpus: Corpus, train: Sequence[Pair], config: DataConfig) -> None:
-    """Write a corpus folder, whole or not at all; OSError if the disk is full or may not be written to."""
-    with whole_folder(folder) as draft:
-        for split, pairs in {"train": train, "val": corpus.val, **corpus.tests}.items():
-            write_pairs([draft / f"{split}.{language}" for language in (config.source, config.target)], pairs, "w")

@@ -75,10 +75,6 @@ class Lifted:
     nodes: list[Node]
     """The items."""
 
-    @property
-    def words(self) -> list[bool]:
-        return [is_word(self.text, token) for token in self.tokens]
-
 
 @dataclass(frozen=True)
 class Restored:
@@ -205,11 +201,8 @@ def find_unit(text: str, start: int, stop: int, least: int) -> Unit:
         cut = len(text[least:cut].rstrip(BLANKS)) + least
         return Unit(cut, start, stop, stop, follows=True, loose=cut == start and not is_spaced(before))
     if left < start:
-        return (
-            Unit(left, start, stop, stop, follows=True)
-            if right > stop
-            else Unit(start, start, stop, stop, follows=False)
-        )
+        between_blanks = right > stop
+        return Unit(left if between_blanks else start, start, stop, stop, follows=between_blanks)
     if before in OPENING:
         return Unit(start, start, stop, right, follows=False)
     return Unit(start, start, stop, stop, follows=True, loose=not (is_spaced(before) and is_spaced(after)))
@@ -296,8 +289,8 @@ def restore(translation: str, lifted: Lifted, links: Links, own: OwnItems = NO_O
     `spell`: how the characters of the translation are written.
     """
     tokens = tokenize(translation, own=own)
-    words = [is_word(translation, token) for token in tokens]
-    ranges = Placing(lifted.nodes, links, lifted.words, words).ranges()
+    sides = (lifted.text, lifted.tokens), (translation, tokens)
+    ranges = Placing(lifted.nodes, links, *([is_word(text, token) for token in side] for text, side in sides)).ranges()
     writer = Writer(translation, tokens, lifted.nodes, spell)
     writer.write(ranges)
     whole = all(

@@ -176,7 +176,7 @@ def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
         codes = encode(words)
         if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
             return True
-    if most([text[i : i + 4] for i in range(len(text) - 3)]) < 4:
+    if max(Counter(text[i : i + 4] for i in range(len(text) - 3)).values(), default=0) < 4:
         return False
     codes = encode(text)
     return any(repeats(codes, n) > max(3, 12 // n, 2 * source_characters) for n in range(1, LOOP_CHARACTERS + 1))
@@ -194,11 +194,6 @@ def evenly_thrice(units: Sequence[str], farthest: int) -> bool:
         for first in found
         for n in range(1, farthest + 1)
     )
-
-
-def most(units: Sequence[str]) -> int:
-    """How often the most frequent unit occurs."""
-    return max(Counter(units).values(), default=0)
 
 
 def character_repeats(text: str) -> int:
