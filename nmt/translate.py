@@ -46,12 +46,6 @@ OUTPUT = {
     "--pictures": ("DIR", "Folder for pictures of the cross-attention of each line's translation, DIR/LINE.png."),
     "--verbose": ("", "Print model, device, precision and speed on stderr."),
 }
-MODELS = {
-    "--model": (
-        "DIR...",
-        "Model or run folder. Without it, the newest finished run that translates. Several models are an ensemble.",
-    )
-}
 SCORER = {
     "--scorer": (
         "DIR",
@@ -118,7 +112,8 @@ def make_translate_parser() -> Parser:
     parser.begin("Documents")
     parser.add_table(DOCUMENTS)
     parser.begin("Model and device")
-    parser.add_table(MODELS)
+    text = "Model or run folder. Without it, the newest finished run that translates. Several models are an ensemble."
+    parser.add("--model", "DIR...", text)
     add_translator_options(parser)
     parser.add_table(SCORER)
     add_backend_option(parser)

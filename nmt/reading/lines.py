@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.pieces import piece_starts
-from nmt.reading.request import Constraints, Part, Term, Translation, join, ranks, shifted
+from nmt.reading.request import Constraints, Lists, Part, Term, Translation, join, ranks, shifted
 from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Document, is_markup, parse, parse_inner
 from nmt.text.normalise import tidy
@@ -310,7 +310,7 @@ def last_break(pieces: list[str], start: int, stop: int) -> int:
     return next(chain(words, characters), stop)
 
 
-def best_joins(lists: Sequence[Sequence[Translation]], n_best: int) -> list[list[Translation]]:
+def best_joins(lists: Sequence[Sequence[Translation]], n_best: int) -> Lists:
     """The n_best ways, best mean score first, to choose a translation of each span. Takes linear time."""
     totals, steps = [0.0], list[list[tuple[int, int]]]()
     for translations in lists:

@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.request import NO_CONSTRAINTS, Constraints, Places, Request, Translation, join, ranks
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Lists, Places, Request, Translation, join, ranks
 from nmt.text.edits import Edit, apply
 from nmt.text.items import NO_OWN
 from nmt.text.markup import Mode, Segment
@@ -170,7 +170,7 @@ class Taken:
 
 
 Step = Callable[[Reading, Context], Taken | None]
-Leaves = Callable[[Sequence[Reading]], Sequence[list[Translation]]]
+Leaves = Callable[[Sequence[Reading]], Lists]
 """The n-best lists of readings that go to the model."""
 
 
@@ -200,24 +200,22 @@ def grow(reading: Reading, steps: Sequence[Step], context: Context) -> Tree:
     return Tree(reading, None, ())
 
 
-def translate(
-    readings: Sequence[Reading], steps: Sequence[Step], context: Context, leaves: Leaves
-) -> list[list[Translation]]:
+def translate(readings: Sequence[Reading], steps: Sequence[Step], context: Context, leaves: Leaves) -> Lists:
     """The n-best list of each reading, by these steps; an empty one where a step can't put back what it took."""
     trees = [grow(reading, steps, context) for reading in readings]
     found = iter(leaves([leaf for tree in trees for leaf in tree.leaves()]))
     return [tree.back(found) for tree in trees]
 
 
-Scores = Callable[[Sequence[tuple[Reading, str]]], Sequence[Translation | None]]
-"""The translations of readings by given texts, with the model's scores; None if it can't read or write so much."""
+Given = Sequence[tuple[Reading, str]]
+"""Readings, each with a given translation."""
+Scored = Sequence[Translation | None]
+"""Translations with the model's scores; None if it can't read or write so much, or can't have written it."""
 
 
-def force(
-    pairs: Sequence[tuple[Reading, str]], steps: Sequence[Step], context: Context, scores: Scores
-) -> list[Translation | None]:
+def force(pairs: Given, steps: Sequence[Step], context: Context, scores: Callable[[Given], Scored]) -> Scored:
     """Of each reading the given translation, with the score of what the model must have written for it: of several
-    such texts, the most probable one. None if it can't have written it."""
+    such texts, the most probable one."""
     asked = list[tuple[Reading, str]]()
     ways = [ask(grow(reading, steps, context), text, asked) for reading, text in pairs]
     scored = scores(asked)
@@ -236,7 +234,7 @@ def ask(tree: Tree, text: str, asked: list[tuple[Reading, str]]) -> Way:
     return [[ask(*pair, asked) for pair in zip(tree.branches, row, strict=False)] for row in tree.taken.targets(text)]
 
 
-def best(way: Way, scored: Sequence[Translation | None]) -> Translation | None:
+def best(way: Way, scored: Scored) -> Translation | None:
     if isinstance(way, int):
         return scored[way]
     rows = ([best(branch, scored) for branch in row] for row in way)

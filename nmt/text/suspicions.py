@@ -113,11 +113,8 @@ def lost_numbers(items: list[Item], others: list[Item], translation: str) -> lis
     known = {item.canonical for item in others} if numbers else set[str]()
     missing = [number for number in numbers if number.canonical not in known]
     groups = {str(int(digits)) for digits in re.findall(r"\d+", translation)} if missing else set[str]()
-    return [
-        number
-        for number in missing
-        if len(set(number.canonical.split("-")) - groups) > number.canonical.count("-") // 2
-    ]
+    parts = [set(number.canonical.split("-")) for number in missing]
+    return [n for n, own in zip(missing, parts, strict=True) if len(own - groups) > n.canonical.count("-") // 2]
 
 
 def is_glued(items: list[Item], source: str, translation: str) -> bool:

@@ -123,11 +123,8 @@ def by_tokens(weights_TS: Tensor, source_S: Tensor, target_T: Tensor) -> tuple[T
     source_I, source_S = source_S.unique(return_inverse=True)
     target_J, target_T = target_T.unique(return_inverse=True)
     by_source_TI = weights_TS.new_zeros(len(target_T), len(source_I)).index_add_(1, source_S, weights_TS)
-    return (
-        by_source_TI.new_zeros(len(target_J), len(source_I)).index_add_(0, target_T, by_source_TI),
-        source_I,
-        target_J,
-    )
+    weights_JI = by_source_TI.new_zeros(len(target_J), len(source_I)).index_add_(0, target_T, by_source_TI)
+    return weights_JI, source_I, target_J
 
 
 def owner_links(weights_TS: Tensor, source_S: Tensor, target_T: Tensor, are_words: Sequence[Tensor]) -> list[Link]:

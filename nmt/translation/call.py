@@ -16,7 +16,7 @@ from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.stop import Stop
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Reading, Step, translate
-from nmt.reading.request import BLANK, Part, Request, Translation
+from nmt.reading.request import BLANK, Lists, Part, Request, Translation
 from nmt.text.marking import PLACEHOLDER
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
@@ -41,7 +41,7 @@ class Call:
     """The language model that reranks, if one does."""
     stop: Stop | None = None
 
-    def translate(self, requests: Sequence[Request]) -> list[list[Translation]]:
+    def translate(self, requests: Sequence[Request]) -> Lists:
         """The n-best list of each request."""
         readings = [Reading.of(request) for request in requests]
         lines = partial(translate_lines, search=self.context.search, attempt=self.attempt, judge=self.judge)
@@ -49,7 +49,7 @@ class Call:
         pairs = zip(requests, lists, strict=True)
         return [self.checked(request, found) if request.constraints else found for request, found in pairs]
 
-    def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> list[list[Translation]]:
+    def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> Lists:
         """The n-best lists of lines that are read by these steps."""
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         choose_later = search.mbr != "none" or self.rerank is not None or self.lm is not None
@@ -60,9 +60,7 @@ class Call:
             lists = self.chosen(lines, lists, wide)
         return [translations[: search.n_best] for translations in lists]
 
-    def chosen(
-        self, lines: Sequence[Reading], lists: list[list[Translation]], search: SearchConfig
-    ) -> list[list[Translation]]:
+    def chosen(self, lines: Sequence[Reading], lists: Lists, search: SearchConfig) -> Lists:
         """The lists in the order of minimum Bayes risk, and of a reranker or a language model."""
         if search.mbr == "chrf":  # by probability, or samples as they are
             weights = [None if search.samples else [t.log_prob for t in translations] for translations in lists]
@@ -81,17 +79,15 @@ class Call:
         seen = [replace(translation, text=shown(line, translation.text)) for translation in translations]
         return best_first(translations, self.rerank(shown(line, line.text), seen))
 
-    def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> list[list[Translation]]:
+    def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> Lists:
         """The n-best lists of what is left to search."""
         spans = [Span(leaf.ids or (), leaf.constraints) for leaf in leaves]
         starts = [n for n, leaf in enumerate(leaves) if leaf.number == 0]
         groups = [spans[start:end] for start, end in zip(starts, [*starts[1:], len(spans)], strict=True)]
         placed = [span for group in self.spans.place_terms(groups, search, self.stop) for span in group]
         found = self.spans.find((span for span in placed if span.ids), search, self.stop)
-        return [
-            self.written(leaf, span, found[span]) if span.ids else [BLANK]
-            for leaf, span in zip(leaves, placed, strict=True)
-        ]
+        pairs = zip(leaves, placed, strict=True)
+        return [self.written(leaf, span, found[span]) if span.ids else [BLANK] for leaf, span in pairs]
 
     def written(self, leaf: Reading, span: Span, hypotheses: Sequence[Hypothesis]) -> list[Translation]:
         """The translations of a leaf from its hypotheses."""
@@ -124,9 +120,7 @@ def best_first(translations: Sequence[Translation], values: Sequence[float]) -> 
     return [translations[i] for i in sorted(range(len(values)), key=lambda i: -values[i])]
 
 
-def rerank_with(
-    lm: LanguageModel, weight: float, n_best: list[list[Translation]], stop: Stop | None
-) -> list[list[Translation]]:
+def rerank_with(lm: LanguageModel, weight: float, n_best: Lists, stop: Stop | None) -> Lists:
     """Each list in falling order of the score plus `weight` times the language model's mean log-probability of a piece.
     Translations that are too long for the language model come last."""
     scores = iter(lm.score([translation.text for translations in n_best for translation in translations], stop=stop))

@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from nmt.config import SearchConfig
-from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import Engine, IdPair
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.parallel import halve_if_too_large
 from nmt.decode.stop import Stop
 from nmt.reading.lines import cut_text, mark_up
-from nmt.reading.loop import Context, Reading, force
+from nmt.reading.loop import Context, Given, Reading, Scored, force
 from nmt.reading.request import Part, Request, Translation
 from nmt.text.normalise import tidy
 from nmt.text.suspicions import prose
@@ -35,12 +33,12 @@ class ForcedScorer:
     """Scores pairs of a source and a given translation. Of `context.search`, only length_penalty, length_norm and
     batch_size are used."""
 
-    def __init__(self, engine: Engine, tokenizer: Tokenizer, search: SearchConfig, context: Context) -> None:
-        self.engine, self.tokenizer, self.search, self.context = engine, tokenizer, search, context
+    def __init__(self, engine: Engine, context: Context) -> None:
+        self.engine, self.context, self.tokenizer, self.search = engine, context, context.tokenizer, context.search
 
     def score(
         self, pairs: Sequence[tuple[str | Request, str]], stop: Stop | None = None, known: Known | None = None
-    ) -> list[Translation | None]:
+    ) -> Scored:
         """The translation of each pair, with its scores; None if a side is too long. Raises Stopped as `stop` says.
 
         `known`: scores that need not be computed.
@@ -49,7 +47,7 @@ class ForcedScorer:
         given = [(Reading.of(request), target) for request, (_, target) in zip(requests, pairs, strict=True)]
         known = {} if known is None else known
         lines = partial(self.score_lines, known=known, stop=stop)
-        found = force(given, (mark_up, cut_text), self.context, lines)
+        found = list(force(given, (mark_up, cut_text), self.context, lines))
         texts = [(tidy(reading.text)[0], tidy(target)[0]) for reading, target in given]
         lost = [n for n, translation in enumerate(found) if translation is None]
         ids = self.tokenizer.encode_source([texts[n][0] for n in lost])  # no plan made them: scored as they are
@@ -62,9 +60,7 @@ class ForcedScorer:
                 found[n] = Translation(target, 0.0, ())
         return [t and replace(t, text=target) for t, (_, target) in zip(found, texts, strict=True)]
 
-    def score_lines(
-        self, lines: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
-    ) -> list[Translation | None]:
+    def score_lines(self, lines: Given, known: Known, stop: Stop | None) -> Scored:
         """The best score of each line by any plan."""
         best: list[Translation | None] = [None] * len(lines)
         capitals = [n for n, (line, _) in enumerate(lines) if in_capitals(shown(line, line.text), line)]
@@ -78,9 +74,7 @@ class ForcedScorer:
                     best[n] = translation
         return best
 
-    def score_leaves(
-        self, leaves: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
-    ) -> list[Translation | None]:
+    def score_leaves(self, leaves: Given, known: Known, stop: Stop | None) -> Scored:
         """The scores of what the model reads and writes."""
         targets = self.tokenizer.encode_target([tidy(target)[0] for _, target in leaves])
         pairs = [(reading.ids or (), tuple(ids)) for (reading, _), ids in zip(leaves, targets, strict=True)]

@@ -21,7 +21,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.reading.items import items, lifted_items, lifted_tags, quotes, tags
 from nmt.reading.lines import by_clauses, by_halves, cut_sentences
 from nmt.reading.loop import Reading, Step
-from nmt.reading.request import Translation
+from nmt.reading.request import Lists, Translation
 from nmt.reading.spelling import hints, inside, known_words, lowered, readable, tidied
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
@@ -45,7 +45,7 @@ LIFTED: Steps = (lifted_tags, *WORDS[:-1], lifted_items, readable, hints, cut_se
 LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items, hints, cut_sentences)
 PLAIN: Steps = (lifted_tags, tidied, readable, hints, cut_sentences)
 
-Attempt = Callable[[Sequence[Reading], Steps, SearchConfig], list[list[Translation]]]
+Attempt = Callable[[Sequence[Reading], Steps, SearchConfig], Lists]
 """The n-best lists of lines, by these steps and settings; an empty one where an item is lost."""
 
 
@@ -80,9 +80,7 @@ def shown(line: Reading, text: str) -> str:
     return visible(text, "html") if line.segment else text
 
 
-def translate_lines(
-    lines: Sequence[Reading], search: SearchConfig, attempt: Attempt, judge: Judge
-) -> list[list[Translation]]:
+def translate_lines(lines: Sequence[Reading], search: SearchConfig, attempt: Attempt, judge: Judge) -> Lists:
     """The n-best list of each line. It depends only on that line."""
     lists = attempt(lines, USUAL, search)
     lost = [n for n, translations in enumerate(lists) if not translations]
@@ -105,7 +103,7 @@ class Guard:
     search: SearchConfig
     attempt: Attempt
 
-    def repaired(self) -> list[list[Translation]]:
+    def repaired(self) -> Lists:
         search, lines = self.search, self.lines
         self.retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
         self.retry("items", LIFTED, [line for line in lines if "items" in line.flags])

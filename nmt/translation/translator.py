@@ -23,7 +23,7 @@ from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.lora import with_adapter
 from nmt.reading.loop import Context, Limits
-from nmt.reading.request import Request, Translation
+from nmt.reading.request import Lists, Request, Translation
 from nmt.reading.spelling import knows_hints
 from nmt.text.edges import quotes_of
 from nmt.text.markup import Mode
@@ -256,7 +256,7 @@ class Translator:
         *,
         markup: Mode = "auto",
         stop: Stop | None = None,
-    ) -> list[list[Translation]]:
+    ) -> Lists:
         """At most `search.n_best` translations of each line, best first; for a blank line a single, empty one.
 
         A text of several lines is translated line by line, and keeps its line breaks.
@@ -301,9 +301,8 @@ class Translator:
 
     def scorer(self, search: SearchConfig | None = None, markup: Mode = "auto") -> ForcedScorer:
         """A scorer of given translations, with the same engine."""
-        search = search or self.search
         self.tokenizer.languages.require_chosen()
-        return ForcedScorer(self.engine, self.tokenizer, search, self.context(search, markup))
+        return ForcedScorer(self.engine, self.context(search or self.search, markup))
 
     def with_forced_scores(
         self,
@@ -311,7 +310,7 @@ class Translator:
         n_best: Sequence[Sequence[Translation]],
         search: SearchConfig,
         markup: Mode = "auto",
-    ) -> list[list[Translation]]:
+    ) -> Lists:
         """The translations with the scores that `scorer` gives them. Scores that the search knows are not computed."""
         pairs = [(request, t) for request, found in zip(requests, n_best, strict=True) for t in found]
         asked = [(request, t) for request, t in pairs if t.parts and t.text]

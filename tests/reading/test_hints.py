@@ -53,9 +53,7 @@ def read(tokenizer: Tokenizer, request: Request) -> Reading:
         ),
     ],
 )
-def test_hints_stand_for_each_occurrence_of_the_words(
-    taught: Tokenizer, line: str, terms: list[Term], text: str
-) -> None:
+def test_hints_stand_for_each_place_of_the_words(taught: Tokenizer, line: str, terms: list[Term], text: str) -> None:
     found = read(taught, Request(line, Constraints(hints=tuple(terms))))
     assert found.text == text
     for hint in re.finditer(f"{HINT}[^{HINT_END}]*{HINT_END}", text if text != line else ""):

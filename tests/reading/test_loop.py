@@ -42,9 +42,7 @@ def plain(text: str) -> str:
 
 @many
 @given(line=lines, steps=plans, mark=st.sampled_from(["", "."]), mode=st.sampled_from(["auto", "none"]))
-def test_an_echo_gives_back_each_line_and_knows_its_words(
-    known: Tokenizer, line: str, steps: Sequence[Step], mark: str, mode: str
-) -> None:
+def test_an_echo_gives_back_each_line(known: Tokenizer, line: str, steps: Sequence[Step], mark: str, mode: str) -> None:
     context = context_of(known, final_mark=mark, mode=mode, limits=Limits(30, 30, 2))
     best = text_of(line, steps, context)
     assert plain(best.text).casefold() == plain(line).casefold()
@@ -56,9 +54,7 @@ def test_an_echo_gives_back_each_line_and_knows_its_words(
 
 @many
 @given(line=lines, steps=plans, mark=st.sampled_from(["", "."]))
-def test_what_an_echo_wrote_is_among_what_is_scored(
-    known: Tokenizer, line: str, steps: Sequence[Step], mark: str
-) -> None:
+def test_what_an_echo_wrote_is_scored_too(known: Tokenizer, line: str, steps: Sequence[Step], mark: str) -> None:
     context, model = context_of(known, final_mark=mark, mode="auto"), Pretended()
     best = text_of(line, steps, context, model)
     asked = asked_of(line, best.text, steps, context)

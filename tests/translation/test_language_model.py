@@ -57,7 +57,7 @@ def forced(model: GenerativeModel, ids: list[int]) -> list[float]:
 
 
 @given(st.permutations(range(5)), st.integers(1, 5), st.sampled_from([0, 1, 3]), st.sampled_from([0, 5]))
-def test_continuations_do_not_depend_on_the_batch(
+def test_batches_change_no_continuation(
     lm: LanguageModel, order: Sequence[int], size: int, samples: int, top_k: int
 ) -> None:
     search = replace(ONE, samples=samples, top_k=top_k)
@@ -111,9 +111,7 @@ def test_a_continuation_follows_its_prompt_without_a_gap(lm: LanguageModel) -> N
         assert [prompt + c.text for c in found] == lm.tokenizer.decode_target([[*ids, *c.ids] for c in found])
 
 
-def test_many_long_samples_are_taken_in_parts_and_stay_the_same(
-    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_long_samples_are_taken_in_parts_unchanged(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     search = replace(ONE, samples=7)
     whole = lm.generate(PROMPTS[:1], search)
     monkeypatch.setattr(sampling, "MAX_SLOTS", 3 * 12)

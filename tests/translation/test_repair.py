@@ -108,9 +108,7 @@ def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translat
     assert [best.flags for (best,) in lost(line)] == [("sentences", "unknown")]
 
 
-def test_a_line_that_was_cut_already_is_not_cut_once_more(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_was_cut_already_is_not_cut_again(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["Yes"] * len(ids))
     noted, attempt = list[Steps](), Call.attempt
 
