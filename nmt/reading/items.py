@@ -14,10 +14,9 @@ from nmt.text.edits import Edit
 from nmt.text.items import find_items
 from nmt.text.marking import PLACEHOLDER, Mark, Marked, mark
 from nmt.text.markup import Segment, parse
-from nmt.text.placing import in_proportion
 from nmt.text.restore import CLOSES, OPENS, SINGLE, Flat, Lifted, Restored, flatten, lift, restore
 from nmt.text.suspicions import prose
-from nmt.text.tokens import Links, is_word, tokenize, word_starts
+from nmt.text.tokens import Links, in_proportion, is_word, tokenize, word_starts
 
 QUOTED = re.compile(
     r"(?<![^\s(\[])(?:([„“”])([^„“”«»\"]{1,200}+)[“”]|«([^„“”«»\"]{1,200}+)»|\"([^„“”«»\"]{1,200}+)\")(?!\w)"

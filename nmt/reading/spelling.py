@@ -129,8 +129,12 @@ class Recased(Taken):
         return [t.flagged("unsure") if is_other else t for t, is_other in zip(found, differ, strict=True)]
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
-        text = outside_items(chosen[0].text, self.casing, self.readings[0].own)
-        return chosen[0] if text == chosen[0].text else chosen[0].moved(text, recased_places(chosen[0].text, text))
+        old = chosen[0].text
+        new = outside_items(old, self.casing, self.readings[0].own)
+        if new == old:
+            return chosen[0]
+        # A few letters have two in the other case, such as ß.
+        return chosen[0].moved(new, lambda place: min(place * len(new) // max(1, len(old)), len(new)))
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         """Case is lost: words of the line that were copied had that of the line as the model read it; others, but for
@@ -149,13 +153,6 @@ class Recased(Taken):
 def lower(kept: Mapping[str, str], word: re.Match[str]) -> str:
     """A word in small letters, or as `kept` has it."""
     return kept.get(word[0].upper(), word[0] if word[0] == "I" else word[0].lower())
-
-
-def recased_places(old: str, new: str) -> Callable[[int], int]:
-    """Where places go if the case of a text changes; a few letters have two in the other case, such as ß."""
-    if len(old) == len(new):
-        return int
-    return lambda place: min(place * len(new) // max(1, len(old)), len(new))
 
 
 def known_words(reading: Reading, context: Context) -> Recased | None:

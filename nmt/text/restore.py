@@ -2,7 +2,7 @@
 
 For models that were trained without items: there a single item can spoil the whole translation. Numbers stay, since
 words agree with them. What stood right beside an item is kept with it: brackets, quotes, and punctuation that would be
-left alone. The word alignment says where an item goes (see `nmt.text.placing`).
+left alone. The word alignment says where an item goes (see `nmt.text.tokens`).
 """
 
 import re
@@ -15,8 +15,7 @@ from itertools import chain
 
 from nmt.text.items import CLOSING_QUOTES, LETTER, NO_OWN, OPENING, QUOTES, UNIT, find_items, tag_pairs
 from nmt.text.own_items import OwnItems
-from nmt.text.placing import Node, Placing, Range
-from nmt.text.tokens import Links, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
+from nmt.text.tokens import Links, Node, Placing, Range, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
 
 Spell = Callable[[str], str]
 

@@ -95,7 +95,9 @@ class Call:
         texts = tokenizer.decode_target([hypothesis.ids for hypothesis in hypotheses])
         for hypothesis, decoded in zip(hypotheses, texts, strict=True):
             text = tidy(decoded)[0]
-            text = without_others(text, leaf.text) if tokenizer.has_placeholders else text
+            others = {*PLACEHOLDER.findall(text)}.difference(leaf.text) if tokenizer.has_placeholders else ()
+            if others:  # placeholders that the line doesn't have: a model may invent some
+                text = tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0]
             part = Part(span.ids, hypothesis, leaf.text, text, leaf.places, range(len(text)))
             found.append(Translation(text, hypothesis.score, (part,)))
         return found
@@ -107,12 +109,6 @@ class Call:
         if not translations[0].parts or self.judge.compiler.are_met(request.constraints, seen):
             return translations
         return [translation.flagged("constraints") for translation in translations]
-
-
-def without_others(text: str, line: str) -> str:
-    """The text without placeholders that the line doesn't have: a model may invent some."""
-    others = set(PLACEHOLDER.findall(text)).difference(line)
-    return tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0] if others else text
 
 
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:

@@ -6,9 +6,10 @@ settings. A recipe is enough for it: the model is built with random weights, and
 
 import json
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 import torch
@@ -33,12 +34,13 @@ from nmt.model.cost import (
 )
 from nmt.model.device import Numerics, choose_numerics
 from nmt.model.precision import with_precision
-from nmt.translation.backend_speed import BackendSpeed
-from nmt.translation.model_folder import load_model
+from nmt.translation.model_folder import EXPORTED, load_model, read_info
+from nmt.translation.translator import Translator
 from nmt.upgrade import take_format
 from nmt.vocabulary import SPECIAL_PIECES
 
 PAIRS, ROUNDS = 32, 3  # of `measure_speed`
+BACKEND_ROUNDS = 5  # in turn; that before them is not timed
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,32 @@ class Speed:
     decoding: float | None
     """Steps with a cache and the reading of the source, for one hypothesis of each sentence, without the search."""
     decoding_numerics: str | None
+
+
+@dataclass(frozen=True)
+class BackendSpeed:
+    """Sentences a second with the search of the model, without the guard: the median of BACKEND_ROUNDS rounds."""
+
+    pytorch: float
+    pytorch_numerics: str
+    ctranslate2: float
+    ctranslate2_numerics: str
+    sentences: int
+    beam_size: int
+
+    @property
+    def faster(self) -> str:
+        return "CTranslate2" if self.ctranslate2 > self.pytorch else "PyTorch"
+
+    def rows(self) -> dict[str, str]:
+        """The figures by name, for tables."""
+        both = {
+            "PyTorch": (self.pytorch, self.pytorch_numerics),
+            "CTranslate2": (self.ctranslate2, self.ctranslate2_numerics),
+        }
+        rows = {f"{name}, sentences/s": f"{speed:.1f} ({numerics})" for name, (speed, numerics) in both.items()}
+        measured = f"{self.sentences} sentences, beam {self.beam_size}, medians of {BACKEND_ROUNDS} rounds"
+        return {**rows, "faster on this machine": f"{self.faster} ({measured})"}
 
 
 @dataclass(frozen=True)
@@ -279,4 +307,24 @@ def median_seconds(compute: Callable[[], None]) -> float:
         started = time.perf_counter()
         compute()
         times.append(time.perf_counter() - started)
-    return sorted(times)[ROUNDS // 2]
+    return median(times)
+
+
+def compare_backends(model: Path, exported: Path, lines: Sequence[str]) -> BackendSpeed:
+    """Translate the lines with both, in the precisions that nmt.translate chooses. ValueError if the exported folder is
+    damaged, or was made of another model."""
+    own, other = Translator.load(model), Translator.load(exported, backend="ctranslate2")
+    same = read_info(model / "config.json") == read_info(exported / EXPORTED) and own.tokenizer.same_as(other.tokenizer)
+    require(same, f"{exported} was not made of {model}: its settings or its tokenizer differ")
+    search = replace(own.search, guard=False)
+    translators, seconds = (own, other), (list[float](), list[float]())
+    for translator in translators:
+        translator.translate(lines, search)
+    for _ in range(BACKEND_ROUNDS):
+        for translator, times in zip(translators, seconds, strict=True):
+            started = time.perf_counter()
+            translator.translate(lines, search)
+            times.append(time.perf_counter() - started)
+    speeds = [len(lines) / median(times) for times in seconds]
+    numerics = [translator.describe() for translator in translators]
+    return BackendSpeed(speeds[0], numerics[0], speeds[1], numerics[1], len(lines), search.beam_size)
