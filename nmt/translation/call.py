@@ -69,15 +69,12 @@ class Call:
             ]
             lists = list(map(best_first, lists, utilities))
         if self.rerank:
-            pairs = zip(lines, lists, strict=True)
-            return [self.reranked(line, found) if found and found[0].parts else found for line, found in pairs]
+            for n, (line, found) in enumerate(zip(lines, lists, strict=True)):
+                if found and found[0].parts:  # the reranker sees line and translations as the user does
+                    seen = [replace(translation, text=shown(line, translation.text)) for translation in found]
+                    lists[n] = best_first(found, self.rerank(shown(line, line.text), seen))
+            return lists
         return rerank_with(self.lm, search.lm_weight, lists, self.stop) if self.lm else lists
-
-    def reranked(self, line: Reading, translations: list[Translation]) -> list[Translation]:
-        """A list in the order of a reranker, which sees line and translations as the user does."""
-        assert self.rerank
-        seen = [replace(translation, text=shown(line, translation.text)) for translation in translations]
-        return best_first(translations, self.rerank(shown(line, line.text), seen))
 
     def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> Lists:
         """The n-best lists of what is left to search."""

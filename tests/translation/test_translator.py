@@ -60,16 +60,8 @@ class Syllables(Tokenizer):
 
 def frozen_model(positions: str) -> GenerativeModel:
     """Weights from whole-number arithmetic alone, the same on every machine."""
-    config = ModelConfig(
-        d_model=16,
-        n_heads=2,
-        n_kv_heads=1,
-        encoder_layers=2,
-        decoder_layers=2,
-        d_ff=32,
-        tied_embeddings="none",
-        positions=positions,  # type: ignore[arg-type]
-    )
+    sizes: dict[str, Any] = {"d_model": 16, "n_heads": 2, "n_kv_heads": 1, "d_ff": 32, "positions": positions}
+    config = ModelConfig(**sizes, encoder_layers=2, decoder_layers=2, tied_embeddings="none")
     model = build_generative_model(config, 64, 64)
     with torch.no_grad():
         for n, (name, weight) in enumerate(sorted(model.named_parameters())):
