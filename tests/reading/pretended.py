@@ -10,7 +10,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Limits, Reading, Step, force, translate
-from nmt.reading.request import Part, Request, Translation
+from nmt.reading.request import Lists, Part, Request, Translation
 from nmt.translation.alignment import Link, Token, number_of
 from tests.tiny import SHORT
 
@@ -36,7 +36,7 @@ class Pretended:
     def __init__(self, *answers: Callable[[str], str], order: Callable[[int], Sequence[int]] = range) -> None:
         self.answers, self.order, self.asked = answers or (str,), order, list[str]()
 
-    def __call__(self, leaves: Sequence[Reading]) -> list[list[Translation]]:
+    def __call__(self, leaves: Sequence[Reading]) -> Lists:
         self.asked += [leaf.text for leaf in leaves]
         return [[self.answer(leaf, change) for change in self.answers] for leaf in leaves]
 
