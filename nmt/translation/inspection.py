@@ -157,11 +157,18 @@ def inspect(path: Path, pieces: int, *, measure: bool = False) -> Report:
     target that FLOPs are given for. Raises ValueError if the path is none of these, or damaged."""
     require(path.exists(), f"{path}: there is no such model folder or recipe")
     model, settings, known = (read_folder if path.is_dir() else read_recipe)(path)
-    defaults = flatten(Config())
+    defaults, positions = flatten(Config()), lengths(model, pieces, known["objective"])
     return Report(
         model=str(path),
         **known,
-        **describe_model(model, lengths(model, pieces, known["objective"]), measure),
+        parameters=sum(p.numel() for p in model.parameters()),
+        used_parameters=used_parameters(model),
+        embedding_parameters=sum({id(p): p.numel() for p in model.embeddings()}.values()),
+        parts=tuple(list_parts(model)),
+        positions=positions,
+        work=tuple(list_work(model, *positions)),
+        cache_bytes=model.cache_bytes()._asdict() if isinstance(model, GenerativeModel) else None,
+        speed=measure_speed(model, *positions) if measure else None,
         settings=settings,
         changed={name: defaults[name] for name, value in settings.items() if value != defaults[name]},
         special_ids={piece: number for number, piece in enumerate(SPECIAL_PIECES)},
@@ -202,20 +209,6 @@ def lengths(model: Model, pieces: int, objective: str) -> tuple[int, int]:
     room = model.max_positions  # a decoder-only model reads both sides as one sequence, with a BOS more
     length = pieces if room is None else max(1, min(pieces, (room - 1) // 2))
     return 0 if objective == "lm" else length, length
-
-
-def describe_model(model: Model, positions: tuple[int, int], measure: bool) -> dict[str, Any]:
-    """The fields of a report that come from the model alone."""
-    return {
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "used_parameters": used_parameters(model),
-        "embedding_parameters": sum({id(p): p.numel() for p in model.embeddings()}.values()),
-        "parts": tuple(list_parts(model)),
-        "positions": positions,
-        "work": tuple(list_work(model, *positions)),
-        "cache_bytes": model.cache_bytes()._asdict() if isinstance(model, GenerativeModel) else None,
-        "speed": measure_speed(model, *positions) if measure else None,
-    }
 
 
 def list_parts(model: Model) -> Iterable[Part]:
@@ -318,13 +311,11 @@ def compare_backends(model: Path, exported: Path, lines: Sequence[str]) -> Backe
     require(same, f"{exported} was not made of {model}: its settings or its tokenizer differ")
     search = replace(own.search, guard=False)
     translators, seconds = (own, other), (list[float](), list[float]())
-    for translator in translators:
-        translator.translate(lines, search)
-    for _ in range(BACKEND_ROUNDS):
+    for _ in range(1 + BACKEND_ROUNDS):
         for translator, times in zip(translators, seconds, strict=True):
             started = time.perf_counter()
             translator.translate(lines, search)
             times.append(time.perf_counter() - started)
-    speeds = [len(lines) / median(times) for times in seconds]
+    speeds = [len(lines) / median(times[1:]) for times in seconds]
     numerics = [translator.describe() for translator in translators]
     return BackendSpeed(speeds[0], numerics[0], speeds[1], numerics[1], len(lines), search.beam_size)
