@@ -21,16 +21,15 @@ from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
 from benchmarks.text_kinds import Case, lexicon, make_kinds
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
-from nmt.reading import edges, items, markup, spelling
-from nmt.reading.loop import Step, grow
-from nmt.reading.reading import Reading
+from nmt.reading import items, lines, spelling
+from nmt.reading.loop import Reading, Step, grow
 from nmt.reading.request import Request
 from nmt.translation import repair
 from nmt.translation.model_folder import read_info, require_model
 from nmt.translation.translator import Translator
 
 STEPS: dict[str, tuple[Step, ...]] = {
-    "marks around a line": (edges.inside,),
+    "marks around a line": (spelling.inside,),
     "quotes inside a line": (items.quotes,),
     "known words": (spelling.known_words,),
     "known characters": (spelling.readable,),
@@ -99,8 +98,8 @@ def outcomes(translator: Translator, cases: Cases, markup: str = "auto") -> dict
 def takes(translator: Translator, case: Case, steps: Sequence[Step]) -> bool:
     """Whether one of the steps takes something from a line."""
     context = translator.context(translator.search, "auto")
-    whole = grow(Reading.of(Request(case.line)), (markup.mark_up, *repair.USUAL), context)
-    without = tuple(step for step in (markup.mark_up, *repair.USUAL) if step not in steps)
+    whole = grow(Reading.of(Request(case.line)), (lines.mark_up, *repair.USUAL), context)
+    without = tuple(step for step in (lines.mark_up, *repair.USUAL) if step not in steps)
     other = grow(Reading.of(Request(case.line)), without, context)
     return [leaf.text for leaf in whole.leaves()] != [leaf.text for leaf in other.leaves()]
 

@@ -23,8 +23,8 @@ from nmt.data.cleaning import Pair
 from nmt.data.copies.hints import Forms, common_words
 from nmt.data.copies.word_links import TOKEN, Aligner
 from nmt.data.corpora import load_corpus
-from nmt.reading.hints import knows_hints
 from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.spelling import knows_hints
 from nmt.scoring.metrics import score
 from nmt.text.scripts import Phrase
 from nmt.translation.model_folder import read_info

@@ -1,6 +1,6 @@
 """Which language is a text in? A text flows in; languages with confidences flow out, the most probable first.
 
-If a package that tells languages is installed (see `nmt.text.identification`), it tells. Else only the scripts are
+If a package that tells languages is installed (see `nmt.text.languages`), it tells. Else only the scripts are
 looked at: Cyrillic text isn't German, but German can't be told from English: all languages of the models with the
 text's script are equally probable.
 """
@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from nmt.server.codes import find_code
-from nmt.text.identification import Guess, identifier
-from nmt.text.languages import LATIN, script_of, scripts_of, short_code
+from nmt.text.languages import LATIN, Guess, identifier, script_of, scripts_of, short_code
 
 MOST_CHARACTERS = 2_000  # that are looked at
 

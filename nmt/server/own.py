@@ -151,7 +151,7 @@ class Own:
         if not job.body.quality:
             return n_best
         scorer = self.service.scorers[job.asked.direction]
-        rated = scorer.rate_visible(texts, [[best] for best, *_ in n_best], job.asked.markup)
+        rated = scorer.rate(texts, [[best] for best, *_ in n_best], job.asked.markup)
         return [[best, *others] for (best,), (_, *others) in zip(rated, n_best, strict=True)]
 
     async def stream(self, job: Job) -> Response:

@@ -21,8 +21,7 @@ import torch
 from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
 from nmt.reading.lines import cut_text
-from nmt.reading.loop import Step, grow
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading, Step, grow
 from nmt.reading.request import Request, Translation
 from nmt.server.errors import Busy, Draining
 from nmt.server.metrics import Metrics

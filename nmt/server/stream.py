@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nmt.reading.lines import Lines, cut_text, each_sentence
-from nmt.reading.loop import Context, Tree, grow
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Context, Reading, Tree, grow
 from nmt.reading.request import Request, Translation
 from nmt.server.errors import refusal
 from nmt.server.own_bodies import Sentence

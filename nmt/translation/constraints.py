@@ -60,11 +60,8 @@ class ConstraintCompiler:
     def compile(self, constraints: Constraints, n_source: int, search: SearchConfig) -> CompiledConstraints:
         """Compile the constraints of a source of `n_source` pieces; ValueError, for the user, if they can't be met."""
         require(not search.samples, "prefixes and phrases need beam search: they don't go with search.samples")
-        has_phrases = bool(constraints.must or constraints.must_not)
-        require(
-            self.engine.takes_phrases or not has_phrases,
-            "CTranslate2 can't follow phrases of must and must_not, only a prefix",
-        )
+        possible = self.engine.takes_phrases or not (constraints.must or constraints.must_not)
+        require(possible, "CTranslate2 can't follow phrases of must and must_not, only a prefix")
         prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
         require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
         phrases = self.automata.find(constraints)

@@ -51,9 +51,7 @@ def reader(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["must", "must_not", "prefix"])
 @pytest.mark.parametrize("line", SEVERAL)
-def test_no_constraint_made_of_any_part_of_a_line_is_broken_without_a_flag(
-    reader: Translator, line: str, kind: str
-) -> None:
+def test_no_constraint_of_any_part_of_a_line_is_broken_unflagged(reader: Translator, line: str, kind: str) -> None:
     seen = visible(line, "auto")
     parts = dict.fromkeys([*(seen[start:end] for start, end in tokenize(seen)), *seen.split(), "the", "“"])
     made = [

@@ -14,9 +14,8 @@ from functools import cached_property
 from hashlib import blake2b
 
 from nmt.config.cleaning import CleaningConfig
-from nmt.text.identification import Identifier, identifier
 from nmt.text.items import find_items
-from nmt.text.languages import scripts_of, share_in
+from nmt.text.languages import Identifier, identifier, scripts_of, share_in
 from nmt.text.scripts import UNSPACED
 from nmt.text.suspicions import is_copy, loops
 
