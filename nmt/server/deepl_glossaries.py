@@ -51,7 +51,7 @@ class DeepLGlossaries:
         return JSONResponse({"glossaries": [single(one) for one in found if one.dictionaries]})
 
     async def create_single(self, call: Call) -> Response:
-        dictionary = self.dictionary(call.fields.all())
+        dictionary = self.dictionary(call.fields)
         stored = await self.run(self.store.create, call.caller.owner, call.fields.text("name"), [dictionary])
         return JSONResponse(single(stored), 201)
 
@@ -98,7 +98,7 @@ class DeepLGlossaries:
 
     async def put(self, call: Call) -> Response:
         stored = await self.find(call)
-        dictionary = self.dictionary(call.fields.all())
+        dictionary = self.dictionary(call.fields)
         await self.run(self.store.store, stored.with_dictionary(dictionary))
         return JSONResponse(counted(dictionary))
 
@@ -123,7 +123,7 @@ class DeepLGlossaries:
         return found
 
     def dictionaries(self, fields: Fields) -> "Sequence[Dictionary]":
-        return [self.dictionary(one) for one in fields.values.get("dictionaries", [])]
+        return [self.dictionary(one) for one in fields.listed("dictionaries")]
 
     def dictionary(self, given: Any) -> Dictionary:
         """A dictionary, as clients write it. Refused, or ValueError, if it is none."""

@@ -151,7 +151,7 @@ class LibreTranslate:
 
     def charge(self, call: Call) -> None:
         """Refused if the key has had its share."""
-        characters = sum(len(text) for text in call.fields.values.get("q", []) if isinstance(text, str))
+        characters = sum(len(text) for text in call.fields.listed("q") if isinstance(text, str))
         self.service.keys.charge(call.caller.key, characters)
 
     def check_texts(self, call: Call, texts: Sequence[str]) -> None:
@@ -179,7 +179,7 @@ class LibreTranslate:
         codes = self.find(target)
         how = form, alternatives, call.caller.client
         found = await self.translate_texts(texts, [(source, codes) for source in sources], how)
-        is_list = "q" in call.fields.listed
+        is_list = isinstance(call.fields["q"], list)
         answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
         if source == "auto":
             answer["detectedLanguage"] = [shown(guess) for guess in guesses]

@@ -57,7 +57,7 @@ class Job:
 
 def read_body(kind: type[Body], call: Call) -> Body:
     """The body of a request. ValueError, for the user, for the first member that is wrong."""
-    return read(kind, {name: value for name, value in call.fields.all().items() if name not in KEY_FIELDS})
+    return read(kind, {name: value for name, value in call.fields.items() if name not in KEY_FIELDS})
 
 
 def send(value: Any, status: int = 200) -> Response:
