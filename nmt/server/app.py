@@ -22,12 +22,12 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nmt.server import deepl, libretranslate, own_routes
+from nmt.server import deepl, libretranslate, own
 from nmt.server.service import Record, Service
 
 LOG = logging.getLogger("nmt.server")
 PAGE = Path(__file__).parent / "page"
-APIS: tuple[ModuleType, ...] = (libretranslate, deepl, own_routes)
+APIS: tuple[ModuleType, ...] = (libretranslate, deepl, own)
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
     "object-src 'none'",

@@ -7,10 +7,11 @@ context, model_type, splitting_tags …) are accepted; those that would change t
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from nmt.reading.lines import BREAK
 from nmt.server.asking import Asked, find_direction
@@ -20,7 +21,7 @@ from nmt.server.deepl_glossaries import DeepLGlossaries
 from nmt.server.detect import detect
 from nmt.server.document_files import File
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
-from nmt.server.endpoint import Handler, endpoint
+from nmt.server.endpoint import route
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary
 from nmt.server.models import Direction
@@ -28,7 +29,6 @@ from nmt.server.service import Call, Caller, Service
 from nmt.translation.formats import with_blanks
 from nmt.translation.glossary import Glossary
 
-ANY = ["GET", "POST"]
 NO_LIMIT = 10**12  # characters: what DeepL says where there is none
 VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # its clients refuse EN and PT as targets
 FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
@@ -40,22 +40,17 @@ KEEP = ' translate="no"'
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    api, glossaries = DeepL(service), DeepLGlossaries(service)
-    document = "/v2/document/{id}"
-    paths: list[tuple[str, Handler, list[str]]] = [
-        ("/v2/translate", api.translate, ANY),
-        ("/v2/languages", api.languages, ANY),
-        ("/v3/languages", api.all_languages, ["GET"]),
-        ("/v2/usage", api.usage, ANY),
-        *((path, handle, [str(method)]) for method, path, handle in glossaries.operations()),
-    ]
-    most = service.config.file_bytes + FORM_BYTES
+    api, at = DeepL(service), partial(route, service, show)
     return [
-        Route("/v2/document", endpoint(service, api.upload, show, most_bytes=most), methods=["POST"]),
+        at("GET POST", "/v2/translate", api.translate),
+        at("GET POST", "/v2/languages", api.languages),
+        at("GET", "/v3/languages", api.all_languages),
+        at("GET POST", "/v2/usage", api.usage),
+        at("POST", "/v2/document", api.upload, most_bytes=service.config.file_bytes + FORM_BYTES),
         # These have the key of the document.
-        Route(document, endpoint(service, api.state, show, is_open=True), methods=ANY),
-        Route(f"{document}/result", endpoint(service, api.result, show, is_open=True), methods=ANY),
-        *(Route(path, endpoint(service, handle, show), methods=methods) for path, handle, methods in paths),
+        at("GET POST", "/v2/document/{id}", api.state, is_open=True),
+        at("GET POST", "/v2/document/{id}/result", api.result, is_open=True),
+        *(at(*operation) for operation in DeepLGlossaries(service).operations()),
     ]
 
 

@@ -1,7 +1,7 @@
 """Glossaries of DeepL's API: of version 2, with one direction each, and of version 3, with any number of them."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -12,7 +12,6 @@ from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored, read_entries, write_entries
 from nmt.server.service import Call, Service
 
-Operation = tuple[Literal["GET", "POST", "PUT", "PATCH", "DELETE"], str, Handler]
 TSV = "text/tab-separated-values"
 
 
@@ -22,7 +21,8 @@ class DeepLGlossaries:
     def __init__(self, service: Service) -> None:
         self.service, self.store, self.run = service, service.glossaries, service.engine.run
 
-    def operations(self) -> Sequence[Operation]:
+    def operations(self) -> Sequence[tuple[str, str, Handler]]:
+        """The method, path and handler of each route."""
         one = "/v3/glossaries/{id}"
         return [
             ("GET", "/v2/glossary-language-pairs", self.pairs),

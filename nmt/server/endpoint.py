@@ -1,11 +1,12 @@
-"""What all APIs share: a handler of fields becomes a Starlette endpoint, which never raises."""
+"""What all APIs share: a handler of fields becomes a route, whose endpoint never raises."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
+from starlette.routing import Route
 
 from nmt.server.bodies import Fields, read_fields
 from nmt.server.errors import Refused, refusal
@@ -15,24 +16,21 @@ Handler = Callable[[Call], Coroutine[Any, Any, Response]]
 ShowError = Callable[[Refused], Response]
 
 
-def show_plainly(refused: Refused) -> Response:
-    """An error in the form of our own API."""
-    error = {"code": refused.code, "message": refused.message}
-    return JSONResponse({"error": error}, refused.status, refused.headers)
-
-
-def endpoint(
+def route(
     service: Service,
+    show_error: ShowError,
+    methods: str,
+    path: str,
     handle: Handler,
-    show_error: ShowError = show_plainly,
     *,
     most_bytes: int = 0,
     is_open: bool = False,
-) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint for `starlette.routing.Route`: reads the body in any form, cancels the handler if the client hangs
-    up, and shows errors as this API does.
+) -> Route:
+    """The route of a handler: the body is read in any form, the handler is cancelled if the client hangs up, and errors
+    are shown as this API does.
 
-    `most_bytes`: limit of the body, by default `body_bytes`. `is_open`: who asks needs no key."""
+    `methods`: with blanks between them. `most_bytes`: limit of the body, by default `body_bytes`. `is_open`: who asks
+    needs no key."""
     config = service.config
 
     async def answer(request: Request) -> Response:
@@ -49,7 +47,7 @@ def endpoint(
             await fields.close()
 
     answer.__name__ = handle.__name__  # for the log and the metrics
-    return answer
+    return Route(path, answer, methods=methods.split())
 
 
 async def unless_hung_up(request: Request, work: Coroutine[Any, Any, Response]) -> Response:

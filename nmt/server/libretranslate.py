@@ -5,12 +5,12 @@ Codes, paths, fields and errors are those of its interface; what several clients
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from nmt.config import SearchConfig
 from nmt.documents.base import FORMATS
@@ -21,13 +21,12 @@ from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.detect import detect
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
-from nmt.server.endpoint import Handler, endpoint
+from nmt.server.endpoint import route
 from nmt.server.errors import Refused
 from nmt.server.service import Call, Service
 from nmt.text.markup import Mode
 from nmt.version import __version__
 
-ANY = ["GET", "POST"]
 DOWNLOAD = "/download_file/{id}/{token}/{name}"
 TRANSLATE = {"q": "Text, or list of texts, to translate.", "source": "Code of their language, or auto."}
 TRANSLATE |= {"target": "Code of the language to translate to.", "format": "text or html."}
@@ -56,21 +55,16 @@ SPEC = {
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    api = LibreTranslate(service)
-    most = service.config.file_bytes + FORM_BYTES
-
-    def route(path: str, handle: Handler, methods: list[str], **options: Any) -> BaseRoute:
-        return Route(path, endpoint(service, handle, show, **options), methods=methods)
-
+    api, at = LibreTranslate(service), partial(route, service, show)
     return [
-        route("/languages", api.languages, ANY, is_open=True),
-        route("/frontend/settings", api.settings, ANY, is_open=True),
-        route("/detect", api.detect, ANY),
-        route("/translate", api.translate, ANY),
-        route("/suggest", api.suggest, ["POST"]),
-        route("/spec", api.spec, ["GET"], is_open=True),
-        route("/translate_file", api.translate_file, ["POST"], most_bytes=most),
-        route(DOWNLOAD, api.download_file, ["GET"], is_open=True),
+        at("GET POST", "/languages", api.languages, is_open=True),
+        at("GET POST", "/frontend/settings", api.settings, is_open=True),
+        at("GET POST", "/detect", api.detect),
+        at("GET POST", "/translate", api.translate),
+        at("POST", "/suggest", api.suggest),
+        at("GET", "/spec", api.spec, is_open=True),
+        at("POST", "/translate_file", api.translate_file, most_bytes=service.config.file_bytes + FORM_BYTES),
+        at("GET", DOWNLOAD, api.download_file, is_open=True),
     ]
 
 

@@ -4,25 +4,34 @@ flow out the same way; `nmt.server.openapi` describes both."""
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute
 
 from nmt.reading.request import Constraints, Term, Translation
 from nmt.reading.request import Request as Line
 from nmt.server.answers import answer_text
 from nmt.server.asking import Asked, find_direction
 from nmt.server.document_files import File
-from nmt.server.documents import begin, send_file, upload_of
+from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
+from nmt.server.endpoint import route
 from nmt.server.errors import Refused
-from nmt.server.glossaries import compile_entries
+from nmt.server.glossaries import Dictionary, Stored, compile_entries
 from nmt.server.models import Direction
+from nmt.server.openapi import FILE, Operation, document
 from nmt.server.own_bodies import (
     DocumentState,
     Features,
+    GlossaryEntries,
+    GlossaryInfo,
+    GlossaryList,
     Languages,
     Model,
     ModelList,
+    PutGlossary,
+    Sentence,
     Translate,
     Translated,
     Translations,
@@ -39,8 +48,70 @@ from nmt.server.word_alternatives import begun, focus, likely_words
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary
 
-EVENTS = "text/event-stream"
+TEXT = {"type": "string"}
+UPLOAD = {
+    "type": "object",
+    "properties": {"file": FILE, "source": TEXT, "target": TEXT, "glossary": TEXT, "columns": TEXT},
+    "required": ["file", "target"],
+}
+TOKEN = ("token",)  # in place of a key: a browser follows a link without one
 AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
+
+
+def operations(service: Service) -> list[Operation]:
+    """All that the API does."""
+    own, glossaries = Own(service), OwnGlossaries(service)
+    name, one = "/v1/glossaries/{name:path}", "/v1/documents/{id}"
+    most = service.config.file_bytes + FORM_BYTES
+    return [
+        Operation("GET", "/v1/models", own.models, "The directions that can be translated.", ModelList),
+        Operation(
+            "POST",
+            "/v1/translate",
+            own.translate,
+            "Translate texts.",
+            Translations,
+            body=Translate,
+            events=(Sentence, Translations),
+        ),
+        Operation(
+            "POST",
+            "/v1/word_alternatives",
+            own.word_alternatives,
+            "Other words for a word of a translation.",
+            Words,
+            body=WordAlternatives,
+        ),
+        Operation("GET", "/v1/glossaries", glossaries.list, "The stored glossaries.", GlossaryList),
+        Operation("GET", name, glossaries.get, "A glossary.", GlossaryEntries, query=("source", "target")),
+        Operation("PUT", name, glossaries.put, "Store a glossary.", GlossaryInfo, body=PutGlossary),
+        Operation("DELETE", name, glossaries.delete, "Delete a glossary.", None, status=204),
+        Operation("POST", "/v1/documents", own.upload, "Translate a document.", Uploaded, 202, UPLOAD, most_bytes=most),
+        Operation("GET", one, own.state, "How far a document is.", DocumentState, query=TOKEN, is_open=True),
+        Operation("GET", f"{one}/file", own.fetch, "The translated document.", FILE, query=TOKEN, is_open=True),
+    ]
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    known = operations(service)
+
+    async def openapi(_: Call) -> Response:
+        return JSONResponse(document(known))
+
+    async def unknown(call: Call) -> Response:
+        problem = f"there is no {call.request.method} {call.request.url.path[:100]}: see /v1/openapi.json"
+        raise Refused(problem, status=404, code="no_such_path")
+
+    known.append(Operation("GET", "/v1/openapi.json", openapi, "This document.", {"type": "object"}, is_open=True))
+    at = partial(route, service, show)
+    made = [at(o.method, o.path, o.handle, most_bytes=o.most_bytes, is_open=o.is_open) for o in known]
+    return [*made, at("GET POST PUT PATCH DELETE", "/v1/{rest:path}", unknown, is_open=True)]
+
+
+def show(refused: Refused) -> Response:
+    """An error as our own API shows it."""
+    error = {"code": refused.code, "message": refused.message}
+    return JSONResponse({"error": error}, refused.status, refused.headers)
 
 
 @dataclass(frozen=True)
@@ -170,7 +241,7 @@ class Own:
             return await self.answer(job, await self.engine.run(lambda: [text.join(some) for text, some in pairs]))
 
         pieces = [piece for text in cut_texts for piece in text.pieces]
-        return StreamingResponse(events(pieces, translate_one, finish), headers=AT_ONCE, media_type=EVENTS)
+        return StreamingResponse(events(pieces, translate_one, finish), headers=AT_ONCE, media_type="text/event-stream")
 
     async def word_alternatives(self, call: Call) -> Response:
         body = read_body(WordAlternatives, call)
@@ -212,3 +283,55 @@ class Own:
     def find(self, call: Call) -> File:
         """The document that the path and the token name. A key isn't needed: a browser follows a link without it."""
         return self.service.files.get(call.path["id"], call.fields.text("token"))
+
+
+class OwnGlossaries:
+    """The handlers of glossaries: each has a name, and entries for a direction or several."""
+
+    def __init__(self, service: Service) -> None:
+        self.service, self.store, self.run = service, service.glossaries, service.engine.run
+
+    async def list(self, call: Call) -> Response:
+        found = await self.run(self.store.all, call.caller.owner)
+        pairs = [(one, dictionary) for one in found for dictionary in one.dictionaries]
+        return send(GlossaryList([GlossaryInfo(one.name, d.source, d.target, len(d.entries)) for one, d in pairs]))
+
+    async def get(self, call: Call) -> Response:
+        """The entries of the direction that the query names; without one, of the first."""
+        stored = await self.find(call)
+        source, target = call.fields.text("source"), call.fields.text("target")
+        dictionary = stored.find((source, target)) if source or target else stored.dictionaries[0]
+        if dictionary is None:
+            has = ", ".join(f"{one.source} to {one.target}" for one in stored.dictionaries)
+            problem = f"the glossary has no entries for {source[:20]!r} to {target[:20]!r}; it has {has}"
+            raise Refused(problem, status=404, code="no_glossary")
+        return send(GlossaryEntries(stored.name, dictionary.source, dictionary.target, dictionary.entries))
+
+    async def put(self, call: Call) -> Response:
+        body = read_body(PutGlossary, call)
+        direction = find_direction(self.service.models, body.source, body.target)
+        dictionary, name = Dictionary(*direction, body.entries), call.path["name"]
+
+        def store() -> None:
+            stored = self.store.named(call.caller.owner, name)
+            if stored:
+                self.store.store(stored.with_dictionary(dictionary))
+            else:
+                self.store.create(call.caller.owner, name, [dictionary])
+
+        await self.run(store)
+        return send(GlossaryInfo(name, *direction, len(body.entries)))
+
+    async def delete(self, call: Call) -> Response:
+        """Delete a glossary with its entries of all directions."""
+        stored = await self.find(call)
+        await self.run(self.store.delete, stored)
+        return Response(status_code=204)
+
+    async def find(self, call: Call) -> Stored:
+        """The glossary that the path names. Refused if there is none."""
+        name = call.path["name"]
+        stored = await self.run(self.store.named, call.caller.owner, name)
+        if stored is None or not stored.dictionaries:
+            raise Refused(f"there is no glossary {name[:60]!r}", status=404, code="no_glossary")
+        return stored

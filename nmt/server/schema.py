@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from nmt.fields import Range, require
 
 Body = TypeVar("Body")
+Refer = Callable[[Any], dict[str, Any]]
+"""Gives the schema of a dataclass, such as a reference to it."""
 NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
 LARGEST = 2**53  # whole numbers up to here are the same in all programs that read JSON
@@ -121,7 +123,7 @@ def as_json(value: Any) -> Any:
     return asdict(value, dict_factory=lambda pairs: {name: part for name, part in pairs if part is not None})
 
 
-def schema(hint: Any, refer: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def schema(hint: Any, refer: Refer) -> dict[str, Any]:
     """The JSON Schema of an annotation; `refer` gives the schema of a dataclass inside it."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -147,7 +149,7 @@ def limits(bounds: Range) -> dict[str, Any]:
     return {name: number for name, number in both.items() if math.isfinite(number)}
 
 
-def object_schema(kind: Any, refer: Callable[[Any], dict[str, Any]], texts: dict[str, str]) -> dict[str, Any]:
+def object_schema(kind: Any, refer: Refer, texts: dict[str, str]) -> dict[str, Any]:
     """The JSON Schema of a dataclass; `texts`: the description of each field."""
     members = {}
     for f in fields(kind):
