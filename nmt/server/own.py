@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute
@@ -41,13 +41,15 @@ from nmt.server.own_bodies import (
     Words,
     make_search,
 )
-from nmt.server.schema import Body, as_json, read
+from nmt.server.queue import put_back
+from nmt.server.schema import as_json, read
 from nmt.server.service import KEY_FIELDS, Call, Caller, Service
 from nmt.server.stream import cut, events
 from nmt.server.word_alternatives import begun, focus, likely_words
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary
 
+Body = TypeVar("Body")
 TEXT = {"type": "string"}
 UPLOAD = {
     "type": "object",
@@ -128,7 +130,8 @@ class Job:
 
 def read_body(kind: type[Body], call: Call) -> Body:
     """The body of a request. ValueError, for the user, for the first member that is wrong."""
-    return read(kind, {name: value for name, value in call.fields.items() if name not in KEY_FIELDS})
+    body: Body = read(kind, {name: value for name, value in call.fields.items() if name not in KEY_FIELDS})
+    return body
 
 
 def send(value: Any, status: int = 200) -> Response:
@@ -227,21 +230,14 @@ class Own:
 
     async def stream(self, job: Job) -> Response:
         asked = job.asked
-        context = asked.translator.context(asked.search, asked.markup)
-        cut_texts = [cut(n, request, context) for n, request in enumerate(job.requests)]
-
-        async def translate_one(request: Line) -> list[Translation]:
-            [found] = await asked.translate_requests([request])
-            return found
+        trees, pieces = cut(job.requests, asked.translator.context(asked.search, asked.markup))
 
         async def finish(lists: list[list[Translation]]) -> Translations:
-            left = iter(lists)
-            found = [[next(left) for _ in text.pieces] for text in cut_texts]
-            pairs = list(zip(cut_texts, found, strict=True))
-            return await self.answer(job, await self.engine.run(lambda: [text.join(some) for text, some in pairs]))
+            return await self.answer(job, await self.engine.run(put_back, trees, lists))
 
-        pieces = [piece for text in cut_texts for piece in text.pieces]
-        return StreamingResponse(events(pieces, translate_one, finish), headers=AT_ONCE, media_type="text/event-stream")
+        return StreamingResponse(
+            events(pieces, asked.translate_requests, finish), headers=AT_ONCE, media_type="text/event-stream"
+        )
 
     async def word_alternatives(self, call: Call) -> Response:
         body = read_body(WordAlternatives, call)

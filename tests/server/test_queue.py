@@ -15,7 +15,7 @@ from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.models import Models
-from nmt.server.queue import Engine, Group, Item, Job
+from nmt.server.queue import Engine, Group, Item
 from nmt.translation.translator import Translator
 from tests.server.conftest import load
 from tests.tiny import PAIRS, SHORT
@@ -245,7 +245,7 @@ def test_under_load_a_batch_waits_for_others_a_tenth_of_the_last_one_but_not_lon
         done: asyncio.Future[Any] = loop.create_future()
         done.set_result(([[]], seconds))
         before = loop.time()
-        item = Item(Group(slow, SHORT, "none"), Request("one"), 1, Job(loop.create_future(), [[]], 1), 0)
+        item = Item(Group(slow, SHORT, "none"), Request("one"), 1, loop.create_future())
         engine.finish([item], False, done)
         assert before + patience <= engine.patient_until <= loop.time() + patience
 
