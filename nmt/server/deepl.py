@@ -64,7 +64,7 @@ class DeepL:
     """The handlers of all but glossaries."""
 
     def __init__(self, service: Service) -> None:
-        self.service, self.engine = service, service.engine
+        self.service, self.engine, self.models = service, service.engine, service.models
 
     async def translate(self, call: Call) -> Response:
         texts = call.fields.texts("text")
@@ -90,7 +90,7 @@ class DeepL:
     async def sources(self, fields: Fields, texts: Sequence[str]) -> list[str]:
         """The source language of each text: the one that is given, else the one that it seems to have."""
         target = self.target_of(fields)
-        known = [source for source, targets in self.engine.models.languages.items() if find_code(target, targets)]
+        known = [source for source, targets in self.models.languages.items() if find_code(target, targets)]
         if given := fields.text("source_lang"):
             source = find_code(given, known)
             if source is None:
@@ -104,7 +104,7 @@ class DeepL:
         given = fields.text("target_lang")
         if not given:
             raise Refused("Parameter 'target_lang' not specified.", code="missing")
-        known = [target for targets in self.engine.models.languages.values() for target in targets]
+        known = [target for targets in self.models.languages.values() for target in targets]
         target = find_code(given, known)
         if target is None:
             raise Refused(f"Value for 'target_lang' not supported: {given[:20]!r}.", code="unknown_direction")
@@ -116,10 +116,10 @@ class DeepL:
         for name in NOT_HERE:
             if fields.get(name):
                 raise Refused(f"Parameter '{name}' is not supported by this service: leave it out.")
-        direction = find_direction(self.engine.models, source, self.target_of(fields))
+        direction = find_direction(self.models, source, self.target_of(fields))
         glossary = await self.glossary_of(caller, fields, direction)
-        translator = await self.engine.models.wait_for(direction)
-        search = replace(self.engine.models.search(direction), n_best=1)
+        translator = await self.models.wait_for(direction)
+        search = replace(translator.search, n_best=1)
         if choice(fields, "split_sentences", SPLITS) == "0":
             search = replace(search, split_above=10_000)
         return Asked(self.service, caller, direction, translator, search, glossary=glossary)
@@ -142,7 +142,7 @@ class DeepL:
 
     async def languages(self, call: Call) -> Response:
         kind = choice(call.fields, "type", ("source", "target"))
-        known = self.engine.models.languages
+        known = self.models.languages
         if kind != "target":
             return JSONResponse([{"language": code.upper(), "name": name_of(code)} for code in known])
         targets = dict.fromkeys(target for targets in known.values() for target in targets)
@@ -156,7 +156,7 @@ class DeepL:
 
     async def all_languages(self, call: Call) -> Response:
         """Version 3: each language, and what it can be used for."""
-        known = self.engine.models.languages
+        known = self.models.languages
         targets = dict.fromkeys(target for targets in known.values() for target in targets)
         features = {name: {"status": "stable"} for name in ("tag_handling", "glossary")}
         rows = [(code, code in known, code in targets and code not in VARIANTS) for code in known | targets]

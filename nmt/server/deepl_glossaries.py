@@ -1,6 +1,7 @@
 """Glossaries of DeepL's API: of version 2, with one direction each, and of version 3, with any number of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -42,7 +43,7 @@ class DeepLGlossaries:
         ]
 
     async def pairs(self, call: Call) -> Response:
-        known = self.service.engine.models.languages
+        known = self.service.models.languages
         pairs = [{"source_lang": a, "target_lang": b} for a, targets in known.items() for b in targets]
         return JSONResponse({"supported_languages": pairs})
 
@@ -82,7 +83,7 @@ class DeepLGlossaries:
             old = stored.find((new.source, new.target))
             entries = {**(old.entries if old else {}), **new.entries}
             stored = stored.with_dictionary(Dictionary(new.source, new.target, entries))
-        stored = stored.renamed(call.fields.text("name") or stored.name)
+        stored = replace(stored, name=call.fields.text("name") or stored.name)
         return JSONResponse(multiple(await self.run(self.store.store, stored)))
 
     async def delete(self, call: Call) -> Response:
@@ -104,7 +105,9 @@ class DeepLGlossaries:
 
     async def drop(self, call: Call) -> Response:
         stored = await self.find(call)
-        await self.run(self.store.store, stored.without_dictionary(self.chosen(stored, call.fields)))
+        unwanted = self.chosen(stored, call.fields)
+        kept = tuple(dictionary for dictionary in stored.dictionaries if dictionary != unwanted)
+        await self.run(self.store.store, replace(stored, dictionaries=kept))
         return Response(status_code=204)
 
     async def find(self, call: Call) -> Stored:

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from nmt.fields import from_json, require
 from nmt.files import write_json
+from nmt.server.models import Direction
 from nmt.translation.glossary import Entry, Glossary, make_entry
 
-Direction = tuple[str, str]
 MAX_GLOSSARIES, MAX_ENTRIES, MAX_NAME = 1000, 10_000, 200  # of an owner; of a dictionary; characters
 
 
@@ -55,12 +55,6 @@ class Stored:
         direction = new.source, new.target
         others = tuple(d for d in self.dictionaries if (d.source, d.target) != direction)
         return replace(self, dictionaries=(*others, new))
-
-    def without_dictionary(self, old: Dictionary) -> "Stored":
-        return replace(self, dictionaries=tuple(d for d in self.dictionaries if d != old))
-
-    def renamed(self, name: str) -> "Stored":
-        return replace(self, name=name)
 
 
 class Glossaries:

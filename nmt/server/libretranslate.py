@@ -101,8 +101,8 @@ class LibreTranslate:
     """The handlers."""
 
     def __init__(self, service: Service) -> None:
-        self.service, self.config, self.engine = service, service.config, service.engine
-        known = self.engine.models.languages
+        self.service, self.config, self.engine, self.models = service, service.config, service.engine, service.models
+        known = self.models.languages
         self.targets = known | {t: [] for targets in known.values() for t in targets if t not in known}
         """The targets of each language; clients want targets to be languages of the list too."""
 
@@ -112,7 +112,7 @@ class LibreTranslate:
         )
 
     async def settings(self, call: Call) -> Response:
-        source, targets = next(iter(self.engine.models.languages.items()))
+        source, targets = next(iter(self.models.languages.items()))
         languages, needs_key = {"source": source, "target": targets[0]}, bool(self.config.keys)
         return JSONResponse(
             {
@@ -191,7 +191,7 @@ class LibreTranslate:
         """The source language of each text, and what was guessed for auto."""
         if source != "auto":
             return [self.find(source)] * len(texts), []
-        known = list(self.engine.models.languages)
+        known = list(self.models.languages)
         guesses = []
         for text in texts:
             found = await self.engine.run(detect, text, known)
@@ -212,11 +212,11 @@ class LibreTranslate:
             self.require(direction)
 
         for direction, places in groups.items():
-            translator = await self.engine.models.wait_for(direction)
+            translator = await self.models.wait_for(direction)
             search = with_alternatives(translator.search, alternatives)
             lines = [Line(texts[n]) for n in places]
             markup: Mode = "html" if form == "html" else "none"
-            lists = await self.engine.translate(direction, lines, search, markup=markup, key=key)
+            lists = await self.engine.translate(translator, lines, search, markup=markup, key=key)
             for n, translations in zip(places, lists, strict=True):
                 results[n] = different(translations, 1 + alternatives)
         return results
@@ -232,8 +232,8 @@ class LibreTranslate:
         name = upload.filename or ""
         if not name.lower().endswith(tuple(suffixes())):
             raise Refused("Invalid request: file format not supported", code="unknown_format")
-        direction = find_direction(self.engine.models, "" if source == "auto" else source, target)
-        translator = await self.engine.models.wait_for(direction)
+        direction = find_direction(self.models, "" if source == "auto" else source, target)
+        translator = await self.models.wait_for(direction)
         asked = Asked(self.service, call.caller, direction, translator, translator.search)
         file, token = begin(asked, name, data, call.fields.text("columns"))
         assert file.task

@@ -45,7 +45,7 @@ from nmt.server.queue import put_back
 from nmt.server.schema import as_json, read
 from nmt.server.service import KEY_FIELDS, Call, Caller, Service
 from nmt.server.stream import cut, events
-from nmt.server.word_alternatives import begun, focus, likely_words
+from nmt.server.word_alternatives import focus, likely_words
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary
 
@@ -145,13 +145,13 @@ class Own:
         self.service, self.engine = service, service.engine
 
     async def models(self, call: Call) -> Response:
-        known = self.engine.models.by_direction.items()
+        known = self.service.models.by_direction.items()
         choices = [(direction, name) for direction, served in known for name in ("", *served.adapters)]
         return send(ModelList([self.describe(*choice) for choice in choices]))
 
     def describe(self, direction: Direction, name: str) -> Model:
         """A direction with an adapter, or with none, without loading its model."""
-        served = self.engine.models.served(direction)
+        served = self.service.models.by_direction[direction]
         translator = served.choose(name)
         own = translator.engine.models if translator else ()
         return Model(
@@ -181,13 +181,13 @@ class Own:
 
     async def ask(self, caller: Caller, body: Translate) -> Asked:
         """Check a request."""
-        direction = find_direction(self.engine.models, body.source, body.target)
+        direction = find_direction(self.service.models, body.source, body.target)
         glossary = await self.engine.run(self.find_glossary, body.glossary, direction, caller)
         if body.quality and direction not in self.service.scorers:
             problem = f"quality is true, but there is no pair scorer for {' to '.join(direction)}: leave quality out"
             raise Refused(problem, code="no_scorer")
-        translator = await self.engine.models.wait_for(direction, body.model)
-        search = make_search(body.search, self.engine.models.search(direction))
+        translator = await self.service.models.wait_for(direction, body.model)
+        search = make_search(body.search, self.service.models.translator(direction).search)
         translator.check(search)
         must = tuple(Term((one,) if isinstance(one, str) else tuple(one)) for one in body.must)
         constraints = Constraints(body.prefix, must, tuple(body.must_not))
@@ -242,13 +242,14 @@ class Own:
     async def word_alternatives(self, call: Call) -> Response:
         body = read_body(WordAlternatives, call)
         call.admit([body.text, body.translation])
-        direction = find_direction(self.engine.models, body.source, body.target)
-        translator = await self.engine.models.wait_for(direction, body.model)
+        direction = find_direction(self.service.models, body.source, body.target)
+        translator = await self.service.models.wait_for(direction, body.model)
         sentence = focus(body.text, body.translation, body.word)
         found = await self.engine.run(likely_words, translator, sentence.source, sentence.kept)
-        search = replace(self.engine.models.search(direction), n_best=1, samples=0)
+        search = replace(self.service.models.translator(direction).search, n_best=1, samples=0)
         asked = Asked(self.service, call.caller, direction, translator, search)
-        n_best = await asked.translate_requests(begun(sentence, found))
+        requests = [Line(sentence.source, Constraints(f"{sentence.kept}{word}")) for word, _ in found]
+        n_best = await asked.translate_requests(requests)
         words: dict[str, Word] = {}
         for (word, probability), (best, *_) in zip(found, n_best, strict=True):
             text = f"{sentence.before}{best.text}{sentence.after}"

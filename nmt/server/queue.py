@@ -26,7 +26,6 @@ from nmt.reading.reading import Reading
 from nmt.reading.request import Request, Translation
 from nmt.server.errors import Busy, Draining
 from nmt.server.metrics import Metrics
-from nmt.server.models import Direction, Models
 from nmt.text.markup import Mode
 from nmt.translation.translator import Translator
 
@@ -116,8 +115,8 @@ def put_back(trees: Sequence[Tree], lists: Sequence[list[Translation]]) -> list[
 class Engine:
     """Translates for all requests. Its methods are called in the event loop."""
 
-    def __init__(self, models: Models, config: ServeConfig, metrics: Metrics) -> None:
-        self.models, self.config, self.metrics = models, config, metrics
+    def __init__(self, config: ServeConfig, metrics: Metrics) -> None:
+        self.config, self.metrics = config, metrics
         self.threads = torch.get_num_threads()
         on_gpu = torch.cuda.is_available()
         self.workers = config.workers or (1 if on_gpu else min(self.threads, MOST_WORKERS))
@@ -125,7 +124,6 @@ class Engine:
         self.other = ThreadPoolExecutor(2, "other", initializer=torch.set_num_threads, initargs=(1,))
         self.queues: dict[str, deque[Item]] = {}  # by key; the first one's turn is next
         self.cache = Cache(config.cache_tokens)
-        models.on_replaced = self.cache.clear  # its entries would keep the old model in memory
         self.running = self.waiting = self.waiting_tokens = 0
         self.speed = 0.0  # pieces a second, of all workers under load; 0: not measured yet
         self.draining = self.is_due = False
@@ -143,7 +141,7 @@ class Engine:
 
     async def translate(
         self,
-        model: Direction | Translator,
+        translator: Translator,
         requests: Sequence[Request],
         search: SearchConfig,
         *,
@@ -153,17 +151,15 @@ class Engine:
         """The n-best list of each request.
 
         Args:
-            model: a direction, or the translator that was chosen for it.
             markup: how the texts are read. Lines of a plain text are translated apart, as by `Translator`.
             key: whose request it is: those of different keys take turns.
 
         Raises:
-            Busy: too much waits. Draining: the model is not loaded, or the service ends. ValueError: constraints can't
-            be met, or the model can't search so.
+            Busy: too much waits. Draining: the service ends. ValueError: constraints can't be met, or the model can't
+            search so.
         """
         if self.draining:
             raise Draining()
-        translator = model if isinstance(model, Translator) else await self.models.wait_for(model)
         group = Group(translator, search, markup)
         context = translator.context(search, markup)
         steps: tuple[Step, ...] = (cut_text,) if markup == "none" else ()

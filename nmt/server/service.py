@@ -27,7 +27,8 @@ class Service:
 
     def __init__(self, models: Models, config: ServeConfig) -> None:
         self.models, self.config, self.metrics = models, config, Metrics()
-        self.engine = Engine(models, config, self.metrics)
+        self.engine = Engine(config, self.metrics)
+        models.on_replaced = self.engine.cache.clear  # its entries would keep the old model in memory
         self.keys = Keys(Path(config.keys) if config.keys else None)
         self.glossaries = Glossaries(Path(config.glossaries))
         self.files = Files(config)

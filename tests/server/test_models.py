@@ -9,6 +9,7 @@ import pytest
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.serve import read_adapters
+from nmt.server.asking import find_direction
 from nmt.server.errors import Draining, Refused
 from nmt.server.models import LOOK_AGAIN, Models, read_folder
 from nmt.translation.translator import Translator
@@ -32,8 +33,9 @@ def test_folders_make_directions(folder: Path, tokenizer: Tokenizer, tmp_path: P
     models = Models([folder.parent, other], load, lazy=True)
     assert models.languages == {"de": ["en"], "en": ["de"]}
     assert [served.name for served in models.all] == ["run", "other"]
-    with pytest.raises(Refused, match="no model translates de to fi: there is de to en, en to de"):
-        models.served(("de", "fi"))
+    with pytest.raises(Refused, match="no model translates 'de to fi': there is de to en, en to de"):
+        find_direction(models, "de", "fi")
+    assert find_direction(models, "", "DE") == ("en", "de")
     with pytest.raises(ValueError, match=r"translates de to en, as .* does: give one of them"):
         Models([folder, folder], load)
 
@@ -97,23 +99,25 @@ def test_a_replaced_folder_is_loaded_and_the_old_translator_stays_usable(
     monkeypatch.setattr("nmt.server.models.LOOK_AGAIN", -LOOK_AGAIN)
 
     async def test() -> None:
-        models = Models([folder], load, lazy=True)
+        models, replaced = Models([folder], load, lazy=True), []
+        models.on_replaced = lambda: replaced.append("replaced")
         old = await models.wait_for(DIRECTION)
         before = old.translate(["Der kleine Hund"])
         save_tiny(folder, make_model(tokenizer, seed=2), tokenizer)
         assert models.translator(DIRECTION) is old
-        loading = models.served(DIRECTION).loading
+        loading = models.by_direction[DIRECTION].loading
         assert loading is not None
         await loading
         new = models.translator(DIRECTION)
         assert new is not old
+        assert replaced == ["replaced"]
         assert old.translate(["Der kleine Hund"]) == before
         (folder / "model.safetensors").write_bytes(b"broken")
         (folder / "SHA256SUMS").touch()
         assert models.translator(DIRECTION) is new
-        await models.begin(models.served(DIRECTION))
+        await models.begin(models.by_direction[DIRECTION])
         assert models.translator(DIRECTION) is new
-        assert "model.safetensors" in models.served(DIRECTION).problem
+        assert "model.safetensors" in models.by_direction[DIRECTION].problem
 
     run(test)
 

@@ -68,7 +68,7 @@ def test_requests_choose_an_adapter_by_its_name(model_folder: Path, adapter_fold
             assert found[name] == alone.translate(GERMAN)
         assert len({tuple(texts) for texts in found.values()}) == 3
         listed = client.get("/v1/models").json()["models"]
-        base = service.engine.models.all[0].name
+        base = service.models.all[0].name
         assert [one["name"] for one in listed] == [base, "law", "sport"]
         assert post(client, text=GERMAN, model=base)["translations"] == post(client, text=GERMAN)["translations"]
         wrong = client.post("/v1/translate", json={"text": "a", "target": "en", "model": "lawn"})
@@ -79,7 +79,7 @@ def test_requests_choose_an_adapter_by_its_name(model_folder: Path, adapter_fold
             "translatedText"
         ]
         assert law == found[""][0]
-    translators = [service.engine.models.translator(("de", "en"), name) for name in found]
+    translators = [service.models.translator(("de", "en"), name) for name in found]
     weights = [{p.data_ptr() for p in one.model.parameters()} for one in translators]
     assert weights[0] == weights[0] & weights[1] & weights[2]
     assert len(weights[1] - weights[0]) == 2 * len(adapters_of(translators[1]))
