@@ -18,7 +18,7 @@ from nmt.server.asking import Asked, find_direction
 from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.deepl_glossaries import DeepLGlossaries
-from nmt.server.detect import detect
+from nmt.server.detect import likeliest
 from nmt.server.document_files import File
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
 from nmt.server.endpoint import route
@@ -34,7 +34,6 @@ VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # its clients r
 FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
 SPLITS = ("0", "1", "nonewlines")
 NOT_HERE = ("style_id", "custom_instructions", "translation_memory_id", "output_format")
-STATES = {"waiting": "queued"}  # where ours have other names
 TAG = re.compile(r"[\w:.-]{1,100}")
 KEEP = ' translate="no"'
 
@@ -83,7 +82,7 @@ class DeepL:
             lists = await replace(one, markup=markup).translate(wanted)
             for n, (best, *_) in zip(places, lists, strict=True):
                 found[n] = unprotect(best.text, ignored) if tags else with_blanks(texts[n], best.text)
-        billed = is_true(call.fields, "show_billed_characters")
+        billed = call.fields.get("show_billed_characters") in (True, "1", "true", "True")
         rows = zip(sources, texts, found, strict=True)
         return JSONResponse({"translations": [shown(*row, billed=billed, fields=call.fields) for row in rows]})
 
@@ -96,16 +95,16 @@ class DeepL:
             if source is None:
                 raise Refused(f"Value for 'source_lang' not supported with this 'target_lang': {given[:20]!r}.")
             return [source] * len(texts)
-        guesses = [await self.engine.run(detect, text, known) if len(known) > 1 else [] for text in texts]
-        return [guess[0][0] if guess else known[0] for guess in guesses]
+        if len(known) == 1:
+            return known * len(texts)
+        return [code for code, _ in [await self.engine.run(likeliest, text, known) for text in texts]]
 
     def target_of(self, fields: Fields) -> str:
         """The target language, as a model writes it."""
         given = fields.text("target_lang")
         if not given:
             raise Refused("Parameter 'target_lang' not specified.", code="missing")
-        known = [target for targets in self.models.languages.values() for target in targets]
-        target = find_code(given, known)
+        target = find_code(given, self.models.targets)
         if target is None:
             raise Refused(f"Value for 'target_lang' not supported: {given[:20]!r}.", code="unknown_direction")
         return target
@@ -145,21 +144,22 @@ class DeepL:
         known = self.models.languages
         if kind != "target":
             return JSONResponse([{"language": code.upper(), "name": name_of(code)} for code in known])
-        targets = dict.fromkeys(target for targets in known.values() for target in targets)
         return JSONResponse(
             [
                 {"language": variant, "name": name_of(code), "supports_formality": False}
-                for code in targets
+                for code in self.models.targets
                 for variant in VARIANTS.get(code, (code.upper(),))
             ]
         )
 
     async def all_languages(self, call: Call) -> Response:
         """Version 3: each language, and what it can be used for."""
-        known = self.models.languages
-        targets = dict.fromkeys(target for targets in known.values() for target in targets)
+        known, targets = self.models.languages, self.models.targets
         features = {name: {"status": "stable"} for name in ("tag_handling", "glossary")}
-        rows = [(code, code in known, code in targets and code not in VARIANTS) for code in known | targets]
+        rows = [
+            (code, code in known, code in targets and code not in VARIANTS)
+            for code in dict.fromkeys([*known, *targets])
+        ]
         rows += [(v[:3].lower() + v[3:], False, True) for code in targets for v in VARIANTS.get(code, ())]
         return JSONResponse(
             [
@@ -192,7 +192,7 @@ class DeepL:
 
     async def state(self, call: Call) -> Response:
         file = self.find(call)
-        answer: dict[str, Any] = {"document_id": file.id, "status": STATES.get(file.state, file.state)}
+        answer: dict[str, Any] = {"document_id": file.id, "status": file.state.replace("waiting", "queued")}
         if file.state == "translating":
             answer["seconds_remaining"] = max(1, (file.of - file.done) // 20)
         elif file.state == "done":
@@ -236,10 +236,6 @@ def choice(fields: Fields, name: str, values: Sequence[str]) -> str:
 def names_in(fields: Fields, name: str) -> list[str]:
     """The values of a field that is a list, or texts with commas."""
     return [part.strip() for text in fields.texts(name) or [] for part in text.split(",") if part.strip()]
-
-
-def is_true(fields: Fields, name: str) -> bool:
-    return fields.get(name) in (True, "1", "true", "True")
 
 
 def fold(text: str, fields: Fields) -> str:

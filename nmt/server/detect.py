@@ -30,6 +30,11 @@ def detect(text: str, languages: Sequence[str]) -> list[Guess]:
     return sorted(found.items(), key=lambda guess: -guess[1])[:5]
 
 
+def likeliest(text: str, languages: Sequence[str]) -> Guess:
+    """The most probable language of a text; the first one, with no confidence, if nothing is known of it."""
+    return (detect(text, languages) or [(languages[0], 0.0)])[0]
+
+
 def by_script(text: str, languages: Sequence[str]) -> list[Guess]:
     """Guesses by the script alone."""
     counts = Counter(script_of(character) for character in text if character.isalpha())

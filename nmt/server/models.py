@@ -119,6 +119,7 @@ class Models:
         """The target languages of each source language."""
         for source, target in self.by_direction:
             self.languages.setdefault(source, []).append(target)
+        self.targets = [*dict.fromkeys(target for targets in self.languages.values() for target in targets)]
 
     @property
     def ready(self) -> bool:
