@@ -3,7 +3,7 @@ flow out the same way; `nmt.server.openapi` describes both."""
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 
 from nmt.reading.request import Constraints, Term, Translation
 from nmt.reading.request import Request as Line
+from nmt.server import own_bodies as v1
 from nmt.server.answers import answer_text
 from nmt.server.asking import Asked, find_direction
 from nmt.server.document_files import File
@@ -21,26 +22,6 @@ from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored, compile_entries
 from nmt.server.models import Direction
 from nmt.server.openapi import FILE, Operation, document
-from nmt.server.own_bodies import (
-    DocumentState,
-    Features,
-    GlossaryEntries,
-    GlossaryInfo,
-    GlossaryList,
-    Languages,
-    Model,
-    ModelList,
-    PutGlossary,
-    Sentence,
-    Translate,
-    Translated,
-    Translations,
-    Uploaded,
-    Word,
-    WordAlternatives,
-    Words,
-    make_search,
-)
 from nmt.server.queue import put_back
 from nmt.server.schema import as_json, read
 from nmt.server.service import KEY_FIELDS, Call, Caller, Service
@@ -56,6 +37,7 @@ UPLOAD = {
     "properties": {"file": FILE, "source": TEXT, "target": TEXT, "glossary": TEXT, "columns": TEXT},
     "required": ["file", "target"],
 }
+EVENTS = (v1.Sentence, v1.Translations)
 TOKEN = ("token",)  # in place of a key: a browser follows a link without one
 AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
 
@@ -66,30 +48,32 @@ def operations(service: Service) -> list[Operation]:
     name, one = "/v1/glossaries/{name:path}", "/v1/documents/{id}"
     most = service.config.file_bytes + FORM_BYTES
     return [
-        Operation("GET", "/v1/models", own.models, "The directions that can be translated.", ModelList),
+        Operation("GET", "/v1/models", own.models, "The directions that can be translated.", v1.ModelList),
         Operation(
             "POST",
             "/v1/translate",
             own.translate,
             "Translate texts.",
-            Translations,
-            body=Translate,
-            events=(Sentence, Translations),
+            v1.Translations,
+            body=v1.Translate,
+            events=EVENTS,
         ),
         Operation(
             "POST",
             "/v1/word_alternatives",
             own.word_alternatives,
             "Other words for a word of a translation.",
-            Words,
-            body=WordAlternatives,
+            v1.Words,
+            body=v1.WordAlternatives,
         ),
-        Operation("GET", "/v1/glossaries", glossaries.list, "The stored glossaries.", GlossaryList),
-        Operation("GET", name, glossaries.get, "A glossary.", GlossaryEntries, query=("source", "target")),
-        Operation("PUT", name, glossaries.put, "Store a glossary.", GlossaryInfo, body=PutGlossary),
+        Operation("GET", "/v1/glossaries", glossaries.list, "The stored glossaries.", v1.GlossaryList),
+        Operation("GET", name, glossaries.get, "A glossary.", v1.GlossaryEntries, query=("source", "target")),
+        Operation("PUT", name, glossaries.put, "Store a glossary.", v1.GlossaryInfo, body=v1.PutGlossary),
         Operation("DELETE", name, glossaries.delete, "Delete a glossary.", None, status=204),
-        Operation("POST", "/v1/documents", own.upload, "Translate a document.", Uploaded, 202, UPLOAD, most_bytes=most),
-        Operation("GET", one, own.state, "How far a document is.", DocumentState, query=TOKEN, is_open=True),
+        Operation(
+            "POST", "/v1/documents", own.upload, "Translate a document.", v1.Uploaded, 202, UPLOAD, most_bytes=most
+        ),
+        Operation("GET", one, own.state, "How far a document is.", v1.DocumentState, query=TOKEN, is_open=True),
         Operation("GET", f"{one}/file", own.fetch, "The translated document.", FILE, query=TOKEN, is_open=True),
     ]
 
@@ -116,18 +100,6 @@ def show(refused: Refused) -> Response:
     return JSONResponse({"error": error}, refused.status, refused.headers)
 
 
-@dataclass(frozen=True)
-class Job:
-    """A request for translations."""
-
-    body: Translate
-    asked: Asked
-    requests: Sequence[Line]
-    notes: Sequence[str]
-    """Of each text: which terms of the glossary were left out."""
-    started: float
-
-
 def read_body(kind: type[Body], call: Call) -> Body:
     """The body of a request. ValueError, for the user, for the first member that is wrong."""
     body: Body = read(kind, {name: value for name, value in call.fields.items() if name not in KEY_FIELDS})
@@ -147,18 +119,18 @@ class Own:
     async def models(self, call: Call) -> Response:
         known = self.service.models.by_direction.items()
         choices = [(direction, name) for direction, served in known for name in ("", *served.adapters)]
-        return send(ModelList([self.describe(*choice) for choice in choices]))
+        return send(v1.ModelList([self.describe(*choice) for choice in choices]))
 
-    def describe(self, direction: Direction, name: str) -> Model:
+    def describe(self, direction: Direction, name: str) -> v1.Model:
         """A direction with an adapter, or with none, without loading its model."""
         served = self.service.models.by_direction[direction]
         translator = served.choose(name)
         own = translator.engine.models if translator else ()
-        return Model(
+        return v1.Model(
             *direction,
             name=name or served.name,
             loaded=translator is not None,
-            features=Features(
+            features=v1.Features(
                 alignments=True,
                 scorer=direction in self.service.scorers,
                 html=True,
@@ -169,17 +141,30 @@ class Own:
 
     async def translate(self, call: Call) -> Response:
         started = time.perf_counter()
-        body = read_body(Translate, call)
+        body = read_body(v1.Translate, call)
         texts = [body.text] if isinstance(body.text, str) else body.text
         call.admit(texts)
         asked = await self.ask(call.caller, body)
         requests, notes = await self.engine.run(asked.make, texts)
-        job = Job(body, asked, requests, notes, started)
-        if body.stream:
-            return await self.stream(job)
-        return send(await self.answer(job, await asked.translate_requests(requests)))
 
-    async def ask(self, caller: Caller, body: Translate) -> Asked:
+        async def answer(n_best: Sequence[Sequence[Translation]]) -> v1.Translations:
+            """The whole answer, from the translations of each text."""
+            rated = await self.engine.run(self.rate, asked, texts, n_best) if body.quality else n_best
+            rows = zip(texts, rated, notes, strict=True)
+            made = await self.engine.run(lambda: [answer_text(asked.translator, body, *row) for row in rows])
+            return v1.Translations(made, v1.Languages(*asked.direction), round(time.perf_counter() - started, 4))
+
+        if not body.stream:
+            return send(await answer(await asked.translate_requests(requests)))
+        trees, pieces = cut(requests, asked.translator.context(asked.search, asked.markup))
+
+        async def finish(lists: list[list[Translation]]) -> v1.Translations:
+            return await answer(await self.engine.run(put_back, trees, lists))
+
+        sent = events(pieces, asked.translate_requests, finish)
+        return StreamingResponse(sent, headers=AT_ONCE, media_type="text/event-stream")
+
+    async def ask(self, caller: Caller, body: v1.Translate) -> Asked:
         """Check a request."""
         direction = find_direction(self.service.models, body.source, body.target)
         glossary = await self.engine.run(self.find_glossary, body.glossary, direction, caller)
@@ -187,7 +172,7 @@ class Own:
             problem = f"quality is true, but there is no pair scorer for {' to '.join(direction)}: leave quality out"
             raise Refused(problem, code="no_scorer")
         translator = await self.service.models.wait_for(direction, body.model)
-        search = make_search(body.search, self.service.models.translator(direction).search)
+        search = v1.make_search(body.search, self.service.models.translator(direction).search)
         translator.check(search)
         must = tuple(Term((one,) if isinstance(one, str) else tuple(one)) for one in body.must)
         constraints = Constraints(body.prefix, must, tuple(body.must_not))
@@ -207,40 +192,16 @@ class Own:
             raise Refused(f"there is {missing} {given[:60]!r}", status=404, code="no_glossary")
         return dictionary.compile()
 
-    async def answer(self, job: Job, n_best: Sequence[Sequence[Translation]]) -> Translations:
-        """The whole answer, from the translations of each text."""
-        translator, texts = job.asked.translator, [request.text for request in job.requests]
-
-        def make() -> list[Translated]:
-            rows = zip(texts, self.rate(job, texts, n_best), job.notes, strict=True)
-            return [answer_text(translator, job.body, *row) for row in rows]
-
-        made = await self.engine.run(make)
-        return Translations(made, Languages(*job.asked.direction), round(time.perf_counter() - job.started, 4))
-
     def rate(
-        self, job: Job, texts: Sequence[str], n_best: Sequence[Sequence[Translation]]
-    ) -> Sequence[Sequence[Translation]]:
-        """The translations, the best of each text with its quality if that is asked for."""
-        if not job.body.quality:
-            return n_best
-        scorer = self.service.scorers[job.asked.direction]
-        rated = scorer.rate_visible(texts, [[best] for best, *_ in n_best], job.asked.markup)
+        self, asked: Asked, texts: Sequence[str], n_best: Sequence[Sequence[Translation]]
+    ) -> list[list[Translation]]:
+        """The translations, the best of each text with its quality."""
+        scorer = self.service.scorers[asked.direction]
+        rated = scorer.rate_visible(texts, [[best] for best, *_ in n_best], asked.markup)
         return [[best, *others] for (best,), (_, *others) in zip(rated, n_best, strict=True)]
 
-    async def stream(self, job: Job) -> Response:
-        asked = job.asked
-        trees, pieces = cut(job.requests, asked.translator.context(asked.search, asked.markup))
-
-        async def finish(lists: list[list[Translation]]) -> Translations:
-            return await self.answer(job, await self.engine.run(put_back, trees, lists))
-
-        return StreamingResponse(
-            events(pieces, asked.translate_requests, finish), headers=AT_ONCE, media_type="text/event-stream"
-        )
-
     async def word_alternatives(self, call: Call) -> Response:
-        body = read_body(WordAlternatives, call)
+        body = read_body(v1.WordAlternatives, call)
         call.admit([body.text, body.translation])
         direction = find_direction(self.service.models, body.source, body.target)
         translator = await self.service.models.wait_for(direction, body.model)
@@ -250,11 +211,11 @@ class Own:
         asked = Asked(self.service, call.caller, direction, translator, search)
         requests = [Line(sentence.source, Constraints(f"{sentence.kept}{word}")) for word, _ in found]
         n_best = await asked.translate_requests(requests)
-        words: dict[str, Word] = {}
+        words: dict[str, v1.Word] = {}
         for (word, probability), (best, *_) in zip(found, n_best, strict=True):
             text = f"{sentence.before}{best.text}{sentence.after}"
-            words.setdefault(text, Word(word, round(probability, 4), text))
-        return send(Words([*words.values()]))
+            words.setdefault(text, v1.Word(word, round(probability, 4), text))
+        return send(v1.Words([*words.values()]))
 
     async def upload(self, call: Call) -> Response:
         call.admit([])
@@ -262,14 +223,14 @@ class Own:
         source, target = call.fields.text("source"), call.fields.text("target")
         if not target:
             raise Refused("target is missing: it must be the code of a language", code="missing")
-        body = Translate(text="", source=source, target=target, glossary=call.fields.text("glossary"))
+        body = v1.Translate(text="", source=source, target=target, glossary=call.fields.text("glossary"))
         asked = await self.ask(call.caller, body)
         file, token = begin(asked, upload.filename or "", data, call.fields.text("columns"))
-        return send(Uploaded(file.id, token), 202)
+        return send(v1.Uploaded(file.id, token), 202)
 
     async def state(self, call: Call) -> Response:
         file = self.find(call)
-        return send(DocumentState(file.state, file.done, file.of, file.message))
+        return send(v1.DocumentState(file.state, file.done, file.of, file.message))
 
     async def fetch(self, call: Call) -> Response:
         file = self.find(call)
@@ -291,7 +252,9 @@ class OwnGlossaries:
     async def list(self, call: Call) -> Response:
         found = await self.run(self.store.all, call.caller.owner)
         pairs = [(one, dictionary) for one in found for dictionary in one.dictionaries]
-        return send(GlossaryList([GlossaryInfo(one.name, d.source, d.target, len(d.entries)) for one, d in pairs]))
+        return send(
+            v1.GlossaryList([v1.GlossaryInfo(one.name, d.source, d.target, len(d.entries)) for one, d in pairs])
+        )
 
     async def get(self, call: Call) -> Response:
         """The entries of the direction that the query names; without one, of the first."""
@@ -302,10 +265,10 @@ class OwnGlossaries:
             has = ", ".join(f"{one.source} to {one.target}" for one in stored.dictionaries)
             problem = f"the glossary has no entries for {source[:20]!r} to {target[:20]!r}; it has {has}"
             raise Refused(problem, status=404, code="no_glossary")
-        return send(GlossaryEntries(stored.name, dictionary.source, dictionary.target, dictionary.entries))
+        return send(v1.GlossaryEntries(stored.name, dictionary.source, dictionary.target, dictionary.entries))
 
     async def put(self, call: Call) -> Response:
-        body = read_body(PutGlossary, call)
+        body = read_body(v1.PutGlossary, call)
         direction = find_direction(self.service.models, body.source, body.target)
         dictionary, name = Dictionary(*direction, body.entries), call.path["name"]
 
@@ -317,7 +280,7 @@ class OwnGlossaries:
                 self.store.create(call.caller.owner, name, [dictionary])
 
         await self.run(store)
-        return send(GlossaryInfo(name, *direction, len(body.entries)))
+        return send(v1.GlossaryInfo(name, *direction, len(body.entries)))
 
     async def delete(self, call: Call) -> Response:
         """Delete a glossary with its entries of all directions."""
