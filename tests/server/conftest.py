@@ -23,6 +23,12 @@ def make_service(folder: Path, adapters: Mapping[str, Path] | None = None, /, **
     return Service(Models([folder], load, lazy=True, adapters=adapters), config)
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """What runs tests that are coroutines."""
+    return "asyncio"
+
+
 @pytest.fixture(scope="session")
 def service(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Service:
     return make_service(model_folder, glossaries=str(tmp_path_factory.mktemp("glossaries")))

@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.server.queue import put_back
 from nmt.server.stream import cut, events
 from tests.reading.pretended import context_of
+
+pytestmark = pytest.mark.anyio
 
 
 def test_texts_are_cut_into_lines_and_sentences(tokenizer: Tokenizer) -> None:
@@ -26,7 +30,7 @@ def test_texts_are_cut_into_lines_and_sentences(tokenizer: Tokenizer) -> None:
     assert whole.request.text == "<p>A. B.</p>"
 
 
-def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> None:
+async def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> None:
     ended: list[str] = []
 
     async def translate(requests: Sequence[Request]) -> list[list[Translation]]:
@@ -41,25 +45,19 @@ def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> None:
     async def never(_: Any) -> None:
         raise AssertionError
 
-    async def test() -> None:
-        _, pieces = cut([Request("Ja. Nein. Gut.")], context_of(tokenizer))
-        stream = events(pieces, translate, never)
-        assert b'"text": "<Ja.>"' in await anext(stream)
-        await stream.aclose()  # type: ignore[attr-defined]
-        await asyncio.sleep(0)
-
-    asyncio.run(test())
+    _, pieces = cut([Request("Ja. Nein. Gut.")], context_of(tokenizer))
+    stream = events(pieces, translate, never)
+    assert b'"text": "<Ja.>"' in await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    await asyncio.sleep(0)
     assert ended == ["Nein.", "Gut."]
 
 
-def test_an_error_is_an_event(tokenizer: Tokenizer) -> None:
+async def test_an_error_is_an_event(tokenizer: Tokenizer) -> None:
     async def fail(_: Any) -> list[list[Translation]]:
         raise ValueError("too hard")
 
-    async def test() -> list[bytes]:
-        _, pieces = cut([Request("A.")], context_of(tokenizer))
-        return [event async for event in events(pieces, fail, fail)]
-
-    [event] = asyncio.run(test())
+    _, pieces = cut([Request("A.")], context_of(tokenizer))
+    [event] = [event async for event in events(pieces, fail, fail)]
     assert event.startswith(b"event: error\ndata: ")
     assert b"too hard" in event
