@@ -1,51 +1,26 @@
 """The queue: what is translated together, whose turn it is, and who is refused."""
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
-from nmt.reading.request import Constraints, Request, Term, Translation
+from nmt.reading.request import Constraints, Request, Term
 from nmt.server.errors import Busy, Draining
 from nmt.server.metrics import Metrics
 from nmt.server.queue import Engine, Group, Item
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
+from tests.server.conftest import Slow
 from tests.tiny import PAIRS, SHORT
 
 pytestmark = pytest.mark.anyio
 
 GERMAN = [source for source, _ in PAIRS]
-
-
-class Slow(Translator):
-    """A translator that writes capitals, notes its batches, and waits where it is told to."""
-
-    def __init__(self, translator: Translator) -> None:
-        self.__dict__ |= translator.__dict__
-        self.batches: list[list[str]] = []
-        self.gate = threading.Event()
-        self.gate.set()
-
-    def translate_n_best(  # type: ignore[override]
-        self, lines: Sequence[Request], search: SearchConfig | None = None, **options: Any
-    ) -> list[list[Translation]]:
-        self.gate.wait(10)
-        self.batches.append([line.text for line in lines])
-        if any("bad" in line.text for line in lines):
-            raise ValueError("a bad line")
-        return [[Translation(line.text.upper(), 0.0, ())] for line in lines]
-
-
-@pytest.fixture
-def slow(translator: Translator) -> Slow:
-    return Slow(translator)
 
 
 @pytest.fixture
