@@ -7,8 +7,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from nmt.server.app import make_app
@@ -238,62 +236,6 @@ def test_spec_describes_paths_that_exist(client: TestClient) -> None:
     for path, methods in client.get("/spec").json()["paths"].items():
         for method in methods:
             assert client.request(method, path).status_code in (200, 400)
-
-
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=20)
-    | st.sampled_from(["de", "en", "auto"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-NAMES = st.sampled_from(["q", "source", "target", "format", "alternatives", "api_key", "q[]", "file"])
-PATHS = st.sampled_from(["/translate", "/detect", "/languages", "/frontend/settings", "/suggest", "/translate_file"])
-
-
-def never_fails(client: TestClient, path: str, fields: dict[str, Any], how: str) -> None:
-    texts = {name: str(value).encode("utf8", "replace") for name, value in fields.items()}
-    sent: dict[str, Sent] = {
-        "json": {"content": json.dumps(fields).encode(), "headers": {"content-type": "application/json"}},
-        "form": {"content": urlencode(texts).encode(), "headers": FORM},
-        "multipart": {"files": {name: (None, value) for name, value in texts.items()} or {"x": (None, "")}},
-        "files": {"files": {name: ("a.txt", value) for name, value in texts.items()} or {"x": (None, "")}},
-        "query": {"params": texts},
-        "latin-1": {"content": urlencode(texts).encode(), "headers": {"content-type": "text/plain; charset=latin-1"}},
-    }
-    response = client.post(path, **sent[how])
-    assert response.status_code < 500, response.text
-    response.json()
-
-
-WAYS = st.sampled_from(["json", "form", "multipart", "files", "query", "latin-1"])
-
-
-@given(PATHS, st.dictionaries(NAMES, VALUES), WAYS)
-def test_no_value_in_any_field_makes_the_service_fail(
-    client: TestClient, path: str, fields: dict[str, Any], how: str
-) -> None:
-    never_fails(client, path, fields, how)
-
-
-@pytest.mark.services
-@settings(max_examples=2000)
-@given(PATHS, st.dictionaries(NAMES, VALUES), WAYS)
-def test_no_value_makes_the_service_fail_in_many_examples(
-    client: TestClient, path: str, fields: dict[str, Any], how: str
-) -> None:
-    never_fails(client, path, fields, how)
-
-
-@settings(max_examples=10)
-@given(
-    content=st.binary(max_size=200), kind=st.sampled_from(["application/json", "multipart/form-data; boundary=a", ""])
-)
-def test_no_bytes_make_the_service_fail(client: TestClient, content: bytes, kind: str) -> None:
-    assert client.post("/translate", content=content, headers={"content-type": kind}).status_code < 500
 
 
 def test_a_long_queue_is_told_so_that_clients_slow_down(
