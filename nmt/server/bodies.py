@@ -162,15 +162,9 @@ def read_json(data: bytes, charset: str) -> dict[str, Any]:
 
 
 def read_form(data: bytes, charset: str) -> list[tuple[str, str]]:
-    encoding = known(charset or "utf-8")
+    text, encoding = data.decode("latin-1"), known(charset or "utf-8")
     try:
-        return parse_qsl(
-            data.decode("latin-1"),
-            keep_blank_values=True,
-            encoding=encoding,
-            errors="replace",
-            max_num_fields=MOST_FIELDS,
-        )
+        return parse_qsl(text, keep_blank_values=True, encoding=encoding, errors="replace", max_num_fields=MOST_FIELDS)
     except ValueError:
         raise Refused(f"the form has more than {MOST_FIELDS:,} fields") from None
 

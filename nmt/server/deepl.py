@@ -155,25 +155,15 @@ class DeepL:
     async def all_languages(self, call: Call) -> Response:
         """Version 3: each language, and what it can be used for."""
         known, targets = self.models.languages, self.models.targets
-        features = {name: {"status": "stable"} for name in ("tag_handling", "glossary")}
-        rows = [
-            (code, code in known, code in targets and code not in VARIANTS)
-            for code in dict.fromkeys([*known, *targets])
-        ]
+        codes = dict.fromkeys([*known, *targets])
+        other = {"status": "stable", "features": {name: {"status": "stable"} for name in ("tag_handling", "glossary")}}
+        rows = [(code, code in known, code in targets and code not in VARIANTS) for code in codes]
         rows += [(v[:3].lower() + v[3:], False, True) for code in targets for v in VARIANTS.get(code, ())]
-        return JSONResponse(
-            [
-                {
-                    "lang": code,
-                    "name": name_of(code),
-                    "usable_as_source": is_source,
-                    "usable_as_target": is_target,
-                    "status": "stable",
-                    "features": features,
-                }
-                for code, is_source, is_target in rows
-            ]
-        )
+        found = [
+            {"lang": code, "name": name_of(code), "usable_as_source": source, "usable_as_target": target} | other
+            for code, source, target in rows
+        ]
+        return JSONResponse(found)
 
     async def usage(self, call: Call) -> Response:
         """Characters of this key since the service started."""
@@ -185,9 +175,8 @@ class DeepL:
         upload, data = await upload_of(call.fields, self.service.config.file_bytes)
         [source] = await self.sources(call.fields, [""])
         asked = await self.ask(call.caller, call.fields, source)
-        file, key = begin(
-            asked, call.fields.text("filename") or upload.filename or "", data, call.fields.text("columns")
-        )
+        name = call.fields.text("filename") or upload.filename or ""
+        file, key = begin(asked, name, data, call.fields.text("columns"))
         return JSONResponse({"document_id": file.id, "document_key": key})
 
     async def state(self, call: Call) -> Response:
@@ -203,11 +192,10 @@ class DeepL:
 
     async def result(self, call: Call) -> Response:
         file = self.find(call)
+        if file.state == "error":
+            raise Refused(file.message)
         if file.state != "done":
-            status = 400 if file.state == "error" else 503
-            raise Refused(
-                file.message or "Document is not ready.", status=status, retry_after=5 if status == 503 else 0
-            )
+            raise Refused("Document is not ready.", status=503, retry_after=5)
         return send_file(self.service.files, file)
 
     def find(self, call: Call) -> File:

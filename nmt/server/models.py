@@ -109,11 +109,10 @@ class Models:
         self.by_direction: dict[Direction, Served] = {}
         for served in self.all:
             new = [direction for direction in served.directions if direction not in self.by_direction]
-            first = self.by_direction.get(served.directions[0])
-            problem = (
-                f"{served.folder} translates {' to '.join(served.directions[0])}, as {first and first.folder} does"
-            )
-            require(bool(new), f"{problem}: give one of them")
+            if not new:
+                direction = served.directions[0]
+                both = f"{served.folder} translates {' to '.join(direction)}, as {self.by_direction[direction].folder}"
+                raise ValueError(f"{both} does: give one of them")
             self.by_direction |= dict.fromkeys(new, served)
         self.languages: dict[str, list[str]] = {}
         """The target languages of each source language."""
