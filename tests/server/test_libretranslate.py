@@ -23,33 +23,36 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 Sent = dict[str, Any]
 
 # As the programs send them: method, path, and the arguments of the call.
+ASKED = {"source": "de", "target": "en"}
+PARTS = {name: (None, value) for name, value in ASKED.items()}
+EMPTY = {"x": (None, "")}
 REPLAYED: dict[str, tuple[str, str, Sent]] = {
-    "mastodon": (
-        "POST",
-        "/translate",
-        {"json": {"q": [GERMAN[0], ""], "source": "de", "target": "en", "format": "html", "api_key": None}},
-    ),
+    "mastodon": ("POST", "/translate", {"json": ASKED | {"q": [GERMAN[0], ""], "format": "html", "api_key": None}}),
     "mastodon, unknown source": (
-        "POST",
-        "/translate",
+        *("POST", "/translate"),
         {"json": {"q": [GERMAN[0]], "source": "auto", "target": "en", "format": "html", "api_key": ""}},
     ),
-    "weblate": ("POST", "/translate", {"json": {"q": ["[X1X] Hund", "b"], "source": "de", "target": "en"}}),
-    "discourse": ("POST", "/translate", {"data": {"q": "<p>Ja</p>", "source": "de", "target": "en", "format": "html"}}),
-    "discourse, detecting": ("POST", "/detect", {"data": {"q": "Wo ist er?", "api_key": ""}}),
-    "nextcloud": (
-        "POST",
-        "/translate",
-        {"files": {"q": (None, "Ja"), "source": (None, "de"), "target": (None, "en"), "api_key": (None, "")}},
-    ),
-    "nextcloud, languages": ("GET", "/languages", {"files": {"x": (None, "")}}),
-    "nextcloud, settings": ("GET", "/frontend/settings", {"files": {"x": (None, "")}}),
-    "nextcloud, detecting": ("POST", "/detect?q=Wo+ist+er&api_key=", {"files": {"x": (None, "")}}),
-    "omegat": ("POST", "/translate", {"data": {"q": "Ja", "source": "de", "target": "en", "format": "text"}}),
-    "searxng": ("POST", "/translate", {"json": {"q": "Ja", "source": "de", "target": "en", "alternatives": 1}}),
     "mastodon, languages": ("GET", "/languages", {"headers": {"content-type": "application/json"}}),
+    "weblate": ("POST", "/translate", {"json": ASKED | {"q": ["[X1X] Hund", "b"]}}),
+    "discourse": ("POST", "/translate", {"data": ASKED | {"q": "<p>Ja</p>", "format": "html"}}),
+    "discourse, detecting": ("POST", "/detect", {"data": {"q": "Wo ist er?", "api_key": ""}}),
+    "nextcloud": ("POST", "/translate", {"files": PARTS | {"q": (None, "Ja"), "api_key": (None, "")}}),
+    "nextcloud, languages": ("GET", "/languages", {"files": EMPTY}),
+    "nextcloud, settings": ("GET", "/frontend/settings", {"files": EMPTY}),
+    "nextcloud, detecting": ("POST", "/detect?q=Wo+ist+er&api_key=", {"files": EMPTY}),
+    "omegat": ("POST", "/translate", {"data": ASKED | {"q": "Ja", "format": "text"}}),
+    "searxng": ("POST", "/translate", {"json": ASKED | {"q": "Ja", "alternatives": 1}}),
     "libretranslatepy, languages": ("GET", "/languages", {"content": b"", "headers": FORM}),
 }
+ANY_FORM: list[Sent] = [
+    {"json": ASKED | {"q": GERMAN[0]}},
+    {"data": ASKED | {"q": GERMAN[0]}},
+    {"files": PARTS | {"q": (None, GERMAN[0])}},
+    {"params": ASKED | {"q": GERMAN[0]}},
+    {"params": ASKED, "data": {"q": GERMAN[0]}},
+    {"content": json.dumps(ASKED | {"q": GERMAN[0]}).encode("utf-16"), "headers": {"content-type": "application/json"}},
+    {"content": urlencode(ASKED | {"q": GERMAN[0]}).encode()},
+]
 
 
 @pytest.mark.parametrize("name", REPLAYED)
@@ -69,21 +72,7 @@ def test_what_programs_send_is_answered(name: str, client: TestClient) -> None:
         assert answer[0]["language"] == "de"
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        {"json": {"q": GERMAN[0], "source": "de", "target": "en"}},
-        {"data": {"q": GERMAN[0], "source": "de", "target": "en"}},
-        {"files": {"q": (None, GERMAN[0]), "source": (None, "de"), "target": (None, "en")}},
-        {"params": {"q": GERMAN[0], "source": "de", "target": "en"}},
-        {"params": {"source": "de", "target": "en"}, "data": {"q": GERMAN[0]}},
-        {
-            "content": json.dumps({"q": GERMAN[0], "source": "de", "target": "en"}).encode("utf-16"),
-            "headers": {"content-type": "application/json"},
-        },
-        {"content": urlencode({"q": GERMAN[0], "source": "de", "target": "en"}).encode()},
-    ],
-)
+@pytest.mark.parametrize("sent", ANY_FORM)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_any_form_of_a_request_has_the_same_answer(
     method: str, sent: Sent, client: TestClient, translator: Translator
@@ -93,7 +82,7 @@ def test_any_form_of_a_request_has_the_same_answer(
 
 
 def ask(client: TestClient, **fields: object) -> Any:
-    return client.post("/translate", json={"source": "de", "target": "en"} | fields)
+    return client.post("/translate", json=ASKED | fields)
 
 
 def test_a_list_has_a_list_of_everything(client: TestClient) -> None:
@@ -186,9 +175,8 @@ def test_a_body_in_parts_is_bounded_too(client: TestClient) -> None:
 
 
 def test_a_file_is_translated_and_fetched(client: TestClient, translator: Translator) -> None:
-    data = {"source": "de", "target": "en"}
     text = f"{GERMAN[0]}\n\n{GERMAN[1]}\n"
-    response = client.post("/translate_file", data=data, files={"file": ("brief.txt", text.encode())})
+    response = client.post("/translate_file", data=ASKED, files={"file": ("brief.txt", text.encode())})
     address = response.json()["translatedFileUrl"]
     assert address.startswith("http://testserver/download_file/")
     found = client.get(address)
@@ -206,18 +194,14 @@ def test_a_file_is_translated_and_fetched(client: TestClient, translator: Transl
     ],
 )
 def test_files_that_can_t_be_read_are_refused(name: str, content: bytes, message: str, client: TestClient) -> None:
-    response = client.post(
-        "/translate_file", data={"source": "de", "target": "en"}, files={"file": (name, content)} if name else None
-    )
+    response = client.post("/translate_file", data=ASKED, files={"file": (name, content)} if name else None)
     assert response.status_code == 400
     assert message in response.json()["error"]
 
 
 def test_how_much_an_office_file_may_have_is_a_setting(model_folder: Path) -> None:
     with TestClient(make_app(make_service(model_folder, zip_members=1))) as client:
-        response = client.post(
-            "/translate_file", data={"source": "de", "target": "en"}, files={"file": ("a.docx", docx())}
-        )
+        response = client.post("/translate_file", data=ASKED, files={"file": ("a.docx", docx())})
         assert response.status_code == 400
         assert "at most 1 are read" in response.json()["error"]
 
