@@ -21,11 +21,10 @@ from nmt.server.deepl_glossaries import DeepLGlossaries
 from nmt.server.detect import likeliest
 from nmt.server.document_files import File
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
-from nmt.server.endpoint import route
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary
 from nmt.server.models import Direction
-from nmt.server.service import Call, Caller, Service
+from nmt.server.service import Call, Caller, Service, route
 from nmt.translation.formats import with_blanks
 from nmt.translation.glossary import Glossary
 

@@ -8,10 +8,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from nmt.server.asking import find_direction
 from nmt.server.bodies import Fields, brief
-from nmt.server.endpoint import Handler
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored, read_entries, write_entries
-from nmt.server.service import Call, Service
+from nmt.server.service import Call, Handler, Service
 
 TSV = "text/tab-separated-values"
 

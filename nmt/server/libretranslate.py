@@ -20,10 +20,9 @@ from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.detect import detect, likeliest
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
-from nmt.server.endpoint import route
 from nmt.server.errors import Refused
 from nmt.server.models import Direction
-from nmt.server.service import Call, Service
+from nmt.server.service import Call, Service, route
 from nmt.text.markup import Mode
 from nmt.version import __version__
 

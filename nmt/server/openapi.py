@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from nmt.config import SearchConfig
 from nmt.config.names import long_help
-from nmt.server.endpoint import Handler
 from nmt.server.own_bodies import Failure, Search
 from nmt.server.schema import Refer, object_schema
+from nmt.server.service import Handler
 from nmt.version import __version__
 
 JSON = "application/json"

@@ -17,14 +17,13 @@ from nmt.server.answers import answer_text
 from nmt.server.asking import Asked, find_direction
 from nmt.server.document_files import File
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
-from nmt.server.endpoint import route
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored, compile_entries
 from nmt.server.models import Direction
 from nmt.server.openapi import FILE, Operation, document
 from nmt.server.queue import put_back
 from nmt.server.schema import as_json, read
-from nmt.server.service import KEY_FIELDS, Call, Caller, Service
+from nmt.server.service import KEY_FIELDS, Call, Caller, Service, route
 from nmt.server.stream import cut, events
 from nmt.server.word_alternatives import focus, likely_words
 from nmt.text.markup import Mode
