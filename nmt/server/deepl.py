@@ -74,11 +74,11 @@ class DeepL:
         sources = await self.sources(call.fields, texts)
         asked = {source: await self.ask(call.caller, call.fields, source) for source in dict.fromkeys(sources)}
         found = [""] * len(texts)
-        for source, one in asked.items():
+        for source, wanted in asked.items():
             places = [n for n, other in enumerate(sources) if other == source]
-            wanted = [protect(fold(texts[n], call.fields), ignored) for n in places]
+            given = [protect(fold(texts[n], call.fields), ignored) for n in places]
             markup: Literal["html", "none"] = "html" if tags else "none"
-            lists = await replace(one, markup=markup).translate(wanted)
+            lists = await replace(wanted, markup=markup).translate(given)
             for n, (best, *_) in zip(places, lists, strict=True):
                 found[n] = unprotect(best.text, ignored) if tags else with_blanks(texts[n], best.text)
         billed = call.fields.get("show_billed_characters") in (True, "1", "true", "True")

@@ -23,7 +23,7 @@ class DeepLGlossaries:
 
     def operations(self) -> Sequence[tuple[str, str, Handler]]:
         """The method, path and handler of each route."""
-        one = "/v3/glossaries/{id}"
+        path = "/v3/glossaries/{id}"
         return [
             ("GET", "/v2/glossary-language-pairs", self.pairs),
             ("GET", "/v2/glossaries", self.list_single),
@@ -33,12 +33,12 @@ class DeepLGlossaries:
             ("DELETE", "/v2/glossaries/{id}", self.delete),
             ("GET", "/v3/glossaries", self.list),
             ("POST", "/v3/glossaries", self.create),
-            ("GET", one, self.get),
-            ("PATCH", one, self.change),
-            ("DELETE", one, self.delete),
-            ("GET", f"{one}/entries", self.entries),
-            ("PUT", f"{one}/dictionaries", self.put),
-            ("DELETE", f"{one}/dictionaries", self.drop),
+            ("GET", path, self.get),
+            ("PATCH", path, self.change),
+            ("DELETE", path, self.delete),
+            ("GET", f"{path}/entries", self.entries),
+            ("PUT", f"{path}/dictionaries", self.put),
+            ("DELETE", f"{path}/dictionaries", self.drop),
         ]
 
     async def pairs(self, call: Call) -> Response:
@@ -48,7 +48,7 @@ class DeepLGlossaries:
 
     async def list_single(self, call: Call) -> Response:
         found = await self.run(self.store.all, call.caller.owner)
-        return JSONResponse({"glossaries": [single(one) for one in found if one.dictionaries]})
+        return JSONResponse({"glossaries": [single(stored) for stored in found if stored.dictionaries]})
 
     async def create_single(self, call: Call) -> Response:
         dictionary = self.dictionary(call.fields)
@@ -65,7 +65,7 @@ class DeepLGlossaries:
 
     async def list(self, call: Call) -> Response:
         found = await self.run(self.store.all, call.caller.owner)
-        return JSONResponse({"glossaries": [multiple(one) for one in found]})
+        return JSONResponse({"glossaries": [multiple(stored) for stored in found]})
 
     async def create(self, call: Call) -> Response:
         dictionaries = self.dictionaries(call.fields)
@@ -92,9 +92,9 @@ class DeepLGlossaries:
 
     async def entries(self, call: Call) -> Response:
         stored = await self.find(call)
-        one = self.chosen(stored, call.fields)
-        found = {"entries": write_entries(one.entries), "entries_format": "tsv"}
-        return JSONResponse({"dictionaries": [languages(one) | found]})
+        dictionary = self.chosen(stored, call.fields)
+        found = {"entries": write_entries(dictionary.entries), "entries_format": "tsv"}
+        return JSONResponse({"dictionaries": [languages(dictionary) | found]})
 
     async def put(self, call: Call) -> Response:
         stored = await self.find(call)
@@ -125,7 +125,7 @@ class DeepLGlossaries:
         return found
 
     def dictionaries(self, fields: Fields) -> "Sequence[Dictionary]":
-        return [self.dictionary(one) for one in fields.listed("dictionaries")]
+        return [self.dictionary(given) for given in fields.listed("dictionaries")]
 
     def dictionary(self, given: Any) -> Dictionary:
         """A dictionary, as clients write it. Refused, or ValueError, if it is none."""
@@ -141,12 +141,12 @@ class DeepLGlossaries:
         return Dictionary(*direction, read_entries(given["entries"], form))
 
 
-def languages(one: Dictionary) -> dict[str, Any]:
-    return {"source_lang": one.source, "target_lang": one.target}
+def languages(dictionary: Dictionary) -> dict[str, Any]:
+    return {"source_lang": dictionary.source, "target_lang": dictionary.target}
 
 
-def counted(one: Dictionary) -> dict[str, Any]:
-    return languages(one) | {"entry_count": len(one.entries)}
+def counted(dictionary: Dictionary) -> dict[str, Any]:
+    return languages(dictionary) | {"entry_count": len(dictionary.entries)}
 
 
 def first(stored: Stored) -> Dictionary:
@@ -164,6 +164,5 @@ def single(stored: Stored) -> dict[str, Any]:
 
 def multiple(stored: Stored) -> dict[str, Any]:
     """A glossary as version 3 shows it."""
-    dictionaries = [counted(one) for one in stored.dictionaries]
     head = {"glossary_id": stored.id, "name": stored.name, "creation_time": stored.created}
-    return head | {"dictionaries": dictionaries}
+    return head | {"dictionaries": [counted(dictionary) for dictionary in stored.dictionaries]}

@@ -124,7 +124,7 @@ def make_key(file: Path, name: str, requests: int = 0, characters: int = 0) -> s
     text = PREFIX + secrets.token_urlsafe(32)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     key = Key(name=name, hash=hash_of(text), created=created, requests=requests, characters=characters)
-    write_json(file, [asdict(one) for one in [*keys, key]])
+    write_json(file, [*map(asdict, keys), asdict(key)])
     file.chmod(0o600)
     return text
 

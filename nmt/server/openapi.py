@@ -42,8 +42,8 @@ class Operation:
     """Who asks needs no key."""
 
 
-def document(operations: Sequence[Operation]) -> dict[str, Any]:
-    """The whole document."""
+def describe_all(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The OpenAPI document."""
     schemas: dict[str, Any] = {}
     refer = partial(reference, schemas)
     paths: dict[str, Any] = {}

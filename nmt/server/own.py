@@ -20,7 +20,7 @@ from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored, compile_entries
 from nmt.server.models import Direction
-from nmt.server.openapi import FILE, Operation, document
+from nmt.server.openapi import FILE, Operation, describe_all
 from nmt.server.queue import put_back
 from nmt.server.schema import as_json, read
 from nmt.server.service import KEY_FIELDS, Call, Caller, Service, route
@@ -44,7 +44,7 @@ AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx woul
 def operations(service: Service) -> list[Operation]:
     """All that the API does."""
     own, glossaries = Own(service), OwnGlossaries(service)
-    name, one = "/v1/glossaries/{name:path}", "/v1/documents/{id}"
+    name, document = "/v1/glossaries/{name:path}", "/v1/documents/{id}"
     most = service.config.file_bytes + FORM_BYTES
     return [
         Operation("GET", "/v1/models", own.models, "The directions that can be translated.", v1.ModelList),
@@ -72,8 +72,8 @@ def operations(service: Service) -> list[Operation]:
         Operation(
             "POST", "/v1/documents", own.upload, "Translate a document.", v1.Uploaded, 202, UPLOAD, most_bytes=most
         ),
-        Operation("GET", one, own.state, "How far a document is.", v1.DocumentState, query=TOKEN, is_open=True),
-        Operation("GET", f"{one}/file", own.fetch, "The translated document.", FILE, query=TOKEN, is_open=True),
+        Operation("GET", document, own.state, "How far a document is.", v1.DocumentState, query=TOKEN, is_open=True),
+        Operation("GET", f"{document}/file", own.fetch, "The translated document.", FILE, query=TOKEN, is_open=True),
     ]
 
 
@@ -81,7 +81,7 @@ def routes(service: Service) -> list[BaseRoute]:
     known = operations(service)
 
     async def openapi(_: Call) -> Response:
-        return JSONResponse(document(known))
+        return JSONResponse(describe_all(known))
 
     async def unknown(call: Call) -> Response:
         problem = f"there is no {call.request.method} {call.request.url.path[:100]}: see /v1/openapi.json"
@@ -124,7 +124,7 @@ class Own:
         """A direction with an adapter, or with none, without loading its model."""
         served = self.service.models.by_direction[direction]
         translator = served.choose(name)
-        own = translator.engine.models if translator else ()
+        loaded = translator.engine.models if translator else ()
         return v1.Model(
             *direction,
             name=name or served.name,
@@ -133,9 +133,9 @@ class Own:
                 alignments=True,
                 scorer=direction in self.service.scorers,
                 html=True,
-                word_alternatives=bool(own) or translator is None,
+                word_alternatives=bool(loaded) or translator is None,
             ),
-            parameters=sum(p.numel() for model in own for p in model.parameters()) if own else None,
+            parameters=sum(p.numel() for model in loaded for p in model.parameters()) if loaded else None,
         )
 
     async def translate(self, call: Call) -> Response:
@@ -173,7 +173,7 @@ class Own:
         translator = await self.service.models.wait_for(direction, body.model)
         search = v1.make_search(body.search, self.service.models.translator(direction).search)
         translator.check(search)
-        must = tuple(Term((one,) if isinstance(one, str) else tuple(one)) for one in body.must)
+        must = tuple(Term((words,) if isinstance(words, str) else tuple(words)) for words in body.must)
         constraints = Constraints(body.prefix, must, tuple(body.must_not))
         markup: Mode = "html" if body.format == "html" else "none"
         return Asked(self.service, caller, direction, translator, search, markup, constraints, glossary)
@@ -250,10 +250,12 @@ class OwnGlossaries:
 
     async def list(self, call: Call) -> Response:
         found = await self.run(self.store.all, call.caller.owner)
-        pairs = [(one, dictionary) for one in found for dictionary in one.dictionaries]
-        return send(
-            v1.GlossaryList([v1.GlossaryInfo(one.name, d.source, d.target, len(d.entries)) for one, d in pairs])
-        )
+        infos = [
+            v1.GlossaryInfo(stored.name, dictionary.source, dictionary.target, len(dictionary.entries))
+            for stored in found
+            for dictionary in stored.dictionaries
+        ]
+        return send(v1.GlossaryList(infos))
 
     async def get(self, call: Call) -> Response:
         """The entries of the direction that the query names; without one, of the first."""
@@ -261,7 +263,7 @@ class OwnGlossaries:
         source, target = call.fields.text("source"), call.fields.text("target")
         dictionary = stored.find((source, target)) if source or target else stored.dictionaries[0]
         if dictionary is None:
-            has = ", ".join(f"{one.source} to {one.target}" for one in stored.dictionaries)
+            has = ", ".join(f"{known.source} to {known.target}" for known in stored.dictionaries)
             problem = f"the glossary has no entries for {source[:20]!r} to {target[:20]!r}; it has {has}"
             raise Refused(problem, status=404, code="no_glossary")
         return send(v1.GlossaryEntries(stored.name, dictionary.source, dictionary.target, dictionary.entries))

@@ -7,7 +7,6 @@ with it the searches that still wait.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from nmt.reading.lines import Lines, cut_text, each_sentence
@@ -19,29 +18,19 @@ from nmt.server.own_bodies import Sentence
 from nmt.server.schema import as_json
 
 Translate = Callable[[Sequence[Request]], Awaitable[list[list[Translation]]]]
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A sentence of a text."""
-
-    index: int
-    """Number of the text; `line`: of the line in it; `sentence`: of the sentence in the line."""
-    line: int
-    sentence: int
-    request: Request
+Piece = tuple[tuple[int, int, int], Request]
+"""A sentence of a text: the numbers of the text, of the line in it and of the sentence in the line; and its request."""
 
 
 def cut(requests: Sequence[Request], context: Context) -> tuple[list[Tree], list[Piece]]:
     """Texts in their sentences, which are the leaves of the trees; mark-up is whole."""
     steps = (cut_text, each_sentence) if context.mode == "none" else ()
     trees = [grow(Reading.of(request), steps, context) for request in requests]
-    pieces = []
+    pieces: list[Piece] = []
     for index, tree in enumerate(trees):
         lines = tree.branches if isinstance(tree.taken, Lines) else (tree,)
-        pieces += [
-            Piece(index, n, k, leaf.request) for n, line in enumerate(lines) for k, leaf in enumerate(line.leaves())
-        ]
+        for n, line in enumerate(lines):
+            pieces += [((index, n, k), leaf.request) for k, leaf in enumerate(line.leaves())]
     return trees, pieces
 
 
@@ -52,15 +41,15 @@ async def events(
     lists: list[list[Translation]] = [[] for _ in pieces]
 
     async def translate_piece(n: int) -> int:
-        [lists[n]] = await translate([pieces[n].request])
+        [lists[n]] = await translate([pieces[n][1]])
         return n
 
     tasks = [asyncio.ensure_future(translate_piece(n)) for n in range(len(pieces))]
     try:
         for task in asyncio.as_completed(tasks):
             n = await task
-            piece = pieces[n]
-            yield event("sentence", as_json(Sentence(piece.index, piece.line, piece.sentence, lists[n][0].text)))
+            place, _ = pieces[n]
+            yield event("sentence", as_json(Sentence(*place, lists[n][0].text)))
         yield event("done", as_json(await finish(lists)))
     except Exception as error:
         refused = refusal(error)

@@ -61,15 +61,15 @@ def narrow(
     """The part of both texts in which a place is, as the source and where the target's begins and ends; both of them
     whole if they have different numbers of parts. `start`: where the target begins. `split` cuts a text into parts,
     with what separates them between them."""
-    parts, own = split(source), split(target)
-    if len(parts) != len(own):
+    parts, target_parts = split(source), split(target)
+    if len(parts) != len(target_parts):
         return source, start, start + len(target)
     position = start
-    for n in range(0, len(own), 2):
-        end = position + len(own[n])
+    for n in range(0, len(target_parts), 2):
+        end = position + len(target_parts[n])
         if place < end:
             return parts[n], position, end
-        position = end + len("".join(own[n + 1 : n + 2]))
+        position = end + len("".join(target_parts[n + 1 : n + 2]))
     return source, start, start + len(target)
 
 

@@ -19,15 +19,15 @@ def test_texts_are_cut_into_lines_and_sentences(tokenizer: Tokenizer) -> None:
     constraints = Constraints("It", (Term(("run",), "Lauf"),))
     requests = [Request("Ja."), Request(" Wo ist er? Lauf!\r\n\nJa. ", constraints)]
     trees, [first, *pieces] = cut(requests, context_of(tokenizer))
-    assert (first.index, first.request.text) == (0, "Ja.")
-    places = [(p.index, p.line, p.sentence, p.request.text) for p in pieces]
+    assert first == ((0, 0, 0), requests[0])
+    places = [(*place, request.text) for place, request in pieces]
     assert places == [(1, 0, 0, "Wo ist er?"), (1, 0, 1, "Lauf!"), (1, 1, 0, ""), (1, 2, 0, "Ja.")]
-    lists = [[Translation(p.request.text.upper(), 0.0, ())] for p in (first, *pieces)]
+    lists = [[Translation(request.text.upper(), 0.0, ())] for _, request in (first, *pieces)]
     assert [best.text for [best] in put_back(trees, lists)] == ["JA.", "WO IST ER? LAUF!\r\n\nJA."]
-    assert [p.request.constraints.prefix for p in pieces] == ["It", "", "", ""]
-    assert [len(p.request.constraints.must) for p in pieces] == [0, 1, 0, 0]
-    _, [whole] = cut([Request("<p>A. B.</p>")], context_of(tokenizer, mode="html"))
-    assert whole.request.text == "<p>A. B.</p>"
+    assert [request.constraints.prefix for _, request in pieces] == ["It", "", "", ""]
+    assert [len(request.constraints.must) for _, request in pieces] == [0, 1, 0, 0]
+    _, [(_, whole)] = cut([Request("<p>A. B.</p>")], context_of(tokenizer, mode="html"))
+    assert whole.text == "<p>A. B.</p>"
 
 
 async def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> None:
