@@ -38,6 +38,7 @@ async def engine(slow: Slow, settings: dict[str, Any]) -> AsyncIterator[Engine]:
 
 
 Ask = Callable[..., Coroutine[Any, Any, list[str]]]
+First = asyncio.Task[list[str]]
 
 
 @pytest.fixture
@@ -57,6 +58,20 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
+async def begin(call: Coroutine[Any, Any, list[str]]) -> First:
+    """Make a call, and let it come to where it waits."""
+    task = asyncio.create_task(call)
+    await settle()
+    return task
+
+
+@pytest.fixture
+async def first(ask: Ask, slow: Slow) -> First:
+    """A call whose line is in work until the gate opens."""
+    slow.gate.clear()
+    return await begin(ask("one"))
+
+
 async def test_translations_are_those_of_the_translator(engine: Engine, translator: Translator) -> None:
     search = replace(SHORT, n_best=2)
     texts = [*GERMAN, "", f"{GERMAN[0]}\n\n{GERMAN[1]}", "https://a.de"]
@@ -69,48 +84,32 @@ async def test_translations_are_those_of_the_translator(engine: Engine, translat
     assert html[0].text.startswith("<p>")
 
 
-async def test_requests_that_wait_share_a_batch(ask: Ask, slow: Slow) -> None:
-    slow.gate.clear()
-    first = asyncio.create_task(ask("one"))
-    await settle()
-    others = [asyncio.create_task(ask(text)) for text in ("two", "three")]
-    await settle()
+async def test_requests_that_wait_share_a_batch(ask: Ask, first: First, slow: Slow) -> None:
+    others = [await begin(ask(text)) for text in ("two", "three")]
     slow.gate.set()
     assert [*await asyncio.gather(first, *others)] == [["ONE"], ["TWO"], ["THREE"]]
     assert [len(batch) for batch in slow.batches] == [1, 2]
 
 
-async def test_keys_take_turns(ask: Ask, slow: Slow) -> None:
+async def test_keys_take_turns(ask: Ask, first: First, slow: Slow) -> None:
     """A key with a few lines doesn't wait for all lines of a key with many."""
-    slow.gate.clear()
-    blocking = asyncio.create_task(ask("first"))
-    await settle()
     many = asyncio.create_task(ask(*(f"many {n}" for n in range(20)), key="many"))
-    few = asyncio.create_task(ask("few", key="few"))
-    await settle()
+    few = await begin(ask("few", key="few"))
     slow.gate.set()
-    await asyncio.gather(blocking, many, few)
+    await asyncio.gather(first, many, few)
     assert [text for batch in slow.batches for text in batch].index("few") < 10
 
 
 @pytest.mark.parametrize("settings", [{"batch_tokens": 250}])
-async def test_a_batch_is_bounded_and_of_similar_lengths(ask: Ask, slow: Slow) -> None:
-    slow.gate.clear()
-    first = asyncio.create_task(ask("x"))
-    await settle()
-    rest = asyncio.create_task(ask("a" * 40, "b" * 400, "c" * 41, "d" * 399, "e" * 4000))
-    await settle()
+async def test_a_batch_is_bounded_and_of_similar_lengths(ask: Ask, first: First, slow: Slow) -> None:
+    rest = await begin(ask("a" * 40, "b" * 400, "c" * 41, "d" * 399, "e" * 4000))
     slow.gate.set()
     await asyncio.gather(first, rest)
-    assert [{text[0] for text in batch} for batch in slow.batches] == [{"x"}, {"a", "c"}, {"b", "d"}, {"e"}]
+    assert [{text[0] for text in batch} for batch in slow.batches] == [{"o"}, {"a", "c"}, {"b", "d"}, {"e"}]
 
 
-async def test_a_cancelled_call_leaves_the_queue(engine: Engine, ask: Ask, slow: Slow) -> None:
-    slow.gate.clear()
-    first = asyncio.create_task(ask("one"))
-    await settle()
-    gone = asyncio.create_task(ask("gone", "gone too"))
-    await settle()
+async def test_a_cancelled_call_leaves_the_queue(engine: Engine, ask: Ask, first: First, slow: Slow) -> None:
+    gone = await begin(ask("gone", "gone too"))
     assert (engine.waiting, engine.running) == (2, 1)
     gone.cancel()
     await settle()
@@ -120,12 +119,8 @@ async def test_a_cancelled_call_leaves_the_queue(engine: Engine, ask: Ask, slow:
     assert slow.batches == [["one"]]
 
 
-async def test_a_line_that_fails_takes_no_others_with_it(ask: Ask, slow: Slow) -> None:
-    slow.gate.clear()
-    first = asyncio.create_task(ask("one"))
-    await settle()
-    bad, good = asyncio.create_task(ask("bad", "fine")), asyncio.create_task(ask("good"))
-    await settle()
+async def test_a_line_that_fails_takes_no_others_with_it(ask: Ask, first: First, slow: Slow) -> None:
+    bad, good = await begin(ask("bad", "fine")), await begin(ask("good"))
     slow.gate.set()
     with pytest.raises(ValueError, match="a bad line"):
         await bad
@@ -164,27 +159,23 @@ async def test_the_cache_is_bounded_and_keeps_what_was_used_last(engine: Engine,
     assert engine.cache.size <= 5
 
 
-async def test_a_short_burst_waits_and_a_long_wait_is_refused(engine: Engine, ask: Ask, slow: Slow) -> None:
-    slow.gate.clear()
-    first = asyncio.create_task(ask("one"))
-    await settle()
+async def test_a_short_burst_waits_and_a_long_wait_is_refused(
+    engine: Engine, ask: Ask, first: First, slow: Slow
+) -> None:
     engine.speed = 1.0  # pieces a second
-    waiting = asyncio.create_task(ask("two", "three", "four " * 9))
-    await settle()
+    waiting = await begin(ask("two", "three", "four " * 9))
     with pytest.raises(Busy) as busy:
         await ask("five")
     assert busy.value.retry_after >= 1
     engine.speed = 100.0
-    later = asyncio.create_task(ask("five"))
-    await settle()
+    later = await begin(ask("five"))
     slow.gate.set()
     assert [*await asyncio.gather(first, waiting, later)] == [["ONE"], ["TWO", "THREE", "FOUR " * 9], ["FIVE"]]
 
 
-async def test_a_slow_first_line_does_not_make_the_service_refuse_a_burst(engine: Engine, ask: Ask, slow: Slow) -> None:
-    slow.gate.clear()
-    first = asyncio.create_task(ask("one"))
-    await settle()
+async def test_a_slow_first_line_does_not_make_the_service_refuse_a_burst(
+    engine: Engine, ask: Ask, first: First, slow: Slow
+) -> None:
     await asyncio.sleep(0.02)
     slow.gate.set()
     await first
@@ -221,12 +212,8 @@ async def test_a_batch_that_may_wait_begins_when_the_others_are_there_or_the_tim
 
 
 @pytest.mark.parametrize("settings", [{"queue_sentences": 3}])
-async def test_the_queue_is_bounded_but_takes_one_request_of_any_size(ask: Ask, slow: Slow) -> None:
-    slow.gate.clear()
-    first = asyncio.create_task(ask("one"))
-    await settle()
-    large = asyncio.create_task(ask(*"abcdef"))
-    await settle()
+async def test_the_queue_is_bounded_but_takes_one_request_of_any_size(ask: Ask, first: First, slow: Slow) -> None:
+    large = await begin(ask(*"abcdef"))
     with pytest.raises(Busy):
         await ask("g")
     slow.gate.set()
