@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from nmt.server.app import make_app
-from nmt.server.detect import by_script
+from nmt.server.codes import by_script
 from nmt.server.keys import make_key
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
@@ -19,6 +19,7 @@ from tests.server.conftest import make_service
 from tests.tiny import PAIRS
 
 GERMAN = [source for source, _ in PAIRS]
+JSON = {"content-type": "application/json"}
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 Sent = dict[str, Any]
 
@@ -32,7 +33,7 @@ REPLAYED: dict[str, tuple[str, str, Sent]] = {
         *("POST", "/translate"),
         {"json": {"q": [GERMAN[0]], "source": "auto", "target": "en", "format": "html", "api_key": ""}},
     ),
-    "mastodon, languages": ("GET", "/languages", {"headers": {"content-type": "application/json"}}),
+    "mastodon, languages": ("GET", "/languages", {"headers": JSON}),
     "weblate": ("POST", "/translate", {"json": ASKED | {"q": ["[X1X] Hund", "b"]}}),
     "discourse": ("POST", "/translate", {"data": ASKED | {"q": "<p>Ja</p>", "format": "html"}}),
     "discourse, detecting": ("POST", "/detect", {"data": {"q": "Wo ist er?", "api_key": ""}}),
@@ -50,7 +51,7 @@ ANY_FORM: list[Sent] = [
     {"files": PARTS | {"q": (None, GERMAN[0])}},
     {"params": ASKED | {"q": GERMAN[0]}},
     {"params": ASKED, "data": {"q": GERMAN[0]}},
-    {"content": json.dumps(ASKED | {"q": GERMAN[0]}).encode("utf-16"), "headers": {"content-type": "application/json"}},
+    {"content": json.dumps(ASKED | {"q": GERMAN[0]}).encode("utf-16"), "headers": JSON},
     {"content": urlencode(ASKED | {"q": GERMAN[0]}).encode()},
 ]
 
@@ -141,10 +142,13 @@ def test_errors_are_sentences_in_libretranslates_form(fields: Sent, message: str
 @pytest.mark.parametrize(
     ("content", "headers", "status"),
     [
-        (b"{", {"content-type": "application/json"}, 400),
-        (b"[1]", {"content-type": "application/json"}, 400),
-        (b"[" * 100_000, {"content-type": "application/json"}, 400),
-        (b'{"q": ' + b"9" * 5000 + b"}", {"content-type": "application/json"}, 400),
+        (b"{", JSON, 400),
+        (b"[1]", JSON, 400),
+        (b"null", JSON, 400),
+        (b"\xff", JSON, 400),
+        (b'{"q": 1e999, "source": "de", "target": "en"}', JSON, 400),
+        (b"[" * 100_000, JSON, 400),
+        (b'{"q": ' + b"9" * 5000 + b"}", JSON, 400),
         (b"q=a", {"content-type": "application/x-www-form-urlencoded; charset=klingon"}, 415),
         (b"q=%FF&source=de&target=en", FORM, 200),
         (b"q=a&" * 2000, FORM, 400),
@@ -152,8 +156,8 @@ def test_errors_are_sentences_in_libretranslates_form(fields: Sent, message: str
         (b"--x\r\n\r\nbroken", {"content-type": "multipart/form-data; boundary=x"}, 400),
         (b"x", {"content-encoding": "gzip"}, 415),
         (b"a" * (2**20 + 1), FORM, 413),
-        (b'{"q": "\\ud800 Ja", "source": "de", "target": "en"}', {"content-type": "application/json"}, 200),
-        (b'{"q": "a", "source": "\\ud800", "target": "en"}', {"content-type": "application/json"}, 400),
+        (b'{"q": "\\ud800 Ja", "source": "de", "target": "en"}', JSON, 200),
+        (b'{"q": "a", "source": "\\ud800", "target": "en"}', JSON, 400),
     ],
 )
 def test_broken_bodies_are_refused(content: bytes, headers: dict[str, str], status: int, client: TestClient) -> None:
