@@ -29,9 +29,9 @@ class Operation:
     summary: str
     answer: Any
     """Dataclass of a JSON answer, or its JSON Schema; None: no body; FILE: a file."""
-    status: int = 200
     body: Any = None
     """Dataclass of a JSON body; a dict: JSON Schema of a multipart form."""
+    status: int = 200
     query: Sequence[str] = ()
     """Names of parameters in the query."""
     events: Sequence[Any] = ()

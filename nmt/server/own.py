@@ -49,13 +49,7 @@ def operations(service: Service) -> list[Operation]:
     return [
         Operation("GET", "/v1/models", own.models, "The directions that can be translated.", v1.ModelList),
         Operation(
-            "POST",
-            "/v1/translate",
-            own.translate,
-            "Translate texts.",
-            v1.Translations,
-            body=v1.Translate,
-            events=EVENTS,
+            "POST", "/v1/translate", own.translate, "Translate texts.", v1.Translations, v1.Translate, events=EVENTS
         ),
         Operation(
             "POST",
@@ -63,14 +57,14 @@ def operations(service: Service) -> list[Operation]:
             own.word_alternatives,
             "Other words for a word of a translation.",
             v1.Words,
-            body=v1.WordAlternatives,
+            v1.WordAlternatives,
         ),
         Operation("GET", "/v1/glossaries", glossaries.list, "The stored glossaries.", v1.GlossaryList),
         Operation("GET", name, glossaries.get, "A glossary.", v1.GlossaryEntries, query=("source", "target")),
-        Operation("PUT", name, glossaries.put, "Store a glossary.", v1.GlossaryInfo, body=v1.PutGlossary),
+        Operation("PUT", name, glossaries.put, "Store a glossary.", v1.GlossaryInfo, v1.PutGlossary),
         Operation("DELETE", name, glossaries.delete, "Delete a glossary.", None, status=204),
         Operation(
-            "POST", "/v1/documents", own.upload, "Translate a document.", v1.Uploaded, 202, UPLOAD, most_bytes=most
+            "POST", "/v1/documents", own.upload, "Translate a document.", v1.Uploaded, UPLOAD, 202, most_bytes=most
         ),
         Operation("GET", document, own.state, "How far a document is.", v1.DocumentState, query=TOKEN, is_open=True),
         Operation("GET", f"{document}/file", own.fetch, "The translated document.", FILE, query=TOKEN, is_open=True),
