@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
@@ -24,6 +24,7 @@ from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary
 from nmt.server.models import Direction
 from nmt.server.service import Call, Caller, Service, route
+from nmt.text.markup import Mode
 from nmt.translation.formats import with_blanks
 from nmt.translation.glossary import Glossary
 
@@ -37,7 +38,7 @@ KEEP = ' translate="no"'
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    api, at = DeepL(service), partial(route, service, show)
+    api, glossaries, at = DeepL(service), DeepLGlossaries(service), partial(route, service, show)
     return [
         at("GET POST", "/v2/translate", api.translate),
         at("GET POST", "/v2/languages", api.languages),
@@ -47,7 +48,20 @@ def routes(service: Service) -> list[BaseRoute]:
         # These have the key of the document.
         at("GET POST", "/v2/document/{id}", api.state, is_open=True),
         at("GET POST", "/v2/document/{id}/result", api.result, is_open=True),
-        *(at(*operation) for operation in DeepLGlossaries(service).operations()),
+        at("GET", "/v2/glossary-language-pairs", glossaries.pairs),
+        at("GET", "/v2/glossaries", glossaries.list_single),
+        at("POST", "/v2/glossaries", glossaries.create_single),
+        at("GET", "/v2/glossaries/{id}", glossaries.get_single),
+        at("GET", "/v2/glossaries/{id}/entries", glossaries.entries_single),
+        at("DELETE", "/v2/glossaries/{id}", glossaries.delete),
+        at("GET", "/v3/glossaries", glossaries.list),
+        at("POST", "/v3/glossaries", glossaries.create),
+        at("GET", "/v3/glossaries/{id}", glossaries.get),
+        at("PATCH", "/v3/glossaries/{id}", glossaries.change),
+        at("DELETE", "/v3/glossaries/{id}", glossaries.delete),
+        at("GET", "/v3/glossaries/{id}/entries", glossaries.entries),
+        at("PUT", "/v3/glossaries/{id}/dictionaries", glossaries.put),
+        at("DELETE", "/v3/glossaries/{id}/dictionaries", glossaries.drop),
     ]
 
 
@@ -76,7 +90,7 @@ class DeepL:
         for source, wanted in asked.items():
             places = [n for n, other in enumerate(sources) if other == source]
             given = [protect(fold(texts[n], call.fields), ignored) for n in places]
-            markup: Literal["html", "none"] = "html" if tags else "none"
+            markup: Mode = "html" if tags else "none"
             lists = await replace(wanted, markup=markup).translate(given)
             for n, (best, *_) in zip(places, lists, strict=True):
                 found[n] = unprotect(best.text, ignored) if tags else with_blanks(texts[n], best.text)

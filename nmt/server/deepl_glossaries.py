@@ -10,7 +10,7 @@ from nmt.server.asking import find_direction
 from nmt.server.bodies import Fields, brief
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored, read_entries, write_entries
-from nmt.server.service import Call, Handler, Service
+from nmt.server.service import Call, Service
 
 TSV = "text/tab-separated-values"
 
@@ -20,26 +20,6 @@ class DeepLGlossaries:
 
     def __init__(self, service: Service) -> None:
         self.service, self.store, self.run = service, service.glossaries, service.engine.run
-
-    def operations(self) -> Sequence[tuple[str, str, Handler]]:
-        """The method, path and handler of each route."""
-        path = "/v3/glossaries/{id}"
-        return [
-            ("GET", "/v2/glossary-language-pairs", self.pairs),
-            ("GET", "/v2/glossaries", self.list_single),
-            ("POST", "/v2/glossaries", self.create_single),
-            ("GET", "/v2/glossaries/{id}", self.get_single),
-            ("GET", "/v2/glossaries/{id}/entries", self.entries_single),
-            ("DELETE", "/v2/glossaries/{id}", self.delete),
-            ("GET", "/v3/glossaries", self.list),
-            ("POST", "/v3/glossaries", self.create),
-            ("GET", path, self.get),
-            ("PATCH", path, self.change),
-            ("DELETE", path, self.delete),
-            ("GET", f"{path}/entries", self.entries),
-            ("PUT", f"{path}/dictionaries", self.put),
-            ("DELETE", f"{path}/dictionaries", self.drop),
-        ]
 
     async def pairs(self, call: Call) -> Response:
         known = self.service.models.languages

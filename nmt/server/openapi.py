@@ -73,7 +73,11 @@ def describe(operation: Operation, refer: Refer) -> dict[str, Any]:
     found: dict[str, Any] = {
         "summary": operation.summary,
         "operationId": operation.handle.__name__ if not names else f"{operation.handle.__name__}_{names[-1]}",
-        "parameters": [parameter(name, "path") for name in names] + [parameter(n, "query") for n in operation.query],
+        "parameters": [
+            {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}
+            for place, group in (("path", names), ("query", operation.query))
+            for name in group
+        ],
     }
     if operation.body:
         media = "multipart/form-data" if isinstance(operation.body, dict) else JSON
@@ -94,7 +98,3 @@ def describe(operation: Operation, refer: Refer) -> dict[str, Any]:
 def content(kind: Any, refer: Refer, media: str = JSON) -> dict[str, Any]:
     """What a body is: a dataclass, or a JSON Schema."""
     return {media: {"schema": kind if isinstance(kind, dict) else refer(kind)}}
-
-
-def parameter(name: str, place: str) -> dict[str, Any]:
-    return {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}

@@ -111,12 +111,11 @@ class Call:
 
 
 Handler = Callable[[Call], Coroutine[Any, Any, Response]]
-ShowError = Callable[[Refused], Response]
 
 
 def route(
     service: Service,
-    show_error: ShowError,
+    show_error: Callable[[Refused], Response],
     methods: str,
     path: str,
     handle: Handler,
