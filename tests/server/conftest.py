@@ -1,7 +1,9 @@
 """A service with a tiny model: inside the test's process, and for real clients behind one port."""
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,12 @@ from nmt.config.serve import ServeConfig
 from nmt.reading.request import Request, Translation
 from nmt.server.app import make_app
 from nmt.server.models import Models
+from nmt.server.run import Server
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
-from tests.server.running import running
+from tests.tiny import PAIRS
+
+GERMAN = [source for source, _ in PAIRS]
 
 
 class Slow(Translator):
@@ -44,6 +49,19 @@ def load(folder: Path) -> Translator:
 def make_service(folder: Path, adapters: Mapping[str, Path] | None = None, /, **settings: object) -> Service:
     config = ServeConfig(**({"port": 0, "workers": 1, "ready_seconds": 0.0} | settings))  # type: ignore[arg-type]
     return Service(Models([folder], load, lazy=True, adapters=adapters), config)
+
+
+@contextmanager
+def running(service: Service) -> Iterator[str]:
+    """The address of a service behind a port, while it runs in a thread of the test's process."""
+    server = Server(service)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.stop()
+    thread.join()
 
 
 @pytest.fixture

@@ -15,10 +15,8 @@ from nmt.server.keys import make_key
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
 from tests.documents.office_samples import docx
-from tests.server.conftest import make_service
-from tests.tiny import PAIRS
+from tests.server.conftest import GERMAN, make_service
 
-GERMAN = [source for source, _ in PAIRS]
 JSON = {"content-type": "application/json"}
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 Sent = dict[str, Any]

@@ -22,10 +22,8 @@ from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import load_model
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
-from tests.server.conftest import make_service
-from tests.tiny import PAIRS, SHORT
-
-GERMAN = [source for source, _ in PAIRS]
+from tests.server.conftest import GERMAN, make_service
+from tests.tiny import SHORT
 
 
 def post(client: TestClient, **body: Any) -> dict[str, Any]:

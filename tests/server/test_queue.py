@@ -15,12 +15,10 @@ from nmt.server.metrics import Metrics
 from nmt.server.queue import Engine, Group, Item
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
-from tests.server.conftest import Slow
-from tests.tiny import PAIRS, SHORT
+from tests.server.conftest import GERMAN, Slow
+from tests.tiny import SHORT
 
 pytestmark = pytest.mark.anyio
-
-GERMAN = [source for source, _ in PAIRS]
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import json
 import logging
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +16,9 @@ import pytest
 
 from nmt.server.run import Lines, Server, listen, set_up
 from tests.server.conftest import Slow, make_service
+from tests.tiny import PAIRS
 
+ROOT = Path(__file__).parent.parent.parent
 BODY = b"q=Hund&source=de&target=en"
 HEAD = f"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: {len(BODY)}\r\nContent-Type: {{}}\r\n\r\n"
 ASK = HEAD.format("application/x-www-form-urlencoded").encode() + BODY
@@ -121,3 +125,19 @@ def test_the_body_of_an_answer_never_waits_for_the_client_to_confirm_the_head() 
         connection, _ = listener.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.services
+def test_nothing_fails_under_load_and_the_memory_stays(model_folder: Path, tmp_path: Path) -> None:
+    """The benchmark measures both."""
+    sentences, rows = tmp_path / "lines.de", tmp_path / "rows.jsonl"
+    sentences.write_text("".join(f"{source}\n" for source, _ in PAIRS * 20), encoding="utf8")
+    options = {"--model": model_folder, "--sentences": sentences, "--json": rows, "--seconds": 2}
+    command = [str(part) for option in options.items() for part in option]
+    for further in ([], ["--requests", "20000"]):
+        subprocess.run([sys.executable, "-m", "benchmarks.serve_speed", *command, *further], cwd=ROOT, check=True)
+    measured = [json.loads(row) for row in rows.read_text().splitlines()]
+    assert [(row["clients"], row["texts"]) for row in measured[:4]] == [(1, 1), (8, 1), (64, 1), (64, 8)]
+    assert all(row["failed"] == 0 for row in measured)
+    assert [row["cache"] for row in measured[4:]] == ["on", "off"]
+    assert all(row["growth"] < 0.05 for row in measured[4:])

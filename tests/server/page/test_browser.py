@@ -17,8 +17,7 @@ from nmt.config.serve import ServeConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.server.models import Models
 from nmt.server.service import Service
-from tests.server.conftest import load
-from tests.server.running import running
+from tests.server.conftest import load, running
 from tests.tiny import make_model, save_tiny
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
