@@ -10,6 +10,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nmt.fields import Range, needed_names, require
+from nmt.server.bodies import SURROGATE
 
 Refer = Callable[[Any], dict[str, Any]]
 """Gives the schema of a dataclass, such as a reference to it."""
@@ -22,7 +23,6 @@ def read(hint: Any, value: Any, name: str = "the body") -> Any:
     """A JSON value as an annotation says, such as a dataclass; `name` is what errors call it. ValueError, for the user,
     for the first member that is wrong."""
     origin, arguments = get_origin(hint), get_args(hint)
-    problem = f"{name} is {shown(value)}: it must be {describe(hint)}"
     if origin is Annotated:
         made = read(arguments[0], value, name)
         for bounds in arguments[1:]:
@@ -30,13 +30,17 @@ def read(hint: Any, value: Any, name: str = "the body") -> Any:
             require(fits, f"{name} is {shown(value)}: it must be {bounds}")
         return made
     if origin in (Union, types.UnionType):
-        fitting = [kind for kind in arguments if fits_type(kind, value)]
-        require(bool(fitting), problem)
-        return read(fitting[0], value, name)
-    if origin is Literal:
-        require(isinstance(value, str) and value in arguments, problem)
-        return value
-    require(fits_type(hint, value), problem)
+        fitting = next((kind for kind in arguments if fits_type(kind, value)), None)
+        if fitting:
+            return read(fitting, value, name)
+    elif fits_type(hint, value) and (origin is not Literal or value in arguments):
+        return read_parts(hint, value, name)
+    raise ValueError(f"{name} is {shown(value)}: it must be {describe(hint)}")
+
+
+def read_parts(hint: Any, value: Any, name: str) -> Any:
+    """A value that has the type of the annotation, with what is inside it."""
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin is list:
         return [read(arguments[0], item, f"{name}[{i}]") for i, item in enumerate(value)]
     if origin is dict:
@@ -49,10 +53,10 @@ def read(hint: Any, value: Any, name: str = "the body") -> Any:
 def read_object(kind: Any, value: dict[str, Any], name: str) -> Any:
     hints, prefix = types_of(kind), "" if name == "the body" else f"{name}."
     value = {given: part for given, part in value.items() if part is not None or given not in hints}  # null: left out
-    for given in value:
-        near = difflib.get_close_matches(given[:40], hints, n=1, cutoff=0.5)
+    if unknown := [given for given in value if given not in hints]:
+        near = difflib.get_close_matches(unknown[0][:40], hints, n=1, cutoff=0.5)
         advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(hints)}"
-        require(given in hints, f"{name} has no member {shown(given)}: {advice}")
+        raise ValueError(f"{name} has no member {shown(unknown[0])}: {advice}")
     for missing in needed_names(kind):
         require(missing in value, f"{prefix}{missing} is missing: it must be {describe(hints[missing])}")
     return kind(**{given: read(hints[given], part, f"{prefix}{given}") for given, part in value.items()})
@@ -64,7 +68,7 @@ def fits_type(hint: Any, value: Any) -> bool:
     if origin is Annotated:
         return fits_type(get_args(hint)[0], value)
     if origin is Literal or hint is str:  # half a surrogate pair can't be written as UTF-8
-        return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+        return isinstance(value, str) and not SURROGATE.search(value)
     if hint in (int, float):
         is_number = isinstance(value, (int, hint)) and not isinstance(value, bool)
         return is_number and (abs(value) <= LARGEST if isinstance(value, int) else math.isfinite(value))
