@@ -250,11 +250,8 @@ def test_the_log_has_no_text(client: TestClient, caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.DEBUG):
         client.post("/translate?q=Geheimnis&source=de&target=en", data={"api_key": "sesame"})
         client.post("/translate", json={"q": "Geheimnis", "source": "Geheimnis", "target": "en"})
-    lines = [
-        f"{record.getMessage()} {record.__dict__.get('fields')}"
-        for record in caplog.records
-        if record.name == "nmt.server"
-    ]
+    records = [record for record in caplog.records if record.name == "nmt.server"]
+    lines = [f"{record.getMessage()} {record.__dict__.get('fields')}" for record in records]
     assert sum("translate" in line and "characters" in line for line in lines) == 2
     assert not any("Geheimnis" in line or "sesame" in line for line in lines)
 
