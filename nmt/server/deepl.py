@@ -16,8 +16,9 @@ from starlette.routing import BaseRoute
 from nmt.reading.lines import BREAK
 from nmt.server.asking import Asked, find_direction
 from nmt.server.bodies import Fields
-from nmt.server.codes import find_code, likeliest, name_of
+from nmt.server.codes import find_code, name_of
 from nmt.server.deepl_glossaries import DeepLGlossaries
+from nmt.server.detect import likeliest
 from nmt.server.document_files import File
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
 from nmt.server.errors import Refused

@@ -17,7 +17,8 @@ from nmt.documents.base import FORMATS
 from nmt.reading.request import Request as Line
 from nmt.server.asking import Asked, find_direction
 from nmt.server.bodies import Fields
-from nmt.server.codes import detect, find_code, likeliest, name_of
+from nmt.server.codes import find_code, name_of
+from nmt.server.detect import detect, likeliest
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
 from nmt.server.errors import Refused
 from nmt.server.models import Direction

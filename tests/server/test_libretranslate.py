@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from nmt.server.app import make_app
-from nmt.server.codes import by_script
+from nmt.server.detect import by_script
 from nmt.server.keys import make_key
 from nmt.server.service import Service
 from nmt.translation.translator import Translator

@@ -8,7 +8,7 @@ import pytest
 
 from nmt.config import CleaningConfig
 from nmt.data.cleaning.filters import in_other_language, make_filters
-from nmt.server.codes import detect
+from nmt.server.detect import detect
 from nmt.text.identification import base_code, identifier
 
 GERMAN, ENGLISH = "Das ist ein deutscher Satz.", "This is an English sentence."
