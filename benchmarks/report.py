@@ -14,23 +14,7 @@ from benchmarks.rows import RESULTS, Row, last_run, run_script
 from benchmarks.tables import NAMES, TABLES, listed
 
 DOCS = Path(__file__).parent.parent / "docs"
-TOLD = (
-    "attention",
-    "crossings",
-    "large-corpora",
-    "distillation",
-    "documents",
-    "documents-office",
-    "experts",
-    "families",
-    "fine-tuning",
-    "markup",
-    "precision",
-    "pretraining",
-    "serving",
-    "terminology",
-)
-PAGES = [Path(__file__).with_name("README.md"), *(DOCS / f"{page}.md" for page in TOLD)]
+PAGES = [Path(__file__).with_name("README.md"), *sorted(DOCS.glob("*.md"))]
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
