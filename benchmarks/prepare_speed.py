@@ -23,8 +23,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, rounded, run_script
 from benchmarks.setup import PEERS, peer_command
 
 REPEATED = 50  # one pair in so many occurs again
@@ -33,14 +33,12 @@ BATCH_TOKENS = 4096
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("corpora", nargs="*", help="prefixes of files of pairs (.de and .en)")
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the made corpora")
     parser.add_argument("--characters", default="10000000", help="as nmt.prepare's --tokenizer.sample_characters")
-    parser.add_argument("--note", default="", help="a sentence about the run, for the table")
     parser.add_argument("--workers", default="0", help="as nmt.prepare's (default: one for each core)")
     parser.add_argument("--sockeye", action="store_true", help="beside it, the preparation of Sockeye")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: of the table, in results")
     parser.add_argument("--only", choices=[*ALONE], help=argparse.SUPPRESS)  # in a process of its own
     args = parser.parse_args()
     if args.only:
@@ -52,13 +50,12 @@ def main() -> int:
         peer_command("sockeye.prepare_data", "sockeye")  # says so now if it is not installed
     table = "prepare_peers" if args.sockeye else "prepare_speed"
     versions = {"Sockeye": PEERS["sockeye"][0].removeprefix("sockeye==")} if args.sockeye else {}
-    rows, run = [], {"note": args.note, **describe_run(versions)}
+    rows: list[Row] = []
     for size in args.pairs:
         with tempfile.TemporaryDirectory() as folder:
-            rows.append({"benchmark": table, **measure(Path(folder), args, size), **run})
+            rows.append({"benchmark": table, **measure(Path(folder), args, size)})
             print(json.dumps(rows[-1]))
-    add_rows(args.json or RESULTS / f"{table}.jsonl", rows)
-    print(report(rows))
+    keep(rows, args, peers=versions)
     return 0
 
 

@@ -1,6 +1,6 @@
 """One table for each benchmark: rows of a run flow in, Markdown flows out.
 
-To add a table, write a function with the name of the benchmark that gives the cells of a row, and its headings above it.
+A function with the name of the benchmark gives the cells of a row; its headings stand above it.
 """
 
 import re
