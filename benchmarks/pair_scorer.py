@@ -13,8 +13,6 @@ and from the share of true test pairs that are dropped.
 import argparse
 import re
 import shlex
-import subprocess
-import sys
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +26,7 @@ from benchmarks.rows import Row, rounded, run_script
 from nmt.config import SearchConfig
 from nmt.data.cleaning import Pair
 from nmt.data.store.prepared import Prepared
+from nmt.train import main as train_command
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 
@@ -133,8 +132,7 @@ def train(name: str, args: argparse.Namespace) -> Path:
         place = f"--data.source {args.source} --data.target {args.target} --name {run.name} --resume"
         length = f"--training.max_steps {steps} --training.threads {args.threads} --training.validation_sentences 100"
         words = shlex.split(f"{SETTINGS} {MODELS[name]} {place} {length} {args.settings}")
-        command = [sys.executable, "-m", "nmt.train", "--data.corpus", args.corpus, "--runs", str(args.runs), *words]
-        if subprocess.run(command, check=False).returncode:
+        if train_command(["--data.corpus", args.corpus, "--runs", str(args.runs), *words]):
             raise ValueError(f"{run.name} could not be trained")
     return run
 
