@@ -52,6 +52,7 @@ from nmt.prepare import main as prepare
 from nmt.train import main as train
 from nmt.training.monitor import Monitor
 from nmt.translation.model_folder import ModelInfo, load_model, save_model
+from tests.data.corpus_files import write_corpus
 from tests.tiny import needs_int8
 
 pytestmark = pytest.mark.slow
@@ -63,19 +64,14 @@ SPEEDS = [{"nmt": 10.0, "peer": 2.0}, {"nmt": 20.0, "peer": 10.0}]  # of two rou
 Run = Callable[..., list[Row]]
 
 
-def write_corpus(folder: Path) -> Path:
-    folder.mkdir()
-    for split, sizes in (("train", range(20)), ("val", range(20, 22)), ("test", range(22, 24))):
-        for side, language in enumerate(("de", "en")):
-            (folder / f"{split}.{language}").write_text(
-                "".join(f"{noun[side]} {size}\n" for noun in NOUNS for size in sizes), encoding="utf8"
-            )
-    return folder
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    return write_corpus(tmp_path / "corpus")
+    sizes = {"train": range(20), "val": range(20, 22), "test": range(22, 24)}
+    splits = {
+        split: [(f"{german} {n}", f"{english} {n}") for german, english in NOUNS for n in numbers]
+        for split, numbers in sizes.items()
+    }
+    return write_corpus(tmp_path / "corpus", **splits)
 
 
 def needs_peer(name: str) -> None:
@@ -159,9 +155,7 @@ def model(tmp_path: Path) -> Path:
 def test_students_stand_beside_their_teacher(
     model: Path, tmp_path: Path, run_benchmark: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "data").mkdir()
-    for side, text in (("src", "Haus\nBoot\n"), ("tgt", "house\nboat\n")):
-        (tmp_path / "data" / f"test.{side}").write_text(text, encoding="utf8")
+    write_corpus(tmp_path / "data", "src", "tgt", test=NOUNS[:2])
     monkeypatch.setattr(students, "find_spec", lambda name: None)
     rows = run_benchmark(students, "--teacher", model, "--student", tmp_path, "--rounds 2")
     assert rows[0]["ratios"]["teacher"]["rounds"] == [1.0, 1.0]
@@ -221,8 +215,7 @@ def test_decode_speed_sets_nmt_beside_a_peer(
 def test_precisions_are_set_beside_each_other(
     model: Path, tmp_path: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, lines in (("val.de", ["Ein Hund läuft."] * 3), ("val.en", ["A dog runs."] * 3)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    write_corpus(tmp_path, val=[("Ein Hund läuft.", "A dog runs.")] * 3)
     texts = "--source", tmp_path / "val.de", "--reference", tmp_path / "val.en"
     beams = run_benchmark(precision, "--rounds 1 --model", model, *texts)
     assert [row["beam"] for row in beams] == [5, 1]

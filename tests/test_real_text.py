@@ -13,6 +13,7 @@ import pytest
 from benchmarks import fuzz, fuzz_lines, real_text
 from benchmarks.rows import Row
 from benchmarks.text_kinds import Sentence, lexicon, make_kinds, sentence_of
+from tests.data.corpus_files import write_corpus
 
 pytestmark = pytest.mark.slow
 Run = Callable[..., list[Row]]
@@ -21,13 +22,8 @@ NOUNS = {"Haus": "house", "Boot": "boat", "Kind": "child", "Tier": "animal", "Br
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    for split in ("train", "val", "test"):
-        pairs = [
-            (f"das {noun} {size}.", f"the {meaning} {size}.") for noun, meaning in NOUNS.items() for size in range(12)
-        ]
-        for side, language in enumerate(("de", "en")):
-            (tmp_path / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf8")
-    return tmp_path
+    pairs = [(f"das {noun} {size}.", f"the {meaning} {size}.") for noun, meaning in NOUNS.items() for size in range(12)]
+    return write_corpus(tmp_path, train=pairs, val=pairs, test=pairs)
 
 
 def test_real_text_needs_a_model_that_translates_plain_sentences(

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from nmt.upgrade import FORMAT
-from tests.training.torchrun import die_after, difference, saved, train, write_corpus
+from tests.training.torchrun import die_after, difference, saved, train, write_numbers
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("distributed") / "numbers")
+    return write_numbers(tmp_path_factory.mktemp("distributed") / "numbers")
 
 
 def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -> None:
@@ -41,7 +41,7 @@ def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -
 def test_processes_see_the_same_pairs_of_mixed_corpora(corpus: Path, tmp_path: Path) -> None:
     """Of two corpora with weights, pairs with weights, and a stage that begins within an epoch: each process must plan
     the same batches, of which it takes its own."""
-    more, main = write_corpus(tmp_path / "more"), write_corpus(tmp_path / "mixed")
+    more, main = write_numbers(tmp_path / "more"), write_numbers(tmp_path / "mixed")
     for folder in (more, main):
         (folder / "train.quality").write_text("".join(f"{1 + n % 3 / 2}\n" for n in range(60)))
     steps = ["--data.weights", "quality", "--training.max_steps", "4", "--training.validate_every", "4"]

@@ -18,14 +18,14 @@ from nmt.data.batches import Batch
 from nmt.data.corpora import Corpus, load_corpus
 from nmt.data.store import preparing
 from nmt.training.loss import Learner, Loss
-from tests.training.torchrun import NO_DROPOUT, ROOT, difference, finish, saved, start, train, write_corpus
+from tests.training.torchrun import NO_DROPOUT, ROOT, difference, finish, saved, start, train, write_numbers
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("distributed") / "numbers")
+    return write_numbers(tmp_path_factory.mktemp("distributed") / "numbers")
 
 
 def workers(torchrun: int) -> Iterator[int]:

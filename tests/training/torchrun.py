@@ -16,6 +16,7 @@ from torch import Tensor
 from nmt import messages
 from nmt import train as train_command
 from nmt.training import loop
+from tests.data.corpus_files import write_corpus
 
 ROOT = Path(__file__).parent.parent.parent
 FORK = get_context("fork")
@@ -32,9 +33,8 @@ SETTINGS = shlex.split("""
 NO_DROPOUT = shlex.split("--model.dropout 0 --training.word_dropout 0 --training.accumulate 2 --training.max_steps 2")
 
 
-def write_corpus(folder: Path) -> Path:
+def write_numbers(folder: Path) -> Path:
     """Write a corpus of pairs such as "eins und zwei ." / "one and two ."."""
-    folder.mkdir()
     words = [("eins", "one"), ("zwei", "two"), ("drei", "three"), ("vier", "four"), ("fünf", "five")]
     pairs = [
         (f"{a} und {b} {'.' * dots}", f"{c} and {d} {'.' * dots}")
@@ -44,10 +44,7 @@ def write_corpus(folder: Path) -> Path:
     ]
     # One is beyond the first 512 positions: the process that meets it makes its table longer.
     pairs.insert(61, (("eins " * 540).strip(), ("one " * 540).strip()))
-    for split, part in (("train", pairs[:60]), ("val", pairs[60:65]), ("test", pairs[65:])):
-        for side, language in enumerate(("de", "en")):
-            (folder / f"{split}.{language}").write_text("".join(p[side] + "\n" for p in part), encoding="utf8")
-    return folder
+    return write_corpus(folder, train=pairs[:60], val=pairs[60:65], test=pairs[65:])
 
 
 def options(corpus: Path, name: str, *more: str) -> list[str]:
