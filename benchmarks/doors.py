@@ -8,7 +8,6 @@ trained model is exported to each format that can express it, which checks it; w
 converted is converted back, compared once more, trained for some steps on a corpus, and exported again.
 """
 
-import argparse
 import contextlib
 import json
 import sys
@@ -20,8 +19,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, run_script
 from nmt.interop.convert import KINDS as CONVERTIBLE
 from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
@@ -46,19 +45,16 @@ BEAMS, LONGEST = 300, 100  # sentences, and the most pieces of a translation, in
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     text = "run or model folder of a model to export; may be repeated; default: none"
     parser.add_argument("--model", type=Path, action="append", default=[], help=text)
     parser.add_argument("--corpus", help="to train the model on that was exported and converted; default: none")
     parser.add_argument("--steps", type=int, default=200, help="of training each model that is converted; 0: none")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "doors.jsonl", help="gets the rows")
     args = parser.parse_args()
     torch.set_num_threads(1)
     rows = [row for kind in KINDS if args.steps for row in come_in(kind, args.steps)]
     rows += [row for model in args.model for row in go_out(require_model(model), args.corpus)]
-    rows = [{"benchmark": "doors", **row} | describe_run() for row in rows]
-    print(report(rows))
-    add_rows(args.json, rows)
+    keep(({"benchmark": "doors", **row} for row in rows), args)
     return 0
 
 

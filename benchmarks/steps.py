@@ -8,7 +8,6 @@ of a kind is weighed by how often such lines occur in text that people wrote (`r
 lines" is the number of right translations that 1,000 lines of a genre lose, in the language and genre that lose most.
 """
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,8 +15,8 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.real_text import Answer, make_cases, right_sentences
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import RESULTS, Row, run_script
 from benchmarks.text_kinds import Case, lexicon, make_kinds
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
@@ -46,12 +45,11 @@ Outcome = tuple[bool, bool]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, default=Path("runs/de-en-phrasebook"))
     parser.add_argument("--corpus", default="phrasebook", help="as nmt.train's --data.corpus")
     parser.add_argument("--lines", type=int, default=30, help="of each kind")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "steps.jsonl", help="gets the rows")
     args = parser.parse_args()
     translator = Translator.load(args.model, "cpu", precision="fp32")
     info, _ = read_info(require_model(args.model) / "config.json")
@@ -71,9 +69,7 @@ def main() -> int:
             rows.append(row_of(f"retry: {name}", cases, usual, outcomes(translator, cases)))
     taken = {kind: [case for case in made if "<" in case.line or "&" in case.line] for kind, made in cases.items()}
     rows.append(row_of("mark-up", cases, usual, outcomes(translator, taken, markup="none")))
-    rows = [row | describe_run() for row in rows]
-    add_rows(args.json, rows)
-    print(report(rows))
+    keep(rows, args)
     return 0
 
 

@@ -69,8 +69,8 @@ def by_dotted_names(settings: Mapping[str, Any]) -> dict[str, Any]:
         members = value if isinstance(value, dict) and (value or name in sections()) else {"": value}
         values |= {f"{name}.{field}" if field != "" else str(name): member for field, member in members.items()}
     types = setting_types()
-    for name in values:
-        require(name in types, explain_unknown(name, list(types)))
+    if unknown := [name for name in values if name not in types]:
+        raise ValueError(explain_unknown(unknown[0], list(types)))
     return {name: read_value(value, types[name][0], name) for name, value in values.items()}
 
 

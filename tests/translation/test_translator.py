@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nmt
-from nmt.config import ModelConfig, SearchConfig
+from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
@@ -23,7 +23,7 @@ from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.words import Words
 from nmt.translation.model_folder import Facts
 from nmt.translation.translator import Translator, find_model
-from tests.tiny import PAIRS, SHORT, save_tiny
+from tests.tiny import PAIRS, SHORT, TINY, save_tiny
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
 
@@ -60,8 +60,7 @@ class Syllables(Tokenizer):
 
 def frozen_model(positions: str) -> GenerativeModel:
     """Weights from whole-number arithmetic alone, the same on every machine."""
-    sizes: dict[str, Any] = {"d_model": 16, "n_heads": 2, "n_kv_heads": 1, "d_ff": 32, "positions": positions}
-    config = ModelConfig(**sizes, encoder_layers=2, decoder_layers=2, tied_embeddings="none")
+    config = replace(TINY, n_kv_heads=1, encoder_layers=2, positions=positions)  # type: ignore[arg-type]
     model = build_generative_model(config, 64, 64)
     with torch.no_grad():
         for n, (name, weight) in enumerate(sorted(model.named_parameters())):
