@@ -4,10 +4,10 @@ A kind of model is a module of this folder with a function `convert`. To add one
 """
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 
@@ -16,7 +16,6 @@ from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.data.tokenizer.languages import some_of
-from nmt.data.tokenizer.mapped import Mapped
 from nmt.decode.shortlist import learn_shortlist
 from nmt.fields import require
 from nmt.files import SUMS, sha256
@@ -34,7 +33,6 @@ KINDS = {  # by model_type in config.json
     "mbart": "nmt.interop.many_languages",
 }
 RECIPE = "recipe.yaml"
-Result = TypeVar("Result")
 
 
 def convert(
@@ -49,13 +47,18 @@ def convert(
     name = toolkit(path)
     if name:
         folder = path if path.is_dir() else path.parent
-        foreign = Foreign(folder, origin, {}, {}, {}, licence_in(folder / "README.md"))
-        converted, files = guarded(foreign, lambda: read_checkpoint(name, path, foreign, tokenizers))
+        foreign = Foreign(folder, origin, licence_in(folder / "README.md"))
     else:
         foreign = Foreign.open(path, origin)
         require(not tokenizers, f"{origin} is a model of transformers, which has its tokenizer: leave --tokenizer out")
-        converted, files = guarded(foreign, lambda: read(foreign)), weight_files(path)
-    tokenizer = choose(converted.tokenizer, source, target)
+    try:
+        converted, files = read_checkpoint(name, path, foreign, tokenizers) if name else read(foreign)
+    except DAMAGE as error:  # a setting has a value that no such model has, such as null or a list
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
+    tokenizer, known = Tokenizer.of(converted.tokenizer), converted.tokenizer.languages
+    if known.before_source or known.before_target:
+        tokenizer = tokenizer.between(source, target)
     info = ModelInfo(
         source or tokenizer.languages.source or str(foreign.tokenizer.get("source_lang") or "source"),
         target or tokenizer.languages.target or str(foreign.tokenizer.get("target_lang") or "target"),
@@ -88,17 +91,14 @@ def add_shortlist(folder: Path, pairs: Sequence[Pair]) -> str:
     return f"Its shortlist was learned from {len(pairs):,} pairs."
 
 
-def read(foreign: Foreign) -> Converted:
-    """A model of transformers in our terms. ValueError if its type isn't known."""
+def read(foreign: Foreign) -> tuple[Converted, list[Path]]:
+    """A model of transformers in our terms, and the files with its weights. ValueError if its type isn't known."""
     kind = foreign.config.get("model_type")
     known = ", ".join(KINDS)
-    require(
-        isinstance(kind, str) and kind in KINDS,
-        f"the model in {foreign.origin} is of type {kind!r}, which can't be converted: possible are {known}",
-    )
+    problem = f"the model in {foreign.origin} is of type {kind!r}, which can't be converted: possible are {known}"
+    require(isinstance(kind, str) and kind in KINDS, problem)
     module: Any = importlib.import_module(KINDS[str(kind)])
-    converted: Converted = module.convert(foreign)
-    return converted
+    return module.convert(foreign), weight_files(foreign.folder)
 
 
 def read_checkpoint(name: str, path: Path, foreign: Foreign, given: Sequence[str]) -> tuple[Converted, list[Path]]:
@@ -108,33 +108,13 @@ def read_checkpoint(name: str, path: Path, foreign: Foreign, given: Sequence[str
     return assemble(foreign, found, given), found.files
 
 
-def guarded(foreign: Foreign, action: Callable[[], Result]) -> Result:
-    """The result of an action. ValueError if a setting has a value that no such model has, such as null or a list."""
-    try:
-        return action()
-    except DAMAGE as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{foreign.origin} is damaged, or its settings are not those of a model ({reason})") from error
-
-
-def choose(mapped: Mapped, source: str, target: str) -> Tokenizer:
-    """The tokenizer with the languages that were given, if the model knows several."""
-    tokenizer = Tokenizer.of(mapped)
-    several = mapped.languages.before_source or mapped.languages.before_target
-    return tokenizer.between(source, target) if several else tokenizer
-
-
 def describe(info: ModelInfo, tokenizer: Tokenizer, parameters: int) -> list[str]:
     """Sentences about a converted model."""
-    known, languages = tokenizer.languages, f"from {info.source} to {info.target}"
-    several = len(known.before_target)
-    if several:
-        languages = (
-            f"into {several} languages ({some_of(list(known.before_target))}), chosen with --source and --target"
-        )
-    about = [f"A Transformer of {parameters:,} parameters, converted by nmt {__version__} from {info.origin}."]
-    about += [f"It translates {languages}."]
-    return [*about, licence_sentence(info.licence)]
+    known, languages = list(tokenizer.languages.before_target), f"from {info.source} to {info.target}"
+    if known:
+        languages = f"into {len(known)} languages ({some_of(known)}), chosen with --source and --target"
+    model = f"A Transformer of {parameters:,} parameters, converted by nmt {__version__} from {info.origin}."
+    return [model, f"It translates {languages}.", licence_sentence(info.licence)]
 
 
 def card(info: ModelInfo, about: list[str]) -> str:

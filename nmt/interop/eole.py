@@ -5,10 +5,9 @@ from typing import Any
 
 from nmt.config import ModelConfig
 from nmt.fields import require
-from nmt.interop.checkpoints import Checkpoint, expect_all, flat, renamed
-from nmt.interop.foreign import Foreign, read_json
-from nmt.interop.opennmt import COMMON, NORMS, TABLE_ROWS, expect_sentencepiece, used
-from nmt.model.weights import read_tensors
+from nmt.interop.checkpoints import Checkpoint, flat, renamed
+from nmt.interop.foreign import Foreign, read_json, read_weights
+from nmt.interop.opennmt import COMMON, NORMS, TABLE_ROWS, expect_sentencepiece
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "gated-silu": "swiglu", "gated-gelu": "geglu"}
 POSITIONS = {"SinusoidalInterleaved": "sinusoidal", "SinusoidalConcat": "learned", "Rotary": "rotary"}
@@ -64,16 +63,12 @@ SPECIAL = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "pad_t
 
 def read(path: Path, foreign: Foreign) -> Checkpoint:
     """As `nmt.interop.checkpoints.ReadCheckpoint`."""
-    settings = read_json(foreign.folder / "config.json")
-    foreign.config = config = flat(settings)
+    foreign.config = config = flat(read_json(foreign.folder / "config.json"))
     vocab = read_json(foreign.file("vocab.json"))
     listed = all(isinstance(vocab.get(side), list) for side in ("src", "tgt"))
     require(listed, f"vocab.json of {foreign.origin} has no lists of pieces, src and tgt")
-    expect_all(foreign, NEEDS | {f"model.{side}.{n}": v for side in ("encoder", "decoder") for n, v in BOTH.items()})
-    for name in EQUAL:
-        foreign.expect(
-            f"model.decoder.{name}", config.get(f"model.decoder.{name}"), config.get(f"model.encoder.{name}")
-        )
+    foreign.expect_all(NEEDS | {f"model.{side}.{n}": v for side in ("encoder", "decoder") for n, v in BOTH.items()})
+    foreign.expect_equal(EQUAL, "model.decoder.", "model.encoder.")
     foreign.expect("training.lora_layers", config.get("training.lora_layers") or [], [])
     foreign.expect("decoder_start_token", vocab.get("decoder_start_token", "<s>"), "<s>")
     expect_sentencepiece(foreign, config.get("transforms"))
@@ -81,17 +76,15 @@ def read(path: Path, foreign: Foreign) -> Checkpoint:
     ours = SPECIAL | (vocab.get("specials") or {})
     files = sorted(foreign.folder.glob("model.*.safetensors"))
     require(bool(files), f"{foreign.origin} has no weights: model.00.safetensors is missing")
-    tensors = renamed({name: t for file in files for name, t in read_tensors(file).items()}, TABLE)
-    models = [f"transforms_configs.sentencepiece.{side}_subword_model" for side in ("src", "tgt")]
     return Checkpoint(
         model_settings(foreign, kind),
-        used(tensors, POSITIONS.get(kind, "")),
+        renamed(read_weights(files), TABLE),
+        files,
         (vocab["src"], vocab["tgt"]),
-        (ours["unk_token"], ours["bos_token"], ours["eos_token"], ours["pad_token"]),
+        [ours[name] for name in SPECIAL],
         alternating=kind == "SinusoidalInterleaved",
         pairs=kind == "Rotary" and config.get("model.encoder.rope_config.rotary_interleave", True),
-        models=tuple(str(config.get(name) or "") for name in models),
-        files=files,
+        models=[config.get(f"transforms_configs.sentencepiece.{side}_subword_model") for side in ("src", "tgt")],
     )
 
 

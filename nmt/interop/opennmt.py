@@ -7,14 +7,15 @@ from typing import Any
 
 from nmt.config import ModelConfig
 from nmt.fields import require
-from nmt.interop.checkpoints import Checkpoint, expect_all, pick, renamed
-from nmt.interop.foreign import Foreign, load_safely
-from nmt.model.weights import read_tensors
+from nmt.interop.checkpoints import Checkpoint, pick, renamed
+from nmt.interop.foreign import Foreign, load_safely, read_weights
 
 GATED = {"relu": "relu", "gelu": "gelu", "silu": "swiglu", "gated-gelu": "geglu"}  # silu has a gate there
 NORMS = {"standard": "layer", "rms": "rms"}
 SINES = "SinusoidalInterleaved"
+# Rates of SinusoidalConcat are no others' rates: its table is taken as a learned one.
 POSITIONS = {SINES: "sinusoidal", "SinusoidalConcat": "learned"}
+TABLE_ROWS = 5000  # of positions
 NEEDS: dict[str, tuple[Any, ...]] = {
     "model_task": ("seq2seq",),
     "model_type": ("text",),
@@ -62,7 +63,7 @@ def read(path: Path, foreign: Foreign) -> Checkpoint:
     known = isinstance(state, dict) and isinstance(state.get("opt"), Namespace) and isinstance(state.get("vocab"), dict)
     require(known, f"{file} is no checkpoint of OpenNMT-py 3: those of older versions must be converted with its tools")
     foreign.config = config = vars(state["opt"]) | {"decoder_start_token": state["vocab"].get("decoder_start_token")}
-    expect_all(foreign, NEEDS)
+    foreign.expect_all(NEEDS)
     foreign.expect("decoder_start_token", config["decoder_start_token"], "<s>")
     for name in ("lora_layers", "quant_layers"):
         foreign.expect(name, config.get(name) or [], [])
@@ -75,16 +76,16 @@ def read(path: Path, foreign: Foreign) -> Checkpoint:
     files = [file] if "model" in state else sorted(file.parent.glob(f"{file.stem}*.safetensors"))
     require(bool(files), f"{file} has no weights, and {file.stem}.00.safetensors is missing")
     weights = {f"generator.{name}": tensor for name, tensor in (state.get("generator") or {}).items()}
-    weights |= state["model"] if "model" in state else {n: t for part in files for n, t in read_tensors(part).items()}
+    weights |= state["model"] if "model" in state else read_weights(files)
     return Checkpoint(
         model_settings(foreign, positions),
-        used(renamed(weights, TABLE), positions),
+        renamed(weights, TABLE),
+        files,
         (list(state["vocab"]["src"]), list(state["vocab"]["tgt"])),
         ("<unk>", "<s>", "</s>", "<blank>"),
         alternating=positions == "sinusoidal",
         pairs=rotary and bool(config.get("rotary_interleave", True)),
-        models=(config.get("src_subword_model") or "", config.get("tgt_subword_model") or ""),
-        files=files,
+        models=(config.get("src_subword_model"), config.get("tgt_subword_model")),
     )
 
 
@@ -93,14 +94,6 @@ def expect_sentencepiece(foreign: Foreign, transforms: Any) -> None:
     others = {"bpe", "onmt_tokenize", "huggingface_tokenize", "tokenize_id", "normalize"} & {*(transforms or [])}
     if others:
         foreign.problems.append(f"transforms has {', '.join(sorted(others))}, and only sentencepiece can be expressed")
-
-
-def used(tensors: dict[str, Any], positions: str) -> dict[str, Any]:
-    """The weights without tables of positions that are computed here. Rates of SinusoidalConcat are no others' rates:
-    its table is taken as a learned one."""
-    if positions == "learned":
-        return {name: t.flatten(1) if "embed_positions" in name else t for name, t in tensors.items()}
-    return {name: tensor for name, tensor in tensors.items() if "embed_positions" not in name}
 
 
 def model_settings(foreign: Foreign, positions: Any) -> ModelConfig:
@@ -129,6 +122,3 @@ def model_settings(foreign: Foreign, positions: Any) -> ModelConfig:
         dropout=float(dropout[0] if isinstance(dropout, list) else dropout),
         **kinds,
     )
-
-
-TABLE_ROWS = 5000  # of positions
