@@ -15,44 +15,41 @@ from safetensors.torch import save_file
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
+from nmt.files import write_json
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT, read_pieces, write_fast_tokenizer
 from nmt.interop.huggingface_check import compare
 from nmt.interop.huggingface_languages import generation_settings, write_languages
-from nmt.interop.huggingface_layouts import CAUSAL, MASKED, SEQ2SEQ, SHARED, Layout, choose_layout, config_json
+from nmt.interop.huggingface_layouts import SHARED, Layout, choose_layout, config_json
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 
 QUANTIZATIONS = ("float32", "float16", "bfloat16")
-TEMPLATES = {  # what a model reads, by its kind and what it was trained for
-    (SEQ2SEQ, "translation"): f"{CONTENT} </s>",
-    (SEQ2SEQ, "denoise"): f"{CONTENT} </s>",
-    (CAUSAL, "translation"): f"<s> {CONTENT} </s> <s>",
-    (CAUSAL, "lm"): f"<s> {CONTENT}",
-    (MASKED, "mlm"): f"<s> {CONTENT} </s>",
+TEMPLATES = {  # what a model reads, by its family and what it was trained for
+    ("encoder-decoder", "translation"): f"{CONTENT} </s>",
+    ("encoder-decoder", "denoise"): f"{CONTENT} </s>",
+    ("decoder-only", "translation"): f"<s> {CONTENT} </s> <s>",
+    ("decoder-only", "lm"): f"<s> {CONTENT}",
+    ("encoder-only", "mlm"): f"<s> {CONTENT} </s>",
 }
 TASKS = {"translation": "translation", "denoise": "text2text-generation", "lm": "text-generation", "mlm": "fill-mask"}
 
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
-    """As `Format.obstacles`."""
     layout, found = choose_layout(info.model, info.objective)
-    if (
-        tokenizer is not None
-        and tokenizer.src_vocab_size != tokenizer.tgt_vocab_size
-        and layout.name != "MarianMTModel"
-    ):
-        sizes = f"{tokenizer.src_vocab_size} and {tokenizer.tgt_vocab_size} pieces"
-        found.append(f"vocabularies of {sizes} ({layout.name}: of equal size)")
-    if tokenizer is not None and layout.languages and not tokenizer.languages.before_target:
+    if tokenizer is None:
+        return found
+    sizes = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
+    if sizes[0] != sizes[1] and layout.name != "MarianMTModel":
+        found.append(f"vocabularies of {sizes[0]} and {sizes[1]} pieces ({layout.name}: of equal size)")
+    if layout.languages and not tokenizer.languages.before_target:
         found.append(f"a tokenizer without languages ({layout.name}: with languages)")
-    if tokenizer is not None and tokenizer.own_languages.before_target:
+    if tokenizer.own_languages.before_target:
         found.append("languages that are told by pieces before the source (export it for ctranslate2)")
     return found
 
 
 def write(export: Export, folder: Path) -> None:
-    """As `Format.write`."""
     layout, _ = choose_layout(export.model.config, export.info.objective)
     dtype = getattr(torch, export.quantization)
     tensors = layout.weights(export.model)
@@ -60,15 +57,11 @@ def write(export: Export, folder: Path) -> None:
     save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(folder.stat().st_mode & 0o666)
     write_json(folder / "config.json", config_json(layout, export.model, export.quantization))
-    if layout.auto != MASKED:
+    if layout.family != "encoder-only":
         generation = generation_json(layout, export.info)
         generation |= generation_settings(export.model, export.tokenizer, generation) if layout.languages else {}
         write_json(folder / "generation_config.json", generation)
     write_tokenizer(export, layout, folder)
-
-
-def write_json(file: Path, value: Any) -> None:
-    file.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
 
 
 def generation_json(layout: Layout, info: ModelInfo) -> dict[str, Any]:
@@ -77,7 +70,7 @@ def generation_json(layout: Layout, info: ModelInfo) -> dict[str, Any]:
     common: dict[str, Any] = {**SHARED, "suppress_tokens": never}
     if info.objective == "lm":
         return common | {"do_sample": True, "max_new_tokens": 200}
-    if layout.auto == SEQ2SEQ:
+    if layout.family == "encoder-decoder":
         common |= {"decoder_start_token_id": BOS, "forced_eos_token_id": None}
     search = info.search
     common |= {"num_beams": search.beam_size, "max_new_tokens": 256, "no_repeat_ngram_size": search.no_repeat_ngram}
@@ -96,15 +89,15 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
         write_json(folder / "tokenizer_config.json", common | write_languages(tokenizer, folder))
         return
     if tokenizer.joint and not tokenizer.mapped:
-        write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.auto, objective])
+        write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.family, objective])
         common |= {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": SPECIAL_PIECES[BOS]}
         # A literal </s> in a text is text; but of a masked language model, a literal <unk> is the mask piece.
         common |= {"mask_token": SPECIAL_PIECES[UNK]} if objective == "mlm" else {"split_special_tokens": True}
-        common |= {"padding_side": "left"} if layout.auto == CAUSAL else {}
+        common |= {"padding_side": "left"} if layout.family == "decoder-only" else {}
         common |= {"model_input_names": ["input_ids", "attention_mask"]}
     else:
         common |= {"tokenizer_class": "MarianTokenizer", "separate_vocabs": not tokenizer.joint}
-    if layout.auto == SEQ2SEQ:
+    if layout.family == "encoder-decoder":
         common |= {"source_lang": export.info.source, "target_lang": export.info.target}
         write_marian_tokenizer(tokenizer, folder, shared=export.model.config.tied_embeddings == "three-way")
     write_json(folder / "tokenizer_config.json", common)
@@ -131,22 +124,20 @@ def model_length(layout: Layout, export: Export) -> int:
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
-    """As `Format.check`."""
     layout, _ = choose_layout(export.model.config, export.info.objective)
-    template = TEMPLATES[layout.auto, export.info.objective]
+    template = TEMPLATES[layout.family, export.info.objective]
     return compare(export, folder, layout, template.split(), lines)
 
 
 def about(export: Export) -> About:
-    """As `Format.about`."""
     layout, _ = choose_layout(export.model.config, export.info.objective)
     notes = [f"transformers loads it as {layout.name}; there is no code in this folder."]
-    if layout.auto == SEQ2SEQ:
+    if layout.family == "encoder-decoder":
         notes.append(f"A text may have at most {model_length(layout, export):,} pieces.")
     if not export.tokenizer.joint or export.tokenizer.mapped:
         notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
-    new = "[:, batch['input_ids'].size(1) :]" if layout.auto == CAUSAL else ""  # without the prompt
-    usage = FILL if layout.auto == MASKED else GENERATE.format(auto=layout.auto, new=new)
+    new = "[:, batch['input_ids'].size(1) :]" if layout.family == "decoder-only" else ""  # without the prompt
+    usage = FILL if layout.family == "encoder-only" else GENERATE.format(auto=layout.auto, new=new)
     return About("transformers 5", usage, tuple(notes), header(export))
 
 

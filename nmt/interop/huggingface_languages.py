@@ -17,8 +17,8 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.fields import require
 from nmt.interop.fast_tokenizer import mapped_json
-from nmt.interop.huggingface_weights import Tensors, bart
-from nmt.interop.many_languages import EOS_ID, PAD_ID, PATTERNS, SPECIAL
+from nmt.interop.huggingface_weights import Tensors, bart, weights_of
+from nmt.interop.many_languages import EOS_ID, PAD_ID, PATTERNS, SENTENCEPIECE, SPECIAL
 from nmt.model.contract import Model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
@@ -26,16 +26,10 @@ IDS = {"bos_token_id": 0, "pad_token_id": PAD_ID, "eos_token_id": EOS_ID}
 CLASSES = {"M2M-100": "M2M100Tokenizer", "NLLB": "PreTrainedTokenizerFast", "mBART-50": "MBart50Tokenizer"}
 
 
-def kind_of(tokenizer: Tokenizer) -> str:
-    """The kind of model whose languages have such names."""
-    [piece] = tokenizer.languages.starts()[1]
-    return next(kind for kind, pattern in PATTERNS.items() if re.fullmatch(pattern, piece))
-
-
 def their_order(model: Model) -> list[int]:
     """Our id of each piece, in their order. BOS comes last if it differs from EOS; otherwise it isn't there."""
     order = [4, PAD, EOS, UNK, *range(5, model.vocab_size)]
-    weight = dict(model.named_parameters())["tgt_embedding.weight"]
+    weight = weights_of(model)["tgt_embedding.weight"]
     return order if torch.equal(weight[BOS], weight[EOS]) else [*order, BOS]
 
 
@@ -54,7 +48,7 @@ def m2m_100(model: Model) -> Tensors:
 def mbart(model: Model) -> Tensors:
     """As `m2m_100`, with learned positions, whose first two rows are never used, and a norm of the embeddings."""
     tensors, order = bart(model), their_order(model)
-    found = {name: parameter.detach() for name, parameter in model.named_parameters()}
+    found = weights_of(model)
     for side, ours in (("encoder", "src_positions"), ("decoder", "tgt_positions")):
         table = found[f"{ours}.table"]
         tensors[f"model.{side}.embed_positions.weight"] = torch.cat([torch.zeros(2, table.size(1)), table])
@@ -84,19 +78,20 @@ def generation_settings(model: Model, tokenizer: Tokenizer, ours: dict[str, Any]
 def write_languages(tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
     """Write the SentencePiece model, and for M2M-100 the ids of its pieces; return the settings of the tokenizer."""
     assert tokenizer.mapped
-    kind, known = kind_of(tokenizer), tokenizer.languages
-    (folder / "sentencepiece.bpe.model").write_bytes(tokenizer.mapped.source.proto)
+    known, source = tokenizer.languages, tokenizer.mapped.source
+    codes, [language] = list(known.before_target.values()), known.starts()[1]
+    kind = next(kind for kind, pattern in PATTERNS.items() if re.fullmatch(pattern, language))
+    (folder / SENTENCEPIECE).write_bytes(source.proto)
     if kind == "M2M-100":
-        names = [*SPECIAL, *tokenizer.mapped.source.pieces[5:]]
-        first = min(names.index(piece) for piece in known.before_target.values())
+        names = [*SPECIAL, *source.pieces[5:]]
+        first = min(map(names.index, codes))
         ids = json.dumps({piece: i for i, piece in enumerate(names[:first])}, ensure_ascii=False)
         (folder / "vocab.json").write_text(ids, encoding="utf8")
-    codes = list(known.before_target.values())
     if kind == "NLLB":
         # NllbTokenizer of transformers 5 gives pieces other ids than this model was trained with.
-        names = [*SPECIAL, *unique_names(tokenizer.mapped.source.pieces)[5:]]
+        names = [*SPECIAL, *unique_names(source.pieces)[5:]]
         special = [name for name in names if name in {*SPECIAL, *codes, "<mask>"}]
-        text = mapped_json(tokenizer.mapped.source.proto, names, special, known.starts()[0])
+        text = mapped_json(source.proto, names, special, known.starts()[0])
         (folder / "tokenizer.json").write_text(json.dumps(text, ensure_ascii=False, indent=1), encoding="utf8")
     languages = {"src_lang": known.source, "tgt_lang": known.target, "additional_special_tokens": codes}
     whole = {"split_special_tokens": True} if kind == "NLLB" else {}  # a literal </s> in a text is text

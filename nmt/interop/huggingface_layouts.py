@@ -18,7 +18,18 @@ Values = tuple[Any, ...] | Range
 # Settings that change training only, and sizes: every class has any of them. Layers that share a block are written out.
 SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
 IN_TRAINING = ("layer_drop", "dropout", "attention_dropout", "activation_dropout")
-FREE = {*SIZES, *IN_TRAINING, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
+FREE = {*SIZES, *IN_TRAINING, "family", "share_layers", "sharing"}
+FREE |= {"scale_embeddings", "tied_embeddings", "bias", "activation"}
+AUTO: dict[str, str] = {
+    "encoder-decoder": "AutoModelForSeq2SeqLM",
+    "decoder-only": "AutoModelForCausalLM",
+    "encoder-only": "AutoModelForMaskedLM",
+}
+OBJECTIVES: dict[str, tuple[ObjectiveName, ...]] = {
+    "encoder-decoder": ("translation", "denoise"),
+    "decoder-only": ("translation", "lm"),
+    "encoder-only": ("mlm",),
+}
 
 
 @dataclass(frozen=True)
@@ -27,31 +38,33 @@ class Layout:
 
     name: str
     model_type: str
-    auto: str
-    """The class of transformers that loads any model for this task."""
-    objectives: tuple[ObjectiveName, ...]
+    family: str
     needs: Mapping[str, Values]
     """The values that settings must have. A setting that is neither here nor in FREE must have its default."""
     weights: Weights
     settings: Callable[[ModelConfig], dict[str, Any]]
     """What config.json has besides `SHARED`, without sizes of vocabularies."""
-    shared_heads: bool = True
-    """Whether heads may share keys and values."""
     languages: bool = False
     """Whether its ids are those of M2M-100 and mBART, whose models are told languages."""
+
+    @property
+    def auto(self) -> str:
+        """The class of transformers that loads any model for this task."""
+        return AUTO[self.family]
 
     def obstacles(self, config: ModelConfig, objective: ObjectiveName) -> list[str]:
         """The settings that this class can't express, with the values that it takes."""
         found = []
-        if objective not in self.objectives:
-            found.append(f"training.objective {objective} ({self.name}: {' or '.join(self.objectives)})")
+        objectives = ("translation",) if self.languages else OBJECTIVES[self.family]
+        if objective not in objectives:
+            found.append(f"training.objective {objective} ({self.name}: {' or '.join(objectives)})")
         ours = asdict(config)
         for f in fields(ModelConfig):
             values = self.needs.get(f.name, () if f.name in FREE else (f.default,))
             if values != () and ours[f.name] not in values:
                 choices = values if isinstance(values, Range) else " or ".join(map(shown, values))
                 found.append(f"model.{f.name} {shown(ours[f.name])} ({self.name}: {choices})")
-        if not self.shared_heads and config.kv_heads != config.n_heads:
+        if self.family == "encoder-decoder" and config.kv_heads != config.n_heads:
             found.append(f"model.n_kv_heads {config.kv_heads} ({self.name}: {config.n_heads}, as n_heads)")
         return found
 
@@ -62,14 +75,12 @@ def shown(value: Any) -> str:
 
 SHARED = {"bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD}
 CLASSIC: dict[str, Values] = {
-    "family": ("encoder-decoder",),
     "norm": ("layer",),
     "positions": ("sinusoidal",),
     "activation": ("relu", "gelu", "silu", "relu2"),
     "output_bias": (False, True),
 }
 MODERN: dict[str, Values] = {
-    "family": ("decoder-only",),
     "source_attention": ("causal",),
     "norm": ("rms",),
     "norm_position": ("pre",),
@@ -144,81 +155,56 @@ def deepseek_settings(config: ModelConfig) -> dict[str, Any]:
     }
 
 
-BOTH: tuple[ObjectiveName, ...] = ("translation", "denoise")
-WRITES: tuple[ObjectiveName, ...] = ("translation", "lm")
-SEQ2SEQ, CAUSAL, MASKED = "AutoModelForSeq2SeqLM", "AutoModelForCausalLM", "AutoModelForMaskedLM"
 SHARED_PRE: dict[str, Values] = {"norm_position": ("pre",), "tied_embeddings": ("three-way",), "bias": (True,)}
 NO_BIAS: dict[str, Values] = {"bias": (False,)}
-LATENT_WIDTHS: dict[str, Values] = dict.fromkeys(("latent_width", "rotary_width", "query_latent_width"), ())
+LATENT: dict[str, Values] = dict.fromkeys(("latent_width", "rotary_width", "query_latent_width"), ())
+LATENT |= {"attention": ("latent",)}
+EXPERTS: dict[str, Values] = {"experts": Range(1), "experts_per_token": Range(2)}
+MBART: dict[str, Values] = {"positions": ("learned",), "embedding_norm": (True,)}
 LAYOUTS = (
     Layout(
         "MarianMTModel",
         "marian",
-        SEQ2SEQ,
-        BOTH,
+        "encoder-decoder",
         CLASSIC | {"norm_position": ("post", "deepnorm")},
         bart,
         bart_settings,
-        shared_heads=False,
     ),
     Layout(
         "PegasusForConditionalGeneration",
         "pegasus",
-        SEQ2SEQ,
-        BOTH,
+        "encoder-decoder",
         CLASSIC | {"norm_position": ("pre",)},
         pegasus,
         lambda config: bart_settings(config) | {"tie_word_embeddings": config.tied_embeddings == "three-way"},
-        shared_heads=False,
     ),
     Layout(
         "M2M100ForConditionalGeneration",
         "m2m_100",
-        SEQ2SEQ,
-        ("translation",),
+        "encoder-decoder",
         CLASSIC | SHARED_PRE | {"positions": ("fairseq",)},
         m2m_100,
         bart_settings,
-        shared_heads=False,
         languages=True,
     ),
     Layout(
         "MBartForConditionalGeneration",
         "mbart",
-        SEQ2SEQ,
-        ("translation",),
-        CLASSIC | SHARED_PRE | {"positions": ("learned",), "embedding_norm": (True,)},
+        "encoder-decoder",
+        CLASSIC | SHARED_PRE | MBART,
         mbart,
         lambda config: bart_settings(config) | {"max_position_embeddings": config.max_positions},
-        shared_heads=False,
         languages=True,
     ),
-    Layout(
-        "DeepseekV3ForCausalLM",
-        "deepseek_v3",
-        CAUSAL,
-        WRITES,
-        MODERN | NO_BIAS | LATENT_WIDTHS | {"attention": ("latent",)},
-        llama,
-        deepseek_settings,
-    ),
-    Layout(
-        "MixtralForCausalLM",
-        "mixtral",
-        CAUSAL,
-        WRITES,
-        MODERN | NO_BIAS | {"experts": Range(1), "experts_per_token": Range(2)},
-        llama,
-        mixtral_settings,
-    ),
-    Layout("Qwen3ForCausalLM", "qwen3", CAUSAL, WRITES, MODERN | NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
-    Layout("LlamaForCausalLM", "llama", CAUSAL, WRITES, MODERN, llama, llama_settings),
+    Layout("DeepseekV3ForCausalLM", "deepseek_v3", "decoder-only", MODERN | NO_BIAS | LATENT, llama, deepseek_settings),
+    Layout("MixtralForCausalLM", "mixtral", "decoder-only", MODERN | NO_BIAS | EXPERTS, llama, mixtral_settings),
+    Layout("Qwen3ForCausalLM", "qwen3", "decoder-only", MODERN | NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
+    Layout("LlamaForCausalLM", "llama", "decoder-only", MODERN, llama, llama_settings),
     Layout(
         "EuroBertForMaskedLM",
         "eurobert",
-        MASKED,
-        ("mlm",),
-        MODERN | {"family": ("encoder-only",), "source_attention": ("bidirectional",)},
+        "encoder-only",
+        MODERN | {"source_attention": ("bidirectional",)},
         eurobert,
         lambda config: llama_settings(config) | {"mask_token_id": UNK},
     ),
@@ -227,26 +213,17 @@ LAYOUTS = (
 
 def choose_layout(config: ModelConfig, objective: ObjectiveName) -> tuple[Layout, list[str]]:
     """The class with the fewest obstacles among those of the model's family, and what these are."""
-    of_family = [layout for layout in LAYOUTS if config.family in tuple_of(layout.needs["family"])]
+    of_family = [layout for layout in LAYOUTS if layout.family == config.family]
     ways = [(layout, layout.obstacles(config, objective)) for layout in of_family]
     return min(ways, key=lambda way: len(way[1]))
 
 
-def tuple_of(values: Values) -> tuple[Any, ...]:
-    assert isinstance(values, tuple)
-    return values
-
-
 def config_json(layout: Layout, model: Model, dtype: str) -> dict[str, Any]:
     """The contents of config.json."""
-    sizes = vocabulary_sizes(model)
+    pieces = {name: len(parameter) for name, parameter in model.named_parameters(remove_duplicate=False)}
+    sizes = {"vocab_size": pieces.get("src_embedding.weight", model.vocab_size)}
     if layout.model_type == "marian":
         sizes["decoder_vocab_size"] = model.vocab_size
     head = {"architectures": [layout.name], "model_type": layout.model_type, "dtype": dtype}
     ours = settings_of_ids(model) if layout.languages else {}
     return head | sizes | SHARED | layout.settings(model.config) | ours
-
-
-def vocabulary_sizes(model: Model) -> dict[str, int]:
-    sizes = {name: len(parameter) for name, parameter in model.named_parameters(remove_duplicate=False)}
-    return {"vocab_size": sizes.get("src_embedding.weight", model.vocab_size)}
