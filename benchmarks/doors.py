@@ -25,7 +25,7 @@ from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
 from nmt.interop.convert import KINDS as CONVERTIBLE
 from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
-from nmt.interop.huggingface_check import Foreign
+from nmt.interop.huggingface_check import TransformersModel
 from nmt.interop.huggingface_layouts import choose_layout
 from nmt.train import main as train_command
 from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model
@@ -122,7 +122,7 @@ def there_and_back(model: Path, back: Path) -> Row:
 def equal_beams(model: Path, exported: Path, info: ModelInfo) -> Row:
     """The row of beam search here and in transformers, on the first sentences of a test set."""
     ours = Translator.load(model, "cpu", precision="fp32")
-    theirs = Foreign.load(exported, choose_layout(info.model, info.objective)[0], ours.model)
+    theirs = TransformersModel.load(exported, choose_layout(info.model, info.objective)[0], ours.model)
     search = replace(ours.search, guard=False, max_length=LONGEST, max_length_ratio=100.0)
     file = next((model.parent / "data").glob("test*.src"))
     found = ours.translate_n_best(file.read_text(encoding="utf8").splitlines()[:BEAMS], search, markup="none")

@@ -102,15 +102,14 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
         write_marian_tokenizer(tokenizer, folder, shared=export.model.config.tied_embeddings == "three-way")
     write_json(folder / "tokenizer_config.json", common)
     # llama.cpp reads tokenizer.model, but it takes every such model for BPE.
-    if layout.model_type == "llama" and read_pieces(tokenizer.source)[1]:
+    if layout.model_type == "llama" and read_pieces(tokenizer.source.serialized_model_proto())[1]:
         (folder / "tokenizer.model").write_bytes(tokenizer.source.serialized_model_proto())
 
 
 def write_marian_tokenizer(tokenizer: Tokenizer, folder: Path, *, shared: bool) -> None:
     """The SentencePiece models and the ids of their pieces. Without shared embeddings, a model of Marian has two
     vocabularies, even if they are equal."""
-    models = {"source": tokenizer.source, "target": tokenizer.target}
-    for name, model in models.items():
+    for name, model in (("source", tokenizer.source), ("target", tokenizer.target)):
         (folder / f"{name}.spm").write_bytes(model.proto if tokenizer.mapped else model.serialized_model_proto())
     for name, model in {"vocab": tokenizer.source, **({} if shared else {"target_vocab": tokenizer.target})}.items():
         names = unique_names([model.id_to_piece(i) for i in range(model.vocab_size())])
@@ -125,8 +124,7 @@ def model_length(layout: Layout, export: Export) -> int:
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
     layout, _ = choose_layout(export.model.config, export.info.objective)
-    template = TEMPLATES[layout.family, export.info.objective]
-    return compare(export, folder, layout, template.split(), lines)
+    return compare(export, folder, layout, TEMPLATES[layout.family, export.info.objective], lines)
 
 
 def about(export: Export) -> About:

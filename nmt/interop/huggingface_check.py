@@ -37,7 +37,7 @@ Ids = list[int]
 
 
 @dataclass(frozen=True)
-class Foreign:
+class TransformersModel:
     """A model of transformers, with its tokenizer."""
 
     model: Any
@@ -46,7 +46,7 @@ class Foreign:
     """Our id of each piece, in the order of theirs."""
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout, ours: Model) -> "Foreign":
+    def load(cls, folder: Path, layout: Layout, ours: Model) -> "TransformersModel":
         """`ours`: the model that was exported. Raises ValueError if transformers finds weights missing, or more than it
         knows."""
         transformers = package("transformers", "transformers")
@@ -70,7 +70,7 @@ class Foreign:
         number = {piece: i for i, piece in enumerate(self.order)}
         return number if BOS in number else {**number, BOS: self.model.config.decoder_start_token_id}
 
-    def theirs(self, ids: Ids) -> Ids:
+    def ids(self, ids: Ids) -> Ids:
         """Their ids of our pieces. A vocabulary of sources may have more pieces, whose ids are the same."""
         return [self.number.get(i, i) for i in ids]
 
@@ -80,13 +80,8 @@ class Foreign:
         written, language = list[Ids](), self.model.generation_config.forced_bos_token_id is not None
         for start in range(0, len(inputs), BATCH):
             batch = self.padded(inputs[start : start + BATCH])
-            options = {
-                "num_beams": beams,
-                "do_sample": False,
-                "max_new_tokens": most + language,
-                "no_repeat_ngram_size": 0,
-            }
-            output = self.model.generate(**batch, **options)
+            options = {"num_beams": beams, "do_sample": False, "no_repeat_ngram_size": 0}
+            output = self.model.generate(**batch, **options, max_new_tokens=most + language)
             first = 1 + language if self.model.config.is_encoder_decoder else batch["input_ids"].size(1)
             rows = [row[: row.index(EOS)] if EOS in row else row for row in output[:, first:].tolist()]
             written += [[self.order[i] for i in row] for row in rows]
@@ -94,7 +89,7 @@ class Foreign:
 
     def padded(self, inputs: Sequence[Ids]) -> dict[str, Tensor]:
         """Ids and the mask of real positions, with padding on the side that the tokenizer names."""
-        side, rows = self.tokenizer.padding_side, [torch.tensor(self.theirs(ids)) for ids in inputs]
+        side, rows = self.tokenizer.padding_side, [torch.tensor(self.ids(ids)) for ids in inputs]
         ids = pad_sequence(rows, batch_first=True, padding_value=self.number[PAD], padding_side=side)
         masks = [torch.ones_like(row) for row in rows]
         return {"input_ids": ids, "attention_mask": pad_sequence(masks, batch_first=True, padding_side=side)}
@@ -103,36 +98,33 @@ class Foreign:
     def logits(self, ids: Ids, target: Ids) -> Tensor:
         """The logits (T, V) of the pieces after each piece of `target`, which `ids` come before: as a source, or in the
         same sequence. V: the pieces of `order`."""
-        ids, target = self.theirs(ids), self.theirs(target)
+        ids, target = self.ids(ids), self.ids(target)
         if self.model.config.is_encoder_decoder:
-            logits = self.model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([target])).logits
+            output = self.model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([target]))
         else:
-            logits = self.model(input_ids=torch.tensor([ids + target])).logits
-        return logits[0, -len(target) :]
+            output = self.model(input_ids=torch.tensor([ids + target]))
+        return output.logits[0, -len(target) :]
 
 
-def compare(export: Export, folder: Path, layout: Layout, template: Sequence[str], lines: Sequence[str]) -> Parity:
+def compare(export: Export, folder: Path, layout: Layout, template: str, lines: Sequence[str]) -> Parity:
     """The largest difference of logits, and whether greedy search writes the same. ValueError if float32 weights give
-    anything else than the model does. `template`: the pieces around a text, which is $A."""
-    foreign = Foreign.load(folder, layout, export.model)
-    place = template.index(CONTENT)
-    before, after = (
-        [SPECIAL_PIECES.index(name) for name in names] for names in (template[:place], template[place + 1 :])
-    )
+    anything else than the model does. `template`: a text, which is $A, and the pieces around it."""
+    theirs = TransformersModel.load(folder, layout, export.model)
+    before, after = (list(map(SPECIAL_PIECES.index, names.split())) for names in template.split(CONTENT))
     before = [*before, *export.tokenizer.starts()[0]]
     texts = export.tokenizer.encode_source([tidy(line)[0] for line in lines])
-    longest = foreign.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
+    longest = theirs.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
     kept = [n for n, ids in enumerate(texts) if 0 < len(ids) <= longest]
     require(bool(kept), f"none of the {len(lines)} lines fits into the {longest} pieces that can be compared")
     inputs = [[*before, *texts[n], *after] for n in kept]
     # Marian's tokenizer takes the piece of a language from the text.
     tags = [] if layout.languages else export.tokenizer.languages.starts()[0]
-    found = [foreign.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
-    alike = sum(ids == foreign.theirs(given) for ids, given in zip(found, inputs, strict=True))
+    found = [theirs.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
+    alike = sum(ids == theirs.ids(given) for ids, given in zip(found, inputs, strict=True))
     problem = f"the tokenizer of transformers divides {alike:,} of {len(kept):,} sentences as ours does: {REFUSED}"
     require(not layout.languages or alike > len(kept) // 2, problem)
     comparison, same = COMPARISONS[export.info.objective]
-    largest, equal = comparison(export, foreign, [texts[n] for n in kept], inputs)
+    largest, equal = comparison(export, theirs, [texts[n] for n in kept], inputs)
     same = f"{same} for {equal:,} of {len(kept):,} sentences"
     if export.quantization == "float32":
         problem = f"{same}, and logits differ by up to {largest:.1e}"
@@ -143,14 +135,14 @@ def compare(export: Export, folder: Path, layout: Layout, template: Sequence[str
     return Parity("logits", largest, len(kept), (f"{same}.", tokens))
 
 
-Comparison = Callable[[Export, Foreign, Sequence[Ids], Sequence[Ids]], tuple[float, int]]
+Comparison = Callable[[Export, TransformersModel, Sequence[Ids], Sequence[Ids]], tuple[float, int]]
 """Gives the largest difference of logits, and the number of sentences for which the chosen pieces are the same. Given
 are texts as ids, and these with the special pieces around them."""
 
 
 @torch.inference_mode()
 def compare_translations(
-    export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
+    export: Export, theirs: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
 ) -> tuple[float, int]:
     assert isinstance(export.model, GenerativeModel)
     engine = TorchEngine.make([export.model]).begun(*export.tokenizer.starts())
@@ -164,16 +156,16 @@ def compare_translations(
         source, real = pad([text], engine.device)
         own_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
         # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
-        shared = ids if foreign.model.config.is_encoder_decoder else ids[:-1]
-        their_TV = foreign.logits(shared, [BOS, *language, *target])[len(language) :]
-        largest = max(largest, float((own_TV[:, foreign.order] - their_TV).abs().max()))
-    theirs = foreign.write(inputs, MOST_PIECES)
-    return largest, sum(a == b for a, b in zip(written, theirs, strict=True))
+        shared = ids if theirs.model.config.is_encoder_decoder else ids[:-1]
+        their_TV = theirs.logits(shared, [BOS, *language, *target])[len(language) :]
+        largest = max(largest, float((own_TV[:, theirs.order] - their_TV).abs().max()))
+    others = theirs.write(inputs, MOST_PIECES)
+    return largest, sum(a == b for a, b in zip(written, others, strict=True))
 
 
 @torch.inference_mode()
 def compare_continuations(
-    export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
+    export: Export, theirs: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
 ) -> tuple[float, int]:
     model = export.model
     assert isinstance(model, PromptedModel)
@@ -185,14 +177,14 @@ def compare_continuations(
     largest = 0.0
     for ids in inputs:
         own_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
-        largest = max(largest, float((own_TV - foreign.logits([], ids)).abs().max()))
-    theirs = foreign.write(inputs, MOST_PIECES)
-    return largest, sum(a == b for a, b in zip(written, theirs, strict=True))
+        largest = max(largest, float((own_TV - theirs.logits([], ids)).abs().max()))
+    others = theirs.write(inputs, MOST_PIECES)
+    return largest, sum(a == b for a, b in zip(written, others, strict=True))
 
 
 @torch.inference_mode()
 def compare_hidden_pieces(
-    export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
+    export: Export, theirs: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
 ) -> tuple[float, int]:
     """Whether the most probable piece is the same wherever one is hidden."""
     largest, equal = 0.0, 0
@@ -201,7 +193,7 @@ def compare_hidden_pieces(
         masked = [UNK if n in hidden else i for n, i in enumerate(ids)]
         source, real = torch.tensor([masked]), torch.ones(1, len(ids), dtype=torch.bool)
         own_TV = export.model.output(export.model.target_states(source, real, source, real))
-        their_TV = foreign.logits([], masked)
+        their_TV = theirs.logits([], masked)
         largest = max(largest, float((own_TV - their_TV).abs().max()))
         equal += own_TV[hidden].argmax(1).equal(their_TV[hidden].argmax(1))
     return largest, equal

@@ -11,7 +11,6 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score, search
 from nmt.decode.pytorch import TorchEngine, pad
 from nmt.interop import ctranslate2 as form
-from nmt.interop.ctranslate2_generator import GeneratorRunner
 from nmt.interop.export import Export, export
 from nmt.interop.parity import GREEDY
 from nmt.model.contract import GenerativeModel
@@ -92,7 +91,7 @@ MODERN = replace(
 def test_a_decoder_only_translator_gives_the_same(config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
     model = noisy(tokenizer, config)
     form.write(Export(model, tokenizer, info_of(config), "float32"), tmp_path)
-    theirs = GeneratorRunner(tmp_path, tokenizer)
+    theirs = form.GeneratorRunner(tmp_path, tokenizer)
     for (source, target), log_probs in zip(IDS, theirs.score(IDS), strict=True):
         ours = force_score(model, *pad([source], CPU), *pad([target], CPU))[0]
         torch.testing.assert_close(torch.tensor(log_probs), ours, atol=1e-4, rtol=0)

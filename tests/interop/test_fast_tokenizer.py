@@ -119,7 +119,7 @@ def test_a_mark_of_spaces_in_the_text_is_read_as_a_space(both: tuple[Tokenizer, 
 
 def test_the_proto_is_read_as_sentencepiece_reads_it(both: tuple[Tokenizer, Any]) -> None:
     model = both[0].source
-    pieces, _ = read_pieces(model)
+    pieces, _ = read_pieces(model.serialized_model_proto())
     assert [p.text for p in pieces] == [model.id_to_piece(i) for i in range(model.vocab_size())]
     assert [p.score for p in pieces] == pytest.approx([model.get_score(i) for i in range(model.vocab_size())])
 
