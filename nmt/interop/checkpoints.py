@@ -1,14 +1,13 @@
 """Checkpoints of other toolkits: a file or a folder of Eole, OpenNMT-py, JoeyNMT or Sockeye flows in; a model of ours
 flows out.
 
-A reader is a module of this folder with a function `read`. It gives the weights the names that BART's layers have (see
-`nmt.interop.bart`), and says what the settings mean; this file does the rest. To add one, write the module, and name it
-in READERS. Vocabularies are lists of pieces. How text becomes pieces is in SentencePiece models, which these toolkits
-don't always keep with a model.
+A reader gives the weights the names that BART's layers have (see `nmt.interop.bart`), and says what the settings mean;
+this file does the rest. Vocabularies are lists of pieces. How text becomes pieces is in SentencePiece models, which
+these toolkits don't always keep with a model.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,6 @@ from nmt.fields import require
 from nmt.interop.bart import SHARED, Converted, Vocabulary, build
 from nmt.interop.foreign import Foreign, read_json, sentencepiece_names
 
-READERS = {
-    "eole": "nmt.interop.eole",
-    "opennmt": "nmt.interop.opennmt",
-    "joeynmt": "nmt.interop.joeynmt",
-    "sockeye": "nmt.interop.sockeye",
-}
 LACKING = 16, 10  # pieces of a vocabulary that its SentencePiece model may lack, and one in so many besides
 Tensors = dict[str, Tensor]
 
@@ -55,7 +48,7 @@ class Checkpoint:
 
 
 def toolkit(path: Path) -> str:
-    """The name in READERS of the toolkit that wrote a file or a folder; empty: none of them did."""
+    """The toolkit that wrote a file or a folder: eole, opennmt, joeynmt, sockeye, or empty for none of them."""
     folder = path if path.is_dir() else path.parent
     if (folder / "config.json").is_file():
         settings = read_json(folder / "config.json")
@@ -171,7 +164,3 @@ def protos(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> tuple[b
         example = f"pieces, such as {lacking[0]!r}. {reason}" if lacking else ""
         require(len(lacking) <= LACKING[0] + len(names) // LACKING[1], f"{message} {example}")
     return paths[0].read_bytes(), paths[-1].read_bytes()
-
-
-ReadCheckpoint = Callable[[Path, Foreign], Checkpoint]
-"""Reads a file or a folder; fills `foreign.config`, and notes in `foreign.problems` what can't be expressed."""

@@ -1,13 +1,12 @@
 """Conversion: a model folder of another library, or its id on the hub, flows in; a model folder of ours flows out.
 
-A kind of model is a module of this folder with a function `convert`. To add one, write the module and name it in KINDS.
+To add a kind of model of transformers, write a function that reads it and name it in KINDS; for another toolkit, write
+a function that reads its checkpoints and name it in READERS.
 """
 
-import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -20,17 +19,28 @@ from nmt.decode.shortlist import learn_shortlist
 from nmt.fields import require
 from nmt.files import SUMS, sha256
 from nmt.interop.bart import Converted
-from nmt.interop.checkpoints import READERS, Checkpoint, assemble, toolkit
+from nmt.interop.checkpoints import Checkpoint, assemble, toolkit
 from nmt.interop.foreign import DAMAGE, Foreign, licence_in, weight_files
+from nmt.interop.joeynmt import read_joeynmt
+from nmt.interop.many_languages import read_many_languages
+from nmt.interop.marian import read_marian
+from nmt.interop.opennmt import read_eole, read_opennmt
+from nmt.interop.sockeye import read_sockeye
 from nmt.model.weights import write_tensors
 from nmt.translation.model_folder import SHORTLIST, ModelInfo, licence_sentence, save_model
 from nmt.version import __version__
 
-KINDS = {  # by model_type in config.json
-    "marian": "nmt.interop.marian",
-    "pegasus": "nmt.interop.marian",
-    "m2m_100": "nmt.interop.many_languages",
-    "mbart": "nmt.interop.many_languages",
+KINDS: dict[str, Callable[[Foreign], Converted]] = {  # by model_type in config.json
+    "marian": read_marian,
+    "pegasus": read_marian,
+    "m2m_100": read_many_languages,
+    "mbart": read_many_languages,
+}
+READERS: dict[str, Callable[[Path, Foreign], Checkpoint]] = {
+    "eole": read_eole,
+    "opennmt": read_opennmt,
+    "joeynmt": read_joeynmt,
+    "sockeye": read_sockeye,
 }
 RECIPE = "recipe.yaml"
 
@@ -52,7 +62,11 @@ def convert(
         foreign = Foreign.open(path, origin)
         require(not tokenizers, f"{origin} is a model of transformers, which has its tokenizer: leave --tokenizer out")
     try:
-        converted, files = read_checkpoint(name, path, foreign, tokenizers) if name else read(foreign)
+        if name:
+            checkpoint = READERS[name](path, foreign)
+            converted, files = assemble(foreign, checkpoint, tokenizers), checkpoint.files
+        else:
+            converted, files = read(foreign), weight_files(path)
     except DAMAGE as error:  # a setting has a value that no such model has, such as null or a list
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
@@ -91,21 +105,13 @@ def add_shortlist(folder: Path, pairs: Sequence[Pair]) -> str:
     return f"Its shortlist was learned from {len(pairs):,} pairs."
 
 
-def read(foreign: Foreign) -> tuple[Converted, list[Path]]:
-    """A model of transformers in our terms, and the files with its weights. ValueError if its type isn't known."""
+def read(foreign: Foreign) -> Converted:
+    """A model of transformers in our terms. ValueError if its type isn't known."""
     kind = foreign.config.get("model_type")
     known = ", ".join(KINDS)
     problem = f"the model in {foreign.origin} is of type {kind!r}, which can't be converted: possible are {known}"
     require(isinstance(kind, str) and kind in KINDS, problem)
-    module: Any = importlib.import_module(KINDS[str(kind)])
-    return module.convert(foreign), weight_files(foreign.folder)
-
-
-def read_checkpoint(name: str, path: Path, foreign: Foreign, given: Sequence[str]) -> tuple[Converted, list[Path]]:
-    """A checkpoint of another toolkit in our terms, and the files with its weights."""
-    module: Any = importlib.import_module(READERS[name])
-    found: Checkpoint = module.read(path, foreign)
-    return assemble(foreign, found, given), found.files
+    return KINDS[str(kind)](foreign)
 
 
 def describe(info: ModelInfo, tokenizer: Tokenizer, parameters: int) -> list[str]:

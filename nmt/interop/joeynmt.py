@@ -33,8 +33,8 @@ TABLE = (
 )
 
 
-def read(path: Path, foreign: Foreign) -> Checkpoint:
-    """As `nmt.interop.checkpoints.ReadCheckpoint`."""
+def read_joeynmt(path: Path, foreign: Foreign) -> Checkpoint:
+    """Read a file or a folder; note in `foreign.problems` what can't be expressed."""
     foreign.config = config = flat(foreign.settings("config.yaml"))
     foreign.tokenizer = {f"{name}_lang": config.get(f"data.{side}.lang") for side, name in SIDES}
     for side in ("encoder", "decoder"):

@@ -30,7 +30,7 @@ M2M_100 = (
 )
 
 
-def convert(foreign: Foreign) -> Converted:
+def read_many_languages(foreign: Foreign) -> Converted:
     """Raises ValueError, with all settings that can't be expressed, if the model doesn't fit."""
     kind = kind_of(foreign)
     foreign.expect("decoder_start_token_id", foreign.config.get("decoder_start_token_id", EOS_ID), EOS_ID)

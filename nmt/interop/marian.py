@@ -9,7 +9,7 @@ from nmt.interop.bart import Converted, Vocabulary, build, model_settings, searc
 from nmt.interop.foreign import Foreign, read_weights, weight_files
 
 
-def convert(foreign: Foreign) -> Converted:
+def read_marian(foreign: Foreign) -> Converted:
     """Raises ValueError, with all settings that can't be expressed, if the model doesn't fit."""
     is_pegasus = foreign.config["model_type"] == "pegasus"
     problem = (

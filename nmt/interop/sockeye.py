@@ -15,14 +15,11 @@ ACTIVATIONS |= {("swish1", True): "swiglu", ("gelu", True): "geglu"}
 NORMS = {("n", "r"): "pre", ("", "rn"): "post"}  # what is done before and after a layer, without dropout
 NEEDS: dict[str, tuple[Any, ...]] = {
     "config_decoder.decoder_type": ("transformer",),
-    "config_embed_source.num_factors": (1,),
-    "config_embed_target.num_factors": (1,),
+    **dict.fromkeys(("config_embed_source.num_factors", "config_embed_target.num_factors"), (1,)),
     "config_encoder.positional_embedding_type": ("fixed", "learned"),
-    "config_encoder.use_lhuc": (False,),
-    "config_decoder.use_lhuc": (False,),
+    **dict.fromkeys(("config_encoder.use_lhuc", "config_decoder.use_lhuc"), (False,)),
     "config_decoder.block_prepended_cross_attention": (False,),
-    "neural_vocab_selection": (None,),
-    "config_length_task": (None,),
+    **dict.fromkeys(("neural_vocab_selection", "config_length_task"), (None,)),
     "dtype": ("float32", "float16", "bfloat16"),
 }
 EQUAL = ("model_size", "attention_heads", "feed_forward_num_hidden", "act_type", "use_glu")
@@ -47,8 +44,8 @@ TABLE = (
 )
 
 
-def read(path: Path, foreign: Foreign) -> Checkpoint:
-    """As `nmt.interop.checkpoints.ReadCheckpoint`."""
+def read_sockeye(path: Path, foreign: Foreign) -> Checkpoint:
+    """Read a file or a folder; note in `foreign.problems` what can't be expressed."""
     foreign.config = flat(foreign.settings("config", Loader))
     foreign.expect_all(NEEDS)
     foreign.expect_equal((*EQUAL, *STEPS), "config_decoder.", "config_encoder.")
