@@ -32,7 +32,7 @@ from nmt.translation.model_folder import ModelInfo, load_model, read_info, requi
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
 from tests.interop import foreign
-from tests.interop.parity import Twins, load_translator, train
+from tests.interop.parity import Twins, train_on_words
 
 KINDS: dict[str, tuple[Callable[..., Any], str, dict[str, Any], tuple[str, str]]] = {
     # name: how it is written, its tokenizer, settings, languages
@@ -141,20 +141,13 @@ def row(door: str, model: str, compared: str, result: str, sentences: int) -> Ro
 
 def come_in(kind: str, steps: int) -> list[Row]:
     """The rows of a kind of model that is converted."""
-    import transformers
-
     write, tokenizer_kind, settings, (source, target) = KINDS[kind]
     german, english = foreign.sides()
-    with tempfile.TemporaryDirectory() as folder:
-        theirs, ours = Path(folder) / "theirs", Path(folder) / "ours"
-        model = write(theirs, **settings)
-        options = {"src_lang": source, "tgt_lang": target} if source else {}
-        tokenizer = getattr(transformers, tokenizer_kind).from_pretrained(theirs, **options)
-        train(model, tokenizer, list(zip(german, english, strict=True))[:500], steps)
-        model.save_pretrained(theirs)
-        convert(theirs, ours, kind, source, target)
-        forced = tokenizer.convert_tokens_to_ids(f"__{target}__" if kind == "M2M-100" else target) if target else None
-        pair = Twins(model, tokenizer, load_translator(ours), model.config.decoder_start_token_id, forced)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "theirs"
+        model = write(folder, **settings)
+        train_on_words(folder, model, tokenizer_kind, steps, source, target)
+        pair = Twins.convert(folder, model, tokenizer_kind, source, target)
         lines, references = german[500 : 500 + LINES], english[500 : 500 + LINES]
         beam = {"num_beams": 4, "early_stopping": False}
         results = {

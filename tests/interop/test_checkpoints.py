@@ -54,7 +54,7 @@ def opennmt(folder: Path, **changes: Any) -> Path:
         {encoder.transformer,decoder.transformer_layers}.0.feed_forward.w_2.weight M INNER
         {encoder.transformer,decoder.transformer_layers}.0.feed_forward.layer_norm.{weight,bias} M
     """)
-    options = {"model_task": "seq2seq", "encoder_type": "transformer", "decoder_type": "transformer"}
+    options: dict[str, Any] = {"model_task": "seq2seq", "encoder_type": "transformer", "decoder_type": "transformer"}
     options |= {"enc_layers": 1, "dec_layers": 1, "heads": 2, "transformer_ff": INNER}
     options |= dict.fromkeys(("enc_hid_size", "dec_hid_size", "src_word_vec_size", "tgt_word_vec_size"), M)
     options |= {"position_encoding": True, "transforms": ["sentencepiece"], "dropout": [0.1], "norm_eps": 1e-6}
