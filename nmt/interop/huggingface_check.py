@@ -3,7 +3,7 @@
 Shapes: T length of a sequence, V vocabulary.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from nmt.config import ObjectiveName, SearchConfig
+from nmt.config import SearchConfig
 from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.decode.pytorch import TorchEngine, pad
@@ -21,8 +21,8 @@ from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.export import Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT
-from nmt.interop.huggingface_languages import their_order
 from nmt.interop.huggingface_layouts import Layout
+from nmt.interop.huggingface_weights import their_order
 from nmt.model.contract import GenerativeModel, Model, PromptedModel
 from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
@@ -94,7 +94,6 @@ class TransformersModel:
         masks = [torch.ones_like(row) for row in rows]
         return {"input_ids": ids, "attention_mask": pad_sequence(masks, batch_first=True, padding_side=side)}
 
-    @torch.inference_mode()
     def logits(self, ids: Ids, target: Ids) -> Tensor:
         """The logits (T, V) of the pieces after each piece of `target`, which `ids` come before: as a source, or in the
         same sequence. V: the pieces of `order`."""
@@ -106,6 +105,7 @@ class TransformersModel:
         return output.logits[0, -len(target) :]
 
 
+@torch.inference_mode()
 def compare(export: Export, folder: Path, layout: Layout, template: str, lines: Sequence[str]) -> Parity:
     """The largest difference of logits, and whether greedy search writes the same. ValueError if float32 weights give
     anything else than the model does. `template`: a text, which is $A, and the pieces around it."""
@@ -123,8 +123,14 @@ def compare(export: Export, folder: Path, layout: Layout, template: str, lines: 
     alike = sum(ids == theirs.ids(given) for ids, given in zip(found, inputs, strict=True))
     problem = f"the tokenizer of transformers divides {alike:,} of {len(kept):,} sentences as ours does: {REFUSED}"
     require(not layout.languages or alike > len(kept) // 2, problem)
-    comparison, same = COMPARISONS[export.info.objective]
-    largest, equal = comparison(export, theirs, [texts[n] for n in kept], inputs)
+    if export.info.objective == "mlm":
+        same = "The most probable hidden pieces are the same"
+        largest, equal = compare_hidden(export, theirs, inputs)
+    else:
+        same = "Greedy search writes the same"
+        write = write_continuations if export.info.objective == "lm" else write_translations
+        largest, written = write(export, theirs, [texts[n] for n in kept], inputs)
+        equal = sum(a == b for a, b in zip(written, theirs.write(inputs, MOST_PIECES), strict=True))
     same = f"{same} for {equal:,} of {len(kept):,} sentences"
     if export.quantization == "float32":
         problem = f"{same}, and logits differ by up to {largest:.1e}"
@@ -135,15 +141,11 @@ def compare(export: Export, folder: Path, layout: Layout, template: str, lines: 
     return Parity("logits", largest, len(kept), (f"{same}.", tokens))
 
 
-Comparison = Callable[[Export, TransformersModel, Sequence[Ids], Sequence[Ids]], tuple[float, int]]
-"""Gives the largest difference of logits, and the number of sentences for which the chosen pieces are the same. Given
-are texts as ids, and these with the special pieces around them."""
-
-
-@torch.inference_mode()
-def compare_translations(
+def write_translations(
     export: Export, theirs: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
-) -> tuple[float, int]:
+) -> tuple[float, list[Ids]]:
+    """The largest difference of logits, and what greedy search writes here. `inputs`: the ids of the texts with the
+    special pieces around them."""
     assert isinstance(export.model, GenerativeModel)
     engine = TorchEngine.make([export.model]).begun(*export.tokenizer.starts())
     model, language = engine.readers[0], export.tokenizer.starts()[1]
@@ -159,14 +161,13 @@ def compare_translations(
         shared = ids if theirs.model.config.is_encoder_decoder else ids[:-1]
         their_TV = theirs.logits(shared, [BOS, *language, *target])[len(language) :]
         largest = max(largest, float((own_TV[:, theirs.order] - their_TV).abs().max()))
-    others = theirs.write(inputs, MOST_PIECES)
-    return largest, sum(a == b for a, b in zip(written, others, strict=True))
+    return largest, written
 
 
-@torch.inference_mode()
-def compare_continuations(
+def write_continuations(
     export: Export, theirs: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
-) -> tuple[float, int]:
+) -> tuple[float, list[Ids]]:
+    """As `write_translations`, for a language model."""
     model = export.model
     assert isinstance(model, PromptedModel)
     written = [list[int]() for _ in texts]
@@ -178,15 +179,12 @@ def compare_continuations(
     for ids in inputs:
         own_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
         largest = max(largest, float((own_TV - theirs.logits([], ids)).abs().max()))
-    others = theirs.write(inputs, MOST_PIECES)
-    return largest, sum(a == b for a, b in zip(written, others, strict=True))
+    return largest, written
 
 
-@torch.inference_mode()
-def compare_hidden_pieces(
-    export: Export, theirs: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
-) -> tuple[float, int]:
-    """Whether the most probable piece is the same wherever one is hidden."""
+def compare_hidden(export: Export, theirs: TransformersModel, inputs: Sequence[Ids]) -> tuple[float, int]:
+    """The largest difference of logits, and the number of texts whose most probable pieces are the same wherever one is
+    hidden."""
     largest, equal = 0.0, 0
     for ids in inputs:
         hidden = [n for n in range(1, len(ids) - 1) if n % MASK_EVERY == 1]
@@ -197,12 +195,3 @@ def compare_hidden_pieces(
         largest = max(largest, float((own_TV - their_TV).abs().max()))
         equal += own_TV[hidden].argmax(1).equal(their_TV[hidden].argmax(1))
     return largest, equal
-
-
-SAME = "Greedy search writes the same"
-COMPARISONS: dict[ObjectiveName, tuple[Comparison, str]] = {
-    "translation": (compare_translations, SAME),
-    "denoise": (compare_translations, SAME),
-    "lm": (compare_continuations, SAME),
-    "mlm": (compare_hidden_pieces, "The most probable hidden pieces are the same"),
-}

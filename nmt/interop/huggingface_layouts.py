@@ -6,8 +6,19 @@ from typing import Any
 
 from nmt.config import ModelConfig, ObjectiveName
 from nmt.fields import Range
-from nmt.interop.huggingface_languages import m2m_100, mbart, settings_of_ids
-from nmt.interop.huggingface_weights import MOST_POSITIONS, Weights, bart, eurobert, is_tied, llama, pegasus
+from nmt.interop.huggingface_weights import (
+    MOST_POSITIONS,
+    Weights,
+    bart,
+    eurobert,
+    is_tied,
+    llama,
+    m2m_100,
+    mbart,
+    pegasus,
+    their_order,
+)
+from nmt.interop.many_languages import EOS_ID, PAD_ID
 from nmt.messages import show_value
 from nmt.model.contract import Model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
@@ -225,5 +236,13 @@ def config_json(layout: Layout, model: Model, dtype: str) -> dict[str, Any]:
     if layout.model_type == "marian":
         sizes["decoder_vocab_size"] = model.vocab_size
     head = {"architectures": [layout.name], "model_type": layout.model_type, "dtype": dtype}
-    ours = settings_of_ids(model) if layout.languages else {}
-    return head | sizes | SHARED | layout.settings(model.config) | ours
+    ids = language_ids(model) if layout.languages else {}
+    return head | sizes | SHARED | layout.settings(model.config) | ids
+
+
+def language_ids(model: Model) -> dict[str, Any]:
+    """The ids in config.json of models that are told languages (M2M-100, mBART), instead of ours."""
+    order = their_order(model)
+    start = order.index(BOS) if BOS in order else EOS_ID
+    ids = {"bos_token_id": 0, "pad_token_id": PAD_ID, "eos_token_id": EOS_ID}
+    return ids | {"decoder_start_token_id": start, "vocab_size": len(order)}

@@ -6,7 +6,6 @@ Its class for Marian runs graphs of any layers: what it reads of config.json are
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.files import write_json
@@ -36,18 +35,14 @@ def write(export: Export, folder: Path) -> None:
     never = [BOS, PAD] if export.info.search.allow_unk else [UNK, BOS, PAD]
     generation = {**IDS, "bad_words_ids": [[i] for i in never], "max_new_tokens": 256, "num_beams": 1}
     tokenizer = {**names, "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 1024}
-    write_json(folder / "config.json", config_json(export))
+    config = export.info.model
+    sizes = {"vocab_size": export.tokenizer.tgt_vocab_size, "d_model": config.kv_heads * config.d_head}
+    sizes |= {"encoder_layers": config.encoder_layers, "encoder_attention_heads": config.kv_heads}
+    sizes |= {"decoder_layers": config.decoder_layers, "decoder_attention_heads": config.kv_heads}
+    head = {"model_type": "marian", "architectures": ["MarianMTModel"], "is_encoder_decoder": True}
+    write_json(folder / "config.json", {**head, **IDS, **sizes})
     write_json(folder / "generation_config.json", generation)
     write_json(folder / "tokenizer_config.json", tokenizer)
-
-
-def config_json(export: Export) -> dict[str, Any]:
-    config = export.info.model
-    sizes: dict[str, Any] = {"vocab_size": export.tokenizer.tgt_vocab_size, "d_model": config.kv_heads * config.d_head}
-    for side in ("encoder", "decoder"):
-        sizes |= {f"{side}_layers": getattr(config, f"{side}_layers"), f"{side}_attention_heads": config.kv_heads}
-    head = {"model_type": "marian", "architectures": ["MarianMTModel"], "is_encoder_decoder": True}
-    return {**head, **IDS, **sizes}
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
