@@ -99,7 +99,10 @@ def assemble(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> Conve
     if found.pairs:
         is_rotated = re.compile(r"\.self_attn\.[qk]_proj\.").search
         tensors = {n: in_halves(t, found.config.d_head) if is_rotated(n) else t for n, t in tensors.items()}
-    source, target = (vocabulary(foreign, names, found.special) for names in found.vocabularies)
+    for names in found.vocabularies:
+        lacking = [piece for piece in found.special if piece not in names]
+        require(not lacking, f"a vocabulary of {foreign.origin} has no {', '.join(lacking)}")
+    source, target = (Vocabulary.of(names, *map(names.index, found.special)) for names in found.vocabularies)
     config = replace(found.config, bias=has_bias, output_bias="final_logits_bias" in tensors)
     search, models = SearchConfig(allow_unk=True), protos(foreign, found, given)
     converted = build(foreign, config, tensors, (source, target), models, Languages(), search)
@@ -107,12 +110,6 @@ def assemble(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> Conve
         return converted
     weights = {name: sines_first(name, tensor, config.d_model) for name, tensor in converted.weights.items()}
     return replace(converted, weights=weights)
-
-
-def vocabulary(foreign: Foreign, names: list[str], special: Sequence[str]) -> Vocabulary:
-    lacking = [piece for piece in special if piece not in names]
-    require(not lacking, f"a vocabulary of {foreign.origin} has no {', '.join(lacking)}")
-    return Vocabulary.of(names, *map(names.index, special))
 
 
 def with_gates(tensors: Tensors) -> Tensors:

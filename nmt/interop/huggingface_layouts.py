@@ -24,13 +24,11 @@ from nmt.model.contract import Model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 MOST_ROTARY = 4096  # what config.json names for models without a limit
-Values = tuple[Any, ...] | Range
 
 # Settings that change training only, and sizes: every class has any of them. Layers that share a block are written out.
 SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
 IN_TRAINING = ("layer_drop", "dropout", "attention_dropout", "activation_dropout")
-FREE = {*SIZES, *IN_TRAINING, "family", "share_layers", "sharing"}
-FREE |= {"scale_embeddings", "tied_embeddings", "bias", "activation"}
+FREE = {*SIZES, *IN_TRAINING, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
 AUTO: dict[str, str] = {
     "encoder-decoder": "AutoModelForSeq2SeqLM",
     "decoder-only": "AutoModelForCausalLM",
@@ -49,14 +47,18 @@ class Layout:
 
     name: str
     model_type: str
-    family: str
-    needs: Mapping[str, Values]
-    """The values that settings must have. A setting that is neither here nor in FREE must have its default."""
+    needs: Mapping[str, Any]
+    """The values that settings must have: a tuple, empty for any, or a Range. Other settings that aren't in FREE must
+    have their defaults."""
     weights: Weights
     settings: Callable[[ModelConfig], dict[str, Any]]
     """What config.json has besides `SHARED`, without sizes of vocabularies."""
     languages: bool = False
     """Whether its ids are those of M2M-100 and mBART, whose models are told languages."""
+
+    @property
+    def family(self) -> str:
+        return self.needs["family"][0]
 
     @property
     def auto(self) -> str:
@@ -85,13 +87,15 @@ def shown(value: Any) -> str:
 
 
 SHARED = {"bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD}
-CLASSIC: dict[str, Values] = {
+CLASSIC: dict[str, Any] = {
+    "family": ("encoder-decoder",),
     "norm": ("layer",),
     "positions": ("sinusoidal",),
     "activation": ("relu", "gelu", "silu", "relu2"),
     "output_bias": (False, True),
 }
-MODERN: dict[str, Values] = {
+MODERN: dict[str, Any] = {
+    "family": ("decoder-only",),
     "source_attention": ("causal",),
     "norm": ("rms",),
     "norm_position": ("pre",),
@@ -112,12 +116,13 @@ def bart_settings(config: ModelConfig) -> dict[str, Any]:
         "decoder_ffn_dim": config.d_ff,
         "activation_function": {"silu": "swish"}.get(config.activation, config.activation),
         "scale_embedding": config.scale_embeddings,
-        "max_position_embeddings": MOST_POSITIONS,
+        "max_position_embeddings": config.max_positions if config.positions == "learned" else MOST_POSITIONS,
         "is_encoder_decoder": True,
         "decoder_start_token_id": BOS,
         "forced_eos_token_id": None,
         "share_encoder_decoder_embeddings": tied == "three-way",
-        "tie_word_embeddings": tied != "none",
+        # Pegasus, which has the norms first, ties all embeddings or none.
+        "tie_word_embeddings": tied == "three-way" or (tied == "decoder" and config.norm_position != "pre"),
         "dropout": config.dropout,
         "attention_dropout": config.attention_dropout,
         "activation_dropout": config.activation_dropout,
@@ -141,6 +146,7 @@ def llama_settings(config: ModelConfig) -> dict[str, Any]:
         "mlp_bias": config.bias,
         "tie_word_embeddings": is_tied(config),
         "attention_dropout": config.attention_dropout,
+        **({"mask_token_id": UNK} if config.family == "encoder-only" else {}),
     }
 
 
@@ -166,59 +172,23 @@ def deepseek_settings(config: ModelConfig) -> dict[str, Any]:
     }
 
 
-SHARED_PRE: dict[str, Values] = {"norm_position": ("pre",), "tied_embeddings": ("three-way",), "bias": (True,)}
-NO_BIAS: dict[str, Values] = {"bias": (False,)}
-LATENT: dict[str, Values] = dict.fromkeys(("latent_width", "rotary_width", "query_latent_width"), ())
-LATENT |= {"attention": ("latent",)}
-EXPERTS: dict[str, Values] = {"experts": Range(1), "experts_per_token": Range(2)}
-MBART: dict[str, Values] = {"positions": ("learned",), "embedding_norm": (True,)}
+POST, PRE = {"norm_position": ("post", "deepnorm")}, {"norm_position": ("pre",)}
+M2M_100 = CLASSIC | PRE | {"tied_embeddings": ("three-way",), "bias": (True,), "positions": ("fairseq",)}
+MBART = M2M_100 | {"positions": ("learned",), "embedding_norm": (True,)}
+NO_BIAS = MODERN | {"bias": (False,)}
+LATENT = {"attention": ("latent",), "latent_width": (), "rotary_width": (), "query_latent_width": ()}
+EXPERTS = {"experts": Range(1), "experts_per_token": Range(2)}
+EUROBERT = MODERN | {"family": ("encoder-only",), "source_attention": ("bidirectional",)}
 LAYOUTS = (
-    Layout(
-        "MarianMTModel",
-        "marian",
-        "encoder-decoder",
-        CLASSIC | {"norm_position": ("post", "deepnorm")},
-        bart,
-        bart_settings,
-    ),
-    Layout(
-        "PegasusForConditionalGeneration",
-        "pegasus",
-        "encoder-decoder",
-        CLASSIC | {"norm_position": ("pre",)},
-        pegasus,
-        lambda config: bart_settings(config) | {"tie_word_embeddings": config.tied_embeddings == "three-way"},
-    ),
-    Layout(
-        "M2M100ForConditionalGeneration",
-        "m2m_100",
-        "encoder-decoder",
-        CLASSIC | SHARED_PRE | {"positions": ("fairseq",)},
-        m2m_100,
-        bart_settings,
-        languages=True,
-    ),
-    Layout(
-        "MBartForConditionalGeneration",
-        "mbart",
-        "encoder-decoder",
-        CLASSIC | SHARED_PRE | MBART,
-        mbart,
-        lambda config: bart_settings(config) | {"max_position_embeddings": config.max_positions},
-        languages=True,
-    ),
-    Layout("DeepseekV3ForCausalLM", "deepseek_v3", "decoder-only", MODERN | NO_BIAS | LATENT, llama, deepseek_settings),
-    Layout("MixtralForCausalLM", "mixtral", "decoder-only", MODERN | NO_BIAS | EXPERTS, llama, mixtral_settings),
-    Layout("Qwen3ForCausalLM", "qwen3", "decoder-only", MODERN | NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
-    Layout("LlamaForCausalLM", "llama", "decoder-only", MODERN, llama, llama_settings),
-    Layout(
-        "EuroBertForMaskedLM",
-        "eurobert",
-        "encoder-only",
-        MODERN | {"source_attention": ("bidirectional",)},
-        eurobert,
-        lambda config: llama_settings(config) | {"mask_token_id": UNK},
-    ),
+    Layout("MarianMTModel", "marian", CLASSIC | POST, bart, bart_settings),
+    Layout("PegasusForConditionalGeneration", "pegasus", CLASSIC | PRE, pegasus, bart_settings),
+    Layout("M2M100ForConditionalGeneration", "m2m_100", M2M_100, m2m_100, bart_settings, languages=True),
+    Layout("MBartForConditionalGeneration", "mbart", MBART, mbart, bart_settings, languages=True),
+    Layout("DeepseekV3ForCausalLM", "deepseek_v3", NO_BIAS | LATENT, llama, deepseek_settings),
+    Layout("MixtralForCausalLM", "mixtral", NO_BIAS | EXPERTS, llama, mixtral_settings),
+    Layout("Qwen3ForCausalLM", "qwen3", NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
+    Layout("LlamaForCausalLM", "llama", MODERN, llama, llama_settings),
+    Layout("EuroBertForMaskedLM", "eurobert", EUROBERT, eurobert, llama_settings),
 )
 
 

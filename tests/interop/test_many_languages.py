@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from nmt.decode.begun import Begun
-from nmt.interop import huggingface_check
 from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.reading.request import Constraints, Request, Term
@@ -94,10 +93,7 @@ def test_mbart_25_is_refused_because_its_languages_stand_elsewhere(tmp_path: Pat
 @pytest.mark.parametrize(
     ("write", "languages"), [(m2m, ("de", "zu")), (mbart, ("de_DE", "fr_XX"))], ids=["M2M-100", "mBART-50"]
 )
-def test_models_go_out_as_the_class_that_they_were(
-    tmp_path: Path, write: Any, languages: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+def test_models_go_out_as_the_class_that_they_were(tmp_path: Path, write: Any, languages: tuple[str, str]) -> None:
     theirs = write(tmp_path / "theirs")
     convert(tmp_path / "theirs", tmp_path / "ours", "a test", *languages)
     (tmp_path / "lines").write_text("\n".join(LINES[:10]), encoding="utf8")
@@ -112,10 +108,7 @@ def test_models_go_out_as_the_class_that_they_were(
         torch.testing.assert_close(new[rows], weight[rows])
 
 
-def test_what_training_changed_goes_out_where_there_is_room_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+def test_what_training_changed_goes_out_where_there_is_room_for_it(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("\n".join(LINES[:10]), encoding="utf8")
     for write, source, target in ((mbart, "de_DE", "fr_XX"), (m2m, "de", "fr")):
         folder = tmp_path / write.__name__
@@ -132,7 +125,6 @@ def test_what_training_changed_goes_out_where_there_is_room_for_it(
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_nllb_goes_out_with_a_tokenizer_of_its_own(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
     monkeypatch.setattr(foreign, "sentencepiece", lambda side: sentencepiece(side, kind=kind))
     nllb(tmp_path / "nllb")
     convert(tmp_path / "nllb", tmp_path / "ours", "a test", "deu_Latn", "eng_Latn")
