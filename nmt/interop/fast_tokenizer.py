@@ -5,6 +5,7 @@ nearest form (`nmt.text.characters`), then the text is divided into pieces. Two 
 as a space, and characters in addresses, tags and numbers take their nearest form too.
 """
 
+import io
 import json
 import re
 import struct
@@ -42,28 +43,22 @@ class Piece(NamedTuple):
 
 def read_proto(data: bytes) -> Iterator[tuple[int, Any]]:
     """The fields of a message in the wire format of Protocol Buffers, as (number, value): an integer, or bytes."""
-    place = 0
+    stream = io.BytesIO(data)
 
     def varint() -> int:
-        nonlocal place
         value = shift = 0
         while True:
-            byte = data[place]
-            place += 1
+            [byte] = stream.read(1)
             value |= (byte & 0x7F) << shift
             shift += 7
             if byte < 0x80:
                 return value
 
-    while place < len(data):
+    while stream.tell() < len(data):
         key = varint()
         kind = key & 7
         size = varint() if kind in (0, 2) else {1: 8, 5: 4}[kind]
-        if kind == 0:
-            yield key >> 3, size
-        else:
-            yield key >> 3, data[place : place + size]
-            place += size
+        yield key >> 3, size if kind == 0 else stream.read(size)
 
 
 def read_pieces(proto: bytes) -> tuple[list[Piece], bool]:

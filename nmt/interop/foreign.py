@@ -135,7 +135,10 @@ def read_weights(files: Iterable[Path]) -> dict[str, Tensor]:
     """The weights in files, by name, as they are stored. ValueError if they can't be read."""
     tensors: dict[str, Tensor] = {}
     for path in files:
-        tensors |= read_tensors(path) if path.suffix == ".safetensors" else read_pickled(path)
+        found = read_tensors(path) if path.suffix == ".safetensors" else load_safely(path)
+        is_plain = isinstance(found, dict) and all(isinstance(value, Tensor) for value in found.values())
+        require(is_plain, f"{path} holds more than named tensors: it can't be read safely")
+        tensors |= found
     return tensors
 
 
@@ -159,11 +162,3 @@ def load_safely(path: Path, *classes: type) -> Any:
     except (OSError, EOFError, *DAMAGE, ValueError, pickle.UnpicklingError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} can't be read: it is damaged, or holds more than tensors ({first})") from error
-
-
-def read_pickled(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file of torch.save. ValueError if it holds more than tensors."""
-    tensors = load_safely(path)
-    is_plain = isinstance(tensors, dict) and all(isinstance(value, Tensor) for value in tensors.values())
-    require(is_plain, f"{path} holds more than named tensors: it can't be read safely")
-    return dict(tensors)

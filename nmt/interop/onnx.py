@@ -53,12 +53,14 @@ def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     return [*found, "languages that the model must be told"] if known.before_source or known.before_target else found
 
 
-class EncoderGraph(nn.Module):
-    """Ids and mask (B, S), 1 at real positions → the encoder's states (B, S, M)."""
-
+class Graph(nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
+
+
+class EncoderGraph(Graph):
+    """Ids and mask (B, S), 1 at real positions → the encoder's states (B, S, M)."""
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         model, place_S = self.model, torch.arange(input_ids.size(1))
@@ -76,13 +78,9 @@ class EncoderGraph(nn.Module):
         return states
 
 
-class DecoderGraph(nn.Module):
+class DecoderGraph(Graph):
     """New target ids (B, T), the source's mask and states, and the past of each layer → logits (B, T, V), and the past
     with the new positions."""
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        self.model = model
 
     def forward(
         self, input_ids: Tensor, encoder_attention_mask: Tensor, encoder_hidden_states: Tensor, past: list[Any]

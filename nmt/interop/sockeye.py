@@ -8,7 +8,7 @@ from torch import Tensor
 
 from nmt.config import ModelConfig
 from nmt.interop.checkpoints import Checkpoint, flat, pick, renamed
-from nmt.interop.foreign import Foreign, read_pickled
+from nmt.interop.foreign import Foreign, read_weights
 
 ACTIVATIONS = {("relu", False): "relu", ("swish1", False): "silu", ("gelu", False): "gelu"}
 ACTIVATIONS |= {("swish1", True): "swiglu", ("gelu", True): "geglu"}
@@ -51,7 +51,7 @@ def read_sockeye(path: Path, foreign: Foreign) -> Checkpoint:
     foreign.expect_equal((*EQUAL, *STEPS), "config_decoder.", "config_encoder.")
     settings = model_settings(foreign)
     file = pick(path, "params.best", "params.*")
-    tensors = apart(renamed(read_pickled(file), TABLE), settings)
+    tensors = apart(renamed(read_weights([file]), TABLE), settings)
     return Checkpoint(
         settings, tensors, [file], [foreign.vocabulary(f"vocab.{side}.0.json") for side in ("src", "trg")]
     )
