@@ -9,6 +9,7 @@ eos, can never be written: its bias in the output layer is IMPOSSIBLE.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import torch
@@ -35,9 +36,9 @@ LINEAR = {
     "feed_forward.down": ("fc2",),
 }
 NORMS = {
-    "around_self.norm": "self_attn_layer_norm",
-    "around_cross.norm": "encoder_attn_layer_norm",
-    "around_feed_forward.norm": "final_layer_norm",
+    "around_self.norm": ("self_attn_layer_norm",),
+    "around_cross.norm": ("encoder_attn_layer_norm",),
+    "around_feed_forward.norm": ("final_layer_norm",),
 }
 
 
@@ -89,16 +90,14 @@ def model_settings(foreign: Foreign, **ours: Any) -> ModelConfig:
     """Our settings. `ours`: those that the family of the model always has. What can't be expressed is noted in
     `foreign.problems`."""
     config = foreign.config
-    for name in ("attention_heads", "ffn_dim"):
-        foreign.expect(f"decoder_{name}", config.get(f"decoder_{name}"), config.get(f"encoder_{name}"))
+    foreign.expect_equal(("attention_heads", "ffn_dim"), "decoder_", "encoder_")
     activation = config.get("activation_function")
     foreign.expect("activation_function", activation, *ACTIVATIONS)
     foreign.expect("is_encoder_decoder", config.get("is_encoder_decoder", True), True)
     width, heads = foreign.number("d_model"), foreign.number("encoder_attention_heads")
     sizes: dict[str, Any] = {name: foreign.number(name) for name in ("encoder_layers", "decoder_layers")}
-    dropout: dict[str, Any] = {
-        n: float(config.get(n, 0.0)) for n in ("dropout", "attention_dropout", "activation_dropout")
-    }
+    rates = ("dropout", "attention_dropout", "activation_dropout")
+    dropout: dict[str, Any] = {name: float(config.get(name, 0.0)) for name in rates}
     d_ff, scale = foreign.number("encoder_ffn_dim"), bool(config.get("scale_embedding", False))
     foreign.require_fitting()
     kind: Any = ACTIVATIONS[str(activation)]
@@ -130,10 +129,10 @@ class Weights:
         self.left -= set(names)
         return next((self.tensors[name] for name in names if name in self.tensors), None)
 
-    def take(self, *names: str) -> Tensor:
-        tensor = self.find(*names)
+    def take(self, name: str) -> Tensor:
+        tensor = self.find(name)
         if tensor is None:
-            raise ValueError(f"the weights have no {names[0]}")
+            raise ValueError(f"the weights have no {name}")
         return tensor.float()
 
     def require_all_read(self, origin: str) -> None:
@@ -181,13 +180,10 @@ def layers(weights: Weights, config: ModelConfig) -> dict[str, Tensor]:
     for side, depth in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         if config.norm_position == "pre":
             ours |= norm(f"{side}_norm", f"model.{side}.layer_norm")
-        absent = () if side == "decoder" else ("cross_attention.", "around_cross.")
-        for layer in range(depth):
-            our, their = f"{side}.{layer}", f"model.{side}.layers.{layer}"
-            for name, parts in LINEAR.items():
-                ours |= {} if name.startswith(absent) else linear(f"{our}.{name}", *(f"{their}.{x}" for x in parts))
-            for name, part in NORMS.items():
-                ours |= {} if name.startswith(absent) else norm(f"{our}.{name}", f"{their}.{part}")
+        for layer, (name, parts) in product(range(depth), (LINEAR | NORMS).items()):
+            if side == "decoder" or "cross" not in name:
+                take = norm if name in NORMS else linear
+                ours |= take(f"{side}.{layer}.{name}", *(f"model.{side}.layers.{layer}.{part}" for part in parts))
     return ours
 
 

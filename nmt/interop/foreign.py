@@ -56,10 +56,10 @@ class Foreign:
         for name, values in needs.items():
             self.expect(name, self.config.get(name, values[0]), *values)
 
-    def expect_equal(self, names: Iterable[str], section: str, other: str) -> None:
-        """Note a problem for each setting that differs between two sections of `config`, such as "decoder."."""
+    def expect_equal(self, names: Iterable[str], part: str, other: str) -> None:
+        """Note a problem for each setting that differs between two parts of `config`, such as "decoder."."""
         for name in names:
-            self.expect(f"{section}{name}", self.config.get(f"{section}{name}"), self.config.get(f"{other}{name}"))
+            self.expect(f"{part}{name}", self.config.get(f"{part}{name}"), self.config.get(f"{other}{name}"))
 
     def number(self, name: str) -> int:
         """A whole number of config.json; a problem, and 1, if it isn't there."""

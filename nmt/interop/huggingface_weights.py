@@ -56,9 +56,11 @@ def bart(model: Model) -> Tensors:
     for side in ("encoder", "decoder"):
         stack = cast(Stack, model.get_submodule(side))
         for layer, number in enumerate(stack.order):
-            # DeepNorm's norm(α x + f(x)) is norm(x + f(x) / α): the last matrix of f takes the factor.
-            rows = bart_layer(within(found, f"{side}.{number}"), cast(Block, stack[number]).around_self.alpha)
-            tensors |= {f"model.{side}.layers.{layer}.{name}": tensor for name, tensor in rows.items()}
+            block, alpha = within(found, f"{side}.{number}"), cast(Block, stack[number]).around_self.alpha
+            for ours, theirs in (LINEAR | NORMS).items():
+                # DeepNorm's norm(α x + f(x)) is norm(x + f(x) / α): the last matrix of f takes the factor.
+                scale = alpha if ours.endswith((".out", ".down")) else 1.0
+                tensors |= split(block, ours, [f"model.{side}.layers.{layer}.{name}" for name in theirs], scale)
         if config.norm_position == "pre":
             tensors |= split(found, f"{side}_norm", [f"model.{side}.layer_norm"])
     tensors = {name.replace("weight", "bias"): torch.zeros(len(tensor)) for name, tensor in tensors.items()} | tensors
@@ -69,15 +71,6 @@ def bart(model: Model) -> Tensors:
     tensors["model.encoder.embed_tokens.weight"] = found["src_embedding.weight"]
     tensors["model.decoder.embed_tokens.weight"] = found["tgt_embedding.weight"]
     return tensors | ({"lm_head.weight": found["output.weight"]} if config.tied_embeddings == "none" else {})
-
-
-def bart_layer(block: Tensors, alpha: float) -> Tensors:
-    tensors: Tensors = {}
-    for ours, theirs in LINEAR.items():
-        tensors |= split(block, ours, theirs, alpha if ours.endswith((".out", ".down")) else 1.0)
-    for ours, name in NORMS.items():
-        tensors |= split(block, ours, [name])
-    return tensors
 
 
 def pegasus(model: Model) -> Tensors:
