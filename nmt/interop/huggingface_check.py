@@ -109,28 +109,28 @@ class TransformersModel:
 def compare(export: Export, folder: Path, layout: Layout, template: str, lines: Sequence[str]) -> Parity:
     """The largest difference of logits, and whether greedy search writes the same. ValueError if float32 weights give
     anything else than the model does. `template`: a text, which is $A, and the pieces around it."""
-    theirs = TransformersModel.load(folder, layout, export.model)
+    exported = TransformersModel.load(folder, layout, export.model)
     before, after = (list(map(SPECIAL_PIECES.index, names.split())) for names in template.split(CONTENT))
     before = [*before, *export.tokenizer.starts()[0]]
     texts = export.tokenizer.encode_source([tidy(line)[0] for line in lines])
-    longest = theirs.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
+    longest = exported.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
     kept = [n for n, ids in enumerate(texts) if 0 < len(ids) <= longest]
     require(bool(kept), f"none of the {len(lines)} lines fits into the {longest} pieces that can be compared")
     inputs = [[*before, *texts[n], *after] for n in kept]
     # Marian's tokenizer takes the piece of a language from the text.
     tags = [] if layout.languages else export.tokenizer.languages.starts()[0]
-    found = [theirs.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
-    alike = sum(ids == theirs.ids(given) for ids, given in zip(found, inputs, strict=True))
+    found = [exported.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
+    alike = sum(ids == exported.ids(given) for ids, given in zip(found, inputs, strict=True))
     problem = f"the tokenizer of transformers divides {alike:,} of {len(kept):,} sentences as ours does: {REFUSED}"
     require(not layout.languages or alike > len(kept) // 2, problem)
     if export.info.objective == "mlm":
         same = "The most probable hidden pieces are the same"
-        largest, equal = compare_hidden(export, theirs, inputs)
+        largest, equal = compare_hidden(export, exported, inputs)
     else:
         same = "Greedy search writes the same"
         write = write_continuations if export.info.objective == "lm" else write_translations
-        largest, written = write(export, theirs, [texts[n] for n in kept], inputs)
-        equal = sum(a == b for a, b in zip(written, theirs.write(inputs, MOST_PIECES), strict=True))
+        largest, written = write(export, exported, [texts[n] for n in kept], inputs)
+        equal = sum(a == b for a, b in zip(written, exported.write(inputs, MOST_PIECES), strict=True))
     same = f"{same} for {equal:,} of {len(kept):,} sentences"
     if export.quantization == "float32":
         problem = f"{same}, and logits differ by up to {largest:.1e}"
@@ -142,7 +142,7 @@ def compare(export: Export, folder: Path, layout: Layout, template: str, lines: 
 
 
 def write_translations(
-    export: Export, theirs: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
+    export: Export, exported: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
 ) -> tuple[float, list[Ids]]:
     """The largest difference of logits, and what greedy search writes here. `inputs`: the ids of the texts with the
     special pieces around them."""
@@ -156,16 +156,16 @@ def write_translations(
     largest = 0.0
     for text, ids, target in zip(texts, inputs, written, strict=True):
         source, real = pad([text], engine.device)
-        own_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
+        our_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
         # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
-        shared = ids if theirs.model.config.is_encoder_decoder else ids[:-1]
-        their_TV = theirs.logits(shared, [BOS, *language, *target])[len(language) :]
-        largest = max(largest, float((own_TV[:, theirs.order] - their_TV).abs().max()))
+        shared = ids if exported.model.config.is_encoder_decoder else ids[:-1]
+        their_TV = exported.logits(shared, [BOS, *language, *target])[len(language) :]
+        largest = max(largest, float((our_TV[:, exported.order] - their_TV).abs().max()))
     return largest, written
 
 
 def write_continuations(
-    export: Export, theirs: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
+    export: Export, exported: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
 ) -> tuple[float, list[Ids]]:
     """As `write_translations`, for a language model."""
     model = export.model
@@ -177,12 +177,12 @@ def write_continuations(
             written[prompt] += [piece] if piece != EOS else []
     largest = 0.0
     for ids in inputs:
-        own_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
-        largest = max(largest, float((own_TV - theirs.logits([], ids)).abs().max()))
+        our_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
+        largest = max(largest, float((our_TV - exported.logits([], ids)).abs().max()))
     return largest, written
 
 
-def compare_hidden(export: Export, theirs: TransformersModel, inputs: Sequence[Ids]) -> tuple[float, int]:
+def compare_hidden(export: Export, exported: TransformersModel, inputs: Sequence[Ids]) -> tuple[float, int]:
     """The largest difference of logits, and the number of texts whose most probable pieces are the same wherever one is
     hidden."""
     largest, equal = 0.0, 0
@@ -190,8 +190,8 @@ def compare_hidden(export: Export, theirs: TransformersModel, inputs: Sequence[I
         hidden = [n for n in range(1, len(ids) - 1) if n % MASK_EVERY == 1]
         masked = [UNK if n in hidden else i for n, i in enumerate(ids)]
         source, real = torch.tensor([masked]), torch.ones(1, len(ids), dtype=torch.bool)
-        own_TV = export.model.output(export.model.target_states(source, real, source, real))
-        their_TV = theirs.logits([], masked)
-        largest = max(largest, float((own_TV - their_TV).abs().max()))
-        equal += own_TV[hidden].argmax(1).equal(their_TV[hidden].argmax(1))
+        our_TV = export.model.output(export.model.target_states(source, real, source, real))
+        their_TV = exported.logits([], masked)
+        largest = max(largest, float((our_TV - their_TV).abs().max()))
+        equal += our_TV[hidden].argmax(1).equal(their_TV[hidden].argmax(1))
     return largest, equal
