@@ -119,10 +119,12 @@ def search_settings(foreign: Foreign, unk: int) -> SearchConfig:
 
 
 class Weights:
-    """The weights of a folder by their names there. Names that nobody asks for are an error at the end."""
+    """The weights of a folder by their names there."""
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
-        self.tensors, self.left = tensors, set(tensors)
+        self.tensors = tensors
+        self.left = set(tensors)
+        """The names that nobody has asked for."""
 
     def find(self, *names: str) -> Tensor | None:
         """The first of these that there is."""
@@ -134,10 +136,6 @@ class Weights:
         if tensor is None:
             raise ValueError(f"the weights have no {name}")
         return tensor.float()
-
-    def require_all_read(self, origin: str) -> None:
-        names = ", ".join(sorted(self.left))
-        require(not self.left, f"{origin} has weights that such a model doesn't have: {names}")
 
     def linear(self, ours: str, *theirs: str, bias: bool = True) -> dict[str, Tensor]:
         """A linear layer, or a norm; of several, which stand one above another, one layer."""
@@ -167,7 +165,8 @@ def build(
         weights.find(name, f"{name}s")  # other positions are computed
         if config.embedding_norm:
             ours |= weights.linear(f"{prefix}_positions.norm", f"model.{side}.layernorm_embedding")
-    weights.require_all_read(foreign.origin)
+    unread = ", ".join(sorted(weights.left))
+    require(not unread, f"{foreign.origin} has weights that such a model doesn't have: {unread}")
     source, target = vocabularies
     return Converted(config, ours, Mapped.make(protos, (source.pieces, target.pieces), languages), search)
 

@@ -95,7 +95,8 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
     that is used if both languages have their own."""
     tokenizer, objective = export.tokenizer, export.info.objective
     names = {f"{name}_token": SPECIAL_PIECES[i] for name, i in (("unk", UNK), ("eos", EOS), ("pad", PAD))}
-    common = {**names, "clean_up_tokenization_spaces": False, "model_max_length": model_length(layout, export)}
+    longest = layout.settings(export.model.config)["max_position_embeddings"]
+    common = {**names, "clean_up_tokenization_spaces": False, "model_max_length": longest}
     if layout.languages:
         write_json(folder / "tokenizer_config.json", common | write_languages(tokenizer, folder))
         return
@@ -150,12 +151,6 @@ def write_languages(tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
     return {"tokenizer_class": LANGUAGE_TOKENIZERS[kind], **whole, **languages}
 
 
-def model_length(layout: Layout, export: Export) -> int:
-    """The most pieces that the exported model reads."""
-    most: int = layout.settings(export.model.config)["max_position_embeddings"]
-    return most
-
-
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
     layout, _ = choose_layout(export.model.config, export.info.objective)
     return compare(export, folder, layout, TEMPLATES[layout.family, export.info.objective], lines)
@@ -165,7 +160,8 @@ def about(export: Export) -> About:
     layout, _ = choose_layout(export.model.config, export.info.objective)
     notes = [f"transformers loads it as {layout.name}; there is no code in this folder."]
     if layout.family == "encoder-decoder":
-        notes.append(f"A text may have at most {model_length(layout, export):,} pieces.")
+        longest = layout.settings(export.model.config)["max_position_embeddings"]
+        notes.append(f"A text may have at most {longest:,} pieces.")
     if not export.tokenizer.joint or export.tokenizer.mapped:
         notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
     new = "[:, batch['input_ids'].size(1) :]" if layout.family == "decoder-only" else ""  # without the prompt
