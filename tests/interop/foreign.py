@@ -71,8 +71,9 @@ def marian(
     folder.mkdir(parents=True)
     protos = [sentencepiece(0), sentencepiece(1)]
     listed = [pieces_of(proto) for proto in protos]
-    own = [*tags, *listed[0]] if separate else [*tags, *dict.fromkeys(listed[0] + listed[1])]
-    names = [["</s>", "<unk>", *own, "<pad>"]] + ([["</s>", "<unk>", *listed[1], "<pad>"]] if separate else [])
+    sources = listed[0] if separate else [*dict.fromkeys(listed[0] + listed[1])]
+    vocabularies = [[*tags, *sources], listed[1]] if separate else [[*tags, *sources]]
+    names = [["</s>", "<unk>", *pieces, "<pad>"] for pieces in vocabularies]
     for name, listed_names in zip(("vocab.json", "target_vocab.json"), names, strict=False):
         (folder / name).write_text(json.dumps({piece: i for i, piece in enumerate(listed_names)}))
     for name, proto in zip(("source.spm", "target.spm"), protos, strict=True):

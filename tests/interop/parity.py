@@ -83,16 +83,16 @@ class Twins:
             batch = self.tokenizer([source], text_target=[target], return_tensors="pt")
             labels = batch.pop("labels")[0].tolist()
             with torch.inference_mode():
-                mine = model(src, torch.ones_like(src, dtype=torch.bool), torch.tensor([[1, *ids]]))
+                found = model(src, torch.ones_like(src, dtype=torch.bool), torch.tensor([[1, *ids]]))
                 inputs = torch.tensor([[self.theirs.config.decoder_start_token_id, *labels[:-1]]])
-                other = self.theirs(**batch, decoder_input_ids=inputs).logits[:, -mine.size(1) :]
+                expected = self.theirs(**batch, decoder_input_ids=inputs).logits[:, -found.size(1) :]
             gold = torch.tensor([[*labels[-len(ids) - 1 :]]])
             ours = torch.tensor([[*ids, 2]])
-            mine, other = mine.log_softmax(-1), other.log_softmax(-1)
-            given = mine.gather(2, ours[:, :, None]) - other.gather(2, gold[:, :, None])
+            found, expected = found.log_softmax(-1), expected.log_softmax(-1)
+            given = found.gather(2, ours[:, :, None]) - expected.gather(2, gold[:, :, None])
             worst = max(worst, float(given.abs().max()))
-            n = min(mine.size(2), other.size(2)) - 2  # special pieces that only one side has come last
-            top = mine.sort(descending=True)[0][..., :n] - other.sort(descending=True)[0][..., :n]
+            n = min(found.size(2), expected.size(2)) - 2  # special pieces that only one side has come last
+            top = found.sort(descending=True)[0][..., :n] - expected.sort(descending=True)[0][..., :n]
             worst = max(worst, float(top.abs().max()))
         return worst
 

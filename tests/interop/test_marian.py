@@ -72,10 +72,10 @@ def test_text_has_the_same_pieces_and_comes_back_the_same(trained: Twins) -> Non
         ):
             theirs = tokenizer(**side, split_special_tokens=True)[ids][0][:-1]
             names = [tokenizer.convert_ids_to_tokens(i) for i in theirs]
-            mine = encode([text])[0]
-            assert ours.source_pieces(mine) == names
+            found = encode([text])[0]
+            assert ours.source_pieces(found) == names
             # Theirs decodes each list as it comes; ours leaves out what stands for no text.
-            assert ours.decode_target([mine])[0] == tokenizer.decode(theirs, skip_special_tokens=True)
+            assert ours.decode_target([found])[0] == tokenizer.decode(theirs, skip_special_tokens=True)
 
 
 def test_pickled_weights_are_read_without_running_code(tmp_path: Path) -> None:
