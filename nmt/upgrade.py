@@ -10,17 +10,12 @@ from nmt.fields import require
 
 FORMAT = 3
 # Settings that were removed: their values where they are not used, and why.
-REMOVED: dict[str, dict[str, tuple[Any, str]]] = {
-    "training": {
-        "subword_sampling": (0, "since it didn't raise BLEU; set it to 0"),
-        "source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
-        "shard": (
-            False,
-            "since models that need it are beyond this toolkit; leave it out, and each process has the model",
-        ),
-    },
-    "data": {"variants": (0, "since it cost 0.8 BLEU of plain text; set it to 0, or use an older nmt")},
+REMOVED_FROM_TRAINING: dict[str, tuple[Any, str]] = {
+    "subword_sampling": (0, "since it didn't raise BLEU; set it to 0"),
+    "source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
+    "shard": (False, "since models that need it are beyond this toolkit; leave it out, and each process has the model"),
 }
+REMOVED_FROM_DATA = {"variants": (0, "since it cost 0.8 BLEU of plain text; set it to 0, or use an older nmt")}
 REMOVED_FROM_DECODING = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
 
 
@@ -35,7 +30,7 @@ def take_format(values: dict[str, Any], origin: object) -> int:
 def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Convert the settings of a recipe or a run. Raises ValueError if a removed setting is in use."""
     settings = dict(settings)
-    for section, removed in REMOVED.items():
+    for section, removed in (("training", REMOVED_FROM_TRAINING), ("data", REMOVED_FROM_DATA)):
         if settings.get(section):
             values = settings[section] = dict(settings[section])
             for name, (unused, reason) in removed.items():

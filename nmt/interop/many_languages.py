@@ -60,9 +60,8 @@ def kind_of(foreign: Foreign) -> str:
     named = str(foreign.tokenizer.get("tokenizer_class") or "")
     if foreign.config["model_type"] == "mbart":
         if not named.startswith("MBart50"):
-            foreign.problems.append(
-                f"the tokenizer is {named or 'unknown'}, and only that of mBART-50 can be expressed"
-            )
+            problem = f"the tokenizer is {named or 'unknown'}, and only that of mBART-50 can be expressed"
+            foreign.problems.append(problem)
         return "mBART-50"
     return "NLLB" if named.startswith("Nllb") or not (foreign.folder / "vocab.json").is_file() else "M2M-100"
 
