@@ -24,14 +24,14 @@ from benchmarks.rows import Row, run_script
 from nmt.interop.convert import KINDS as CONVERTIBLE
 from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
-from nmt.interop.huggingface_check import Foreign
+from nmt.interop.huggingface_check import TransformersModel
 from nmt.interop.huggingface_layouts import choose_layout
 from nmt.train import main as train_command
 from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
 from tests.interop import foreign
-from tests.interop.parity import Twins, load_translator, train
+from tests.interop.parity import Twins, train_on_words
 
 KINDS: dict[str, tuple[Callable[..., Any], str, dict[str, Any], tuple[str, str]]] = {
     # name: how it is written, its tokenizer, settings, languages
@@ -118,7 +118,7 @@ def there_and_back(model: Path, back: Path) -> Row:
 def equal_beams(model: Path, exported: Path, info: ModelInfo) -> Row:
     """The row of beam search here and in transformers, on the first sentences of a test set."""
     ours = Translator.load(model, "cpu", precision="fp32")
-    theirs = Foreign.load(exported, choose_layout(info.model, info.objective)[0], ours.model)
+    theirs = TransformersModel.load(exported, choose_layout(info.model, info.objective)[0], ours.model)
     search = replace(ours.search, guard=False, max_length=LONGEST, max_length_ratio=100.0)
     file = next((model.parent / "data").glob("test*.src"))
     found = ours.translate_n_best(file.read_text(encoding="utf8").splitlines()[:BEAMS], search, markup="none")
@@ -137,20 +137,13 @@ def row(door: str, model: str, compared: str, result: str, sentences: int) -> Ro
 
 def come_in(kind: str, steps: int) -> list[Row]:
     """The rows of a kind of model that is converted."""
-    import transformers
-
     write, tokenizer_kind, settings, (source, target) = KINDS[kind]
     german, english = foreign.sides()
-    with tempfile.TemporaryDirectory() as folder:
-        theirs, ours = Path(folder) / "theirs", Path(folder) / "ours"
-        model = write(theirs, **settings)
-        options = {"src_lang": source, "tgt_lang": target} if source else {}
-        tokenizer = getattr(transformers, tokenizer_kind).from_pretrained(theirs, **options)
-        train(model, tokenizer, list(zip(german, english, strict=True))[:500], steps)
-        model.save_pretrained(theirs)
-        convert(theirs, ours, kind, source, target)
-        forced = tokenizer.convert_tokens_to_ids(f"__{target}__" if kind == "M2M-100" else target) if target else None
-        pair = Twins(model, tokenizer, load_translator(ours), model.config.decoder_start_token_id, forced)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "theirs"
+        model = write(folder, **settings)
+        train_on_words(folder, model, tokenizer_kind, steps, source, target)
+        pair = Twins.convert(folder, model, tokenizer_kind, source, target)
         lines, references = german[500 : 500 + LINES], english[500 : 500 + LINES]
         beam = {"num_beams": 4, "early_stopping": False}
         results = {

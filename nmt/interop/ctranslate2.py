@@ -1,11 +1,11 @@
 """The format of CTranslate2: the weights of a translator flow in; its model folder flows out.
 
+Its translator runs encoder–decoders. Of decoder-only models, its generator continues `<s> source </s> <s> target`.
 The weights keep their values. Layers that share a block get copies of it (the file has them once). The factor of
 DeepNorm's residual moves into the weights: norm(α x + f(x)) is norm(x + f(x) / α), apart from the epsilon of the norm.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import SOURCE, TARGET
 from nmt.decode.ctranslate2 import POSITIONS, longest_sequence
+from nmt.decode.engine import IdPair, Ids
+from nmt.decode.hypothesis import forbidden_ids, longest_output
 from nmt.extras import package
-from nmt.interop.ctranslate2_generator import USAGE as GENERATE
-from nmt.interop.ctranslate2_generator import GeneratorRunner
 from nmt.interop.export import About, Export, Parity
-from nmt.interop.parity import compare, greedy
+from nmt.interop.parity import GREEDY, compare
 from nmt.model.bias import FARTHEST
 from nmt.model.contract import PromptedModel
 from nmt.model.feed_forward import GATED
@@ -41,8 +41,6 @@ EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
     "positions": ["sinusoidal", "fairseq", "learned", "rotary", "relative"],
     "activation": [*ACTIVATIONS],
 }
-
-
 Array = NDArray[np.float32]
 
 
@@ -81,21 +79,59 @@ def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
         runner = GeneratorRunner(folder, export.tokenizer)
         return compare(export, runner.greedy, runner.score, lines, runner.precision)
     engine = run_exported(folder, export.tokenizer, export.info).begun(*export.tokenizer.starts())
-    return compare(export, partial(greedy, engine), engine.score, lines, engine.precision)
+
+    def greedy(sources: Sequence[Ids]) -> list[list[int]]:
+        return [best.ids for best, *_ in engine.search(sources, GREEDY)]
+
+    return compare(export, greedy, engine.score, lines, engine.precision)
+
+
+class GeneratorRunner:
+    """A decoder-only translator that was exported, as the comparison calls it."""
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer) -> None:
+        library = package("ctranslate2", "ctranslate2")
+        self.generator: Any = library.Generator(str(folder), device="cpu", intra_threads=1)
+        self.precision = str(self.generator.compute_type)
+        self.names = names_of_pieces(tokenizer)[1]
+        self.number = {name: i for i, name in enumerate(self.names)}
+
+    def pieces(self, ids: Ids) -> list[str]:
+        return [self.names[i] for i in ids]
+
+    def greedy(self, sources: Sequence[Ids]) -> list[list[int]]:
+        translations = []
+        for source in sources:
+            [result] = self.generator.generate_batch(
+                [self.pieces([BOS, *source, EOS, BOS])],
+                max_length=longest_output(len(source), GREEDY, None),
+                include_prompt_in_result=False,
+                sampling_topk=1,
+                suppress_sequences=[[self.names[i]] for i in forbidden_ids(GREEDY)],
+            )
+            translations.append([self.number[piece] for piece in result.sequences[0]])
+        return translations
+
+    def score(self, pairs: Sequence[IdPair]) -> list[list[float]]:
+        sequences = [self.pieces([BOS, *source, EOS, BOS, *target, EOS]) for source, target in pairs]
+        results = self.generator.score_batch(sequences, max_batch_size=32)
+        scored = zip(results, pairs, strict=True)
+        return [list(result.log_probs)[len(result.log_probs) - len(target) - 1 :] for result, (_, target) in scored]
 
 
 def about(export: Export) -> About:
-    config, version = export.info.model, package("ctranslate2", "ctranslate2").__version__
-    positions = longest_sequence(config)
-    of_both = f"A source and its translation have at most {(positions or 0) - 4:,} pieces together."
-    notes = f"A source, or a translation, has at most {positions - 1:,} pieces." if positions else ""
+    runtime, most = (
+        f"CTranslate2 {package('ctranslate2', 'ctranslate2').__version__}",
+        longest_sequence(export.info.model),
+    )
+    if isinstance(export.model, PromptedModel):
+        notes = (f"A source and its translation have at most {most - 4:,} pieces together.",) if most else ()
+        return About(runtime, GENERATE, notes)
+    notes = (f"A source, or a translation, has at most {most - 1:,} pieces.",) if most else ()
     files = ("joint.model", "joint.model") if export.tokenizer.joint else ("source.model", "target.model")
     before, after = export.tokenizer.languages.starts()
     first = f"{before} + " if before else "", f", target_prefix=[{after}]" if after else "", "[1:]" if after else ""
-    if isinstance(export.model, PromptedModel):
-        return About(f"CTranslate2 {version}", GENERATE, (of_both,) if positions else ())
-    usage = USAGE.format(*((SOURCE, TARGET) if export.tokenizer.mapped else files), *first)
-    return About(f"CTranslate2 {version}", usage, (notes,) if notes else ())
+    return About(runtime, USAGE.format(*((SOURCE, TARGET) if export.tokenizer.mapped else files), *first), notes)
 
 
 USAGE = """
@@ -108,6 +144,19 @@ translator = ctranslate2.Translator(".")
 pieces = {}source.encode(input(), out_type=str)
 [result] = translator.translate_batch([pieces]{}, min_decoding_length=0, disable_unk=True)
 print(target.decode(result.hypotheses[0]{}))
+"""
+GENERATE = """
+import ctranslate2
+from sentencepiece import SentencePieceProcessor
+
+text = SentencePieceProcessor(model_file="joint.model")
+generator = ctranslate2.Generator(".")
+prompt = ["<s>", *text.encode(input(), out_type=str), "</s>", "<s>"]
+never = [["<unk>"], ["<s>"], ["<pad>"]]  # pieces that are never written
+[result] = generator.generate_batch(
+    [prompt], sampling_topk=1, include_prompt_in_result=False, max_length=2 * len(prompt), suppress_sequences=never
+)
+print(text.decode(result.sequences[0]))
 """
 
 
@@ -140,14 +189,14 @@ class Writer:
             rotary_dim=0 if config.positions == "rotary" else None,
             rotary_interleave=False,
             relative_attention_bias=config.positions == "relative",
-            qk_norm=config.qk_norm,
             layernorm_embedding=config.embedding_norm,
             **(of_decoder if decodes else {}),
         )
         spec.scale_embeddings = config.scale_embeddings
         if decodes:
+            is_tied = "output.weight" not in self.weights
             spec.embeddings.weight = self.array("tgt_embedding.weight")
-            spec.projection.weight = self.array("tgt_embedding.weight" if self.is_tied else "output.weight")
+            spec.projection.weight = self.array("tgt_embedding.weight" if is_tied else "output.weight")
             if config.output_bias:
                 spec.projection.bias = self.array("output.bias")
         else:
@@ -159,10 +208,6 @@ class Writer:
         for layer, number in zip(spec.layer, stack.order, strict=True):
             self.block(layer, f"{side}.{number}", 1 / stack[number].around_self.alpha)
         return spec
-
-    @property
-    def is_tied(self) -> bool:
-        return "output.weight" not in self.weights
 
     def positions(self, spec: Any, name: str) -> None:
         kind = self.config.positions
@@ -188,16 +233,14 @@ class Writer:
         self.linear(spec.ffn.linear_1, f"{name}.feed_forward.down", factor)
         self.linear(spec.ffn.linear_0, f"{name}.feed_forward.up")
         if self.config.activation in GATED:
-            whole, gate, beside = spec.ffn.linear_0, spec.ffn.linear_0, spec.ffn.linear_0_noact
+            gate, beside = spec.ffn.linear_0, spec.ffn.linear_0_noact
             if self.config.bias:
-                gate.bias, beside.bias = np.split(whole.bias, 2)
-            gate.weight, beside.weight = np.split(whole.weight, 2)
+                gate.bias, beside.bias = np.split(gate.bias, 2)
+            gate.weight, beside.weight = np.split(gate.weight, 2)
 
     def attention(self, spec: Any, name: str, inputs: list[str], factor: float) -> None:
         for linear, part in zip(spec.linear, [*inputs, "out"], strict=True):
             self.linear(linear, f"{name}.{part}", factor if part == "out" else 1.0)
-        if self.config.qk_norm:
-            spec.q_norm.gamma, spec.k_norm.gamma = (self.array(f"{name}.{part}_norm.weight") for part in "qk")
 
     def linear(self, spec: Any, name: str, factor: float = 1.0) -> None:
         spec.weight = self.array(f"{name}.weight", factor)
