@@ -25,7 +25,7 @@ LEAST_COVERAGE = 1e-6  # of a source position, in the coverage penalty: the loga
 
 
 class Rule:
-    """The hooks of a rule, in the order in which `Beams.step` calls them. By default they change nothing."""
+    """The hooks of a rule, in the order in which `Beams` calls them. By default they change nothing."""
 
     only_forbids = True  # whether `apply` only sets log-probabilities to -inf; if not, it gets a copy of them
     needs_attention = False  # whether the rule uses `observe`
