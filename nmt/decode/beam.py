@@ -196,8 +196,9 @@ class Beams:
             self.sentences_N, self.limits_N = self.sentences_N[kept], self.limits_N[kept]
             self.tokens_NK, self.scores_NK = self.tokens_NK[kept], self.scores_NK[kept]
             self.free_N, self.worst_N = self.free_N[kept], self.worst_N[kept]
-            for part in (self.cache, *self.rules):
-                part.keep(kept)
+            self.cache.keep(kept)
+            for rule in self.rules:
+                rule.keep(kept)
         elif n_live < live_N.size(0):
             self.scores_NK.masked_fill_(~live_N[:, None], -inf)
 

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from nmt.decode.sampling import MAX_SLOTS
-from nmt.model.cache import MASKED, Cache, CrossCache, KeysValues, SourceWeights, view
+from nmt.model.cache import MASKED, Cache, DecoderCache, KeysValues, SourceWeights, views
 from nmt.model.contract import Around, GenerativeModel
 from nmt.model.encoder_decoder import EncoderDecoder
 
@@ -54,11 +54,11 @@ def can_record(model: object) -> TypeGuard[EncoderDecoder]:
     return model.config.positions not in ("alibi", "relative") and not model.config.experts
 
 
-class Buffers(CrossCache):
+class Buffers(DecoderCache):
     """The memory of one batch at a time: a cache whose steps can be recorded. All numbers that change from step to step
     are on the device."""
 
-    def __init__(self, like: CrossCache, shape: Shape) -> None:
+    def __init__(self, like: DecoderCache, shape: Shape) -> None:
         """`like`: a cache with the width, the layers and the types that this one gets; `shape`: its largest shape."""
         n, n_source, length = self.largest = shape
         distinct: dict[int, Tensor] = {}  # layers of one block share the keys and values of the source
@@ -68,7 +68,7 @@ class Buffers(CrossCache):
         sources = [distinct[id(source)] for source in like.source_2NKSD]
         mask_N11S = sources[0].new_zeros(n, 1, 1, n_source)
         none_2NK0D = [t.new_empty(t.size(0), n, t.size(2), 0, t.size(4)) for t in like.target_2NKLD]
-        super().__init__(sources, mask_N11S, none_2NK0D, length, like.width, None)
+        super().__init__(none_2NK0D, length, like.width, source_2NKSD=sources, source_mask_N11S=mask_N11S)
         for target_2NKLD in self.target_2NKLD:
             target_2NKLD.zero_()  # a weight of zero hides no value that isn't a number
         self.whole = (self.source_2NKSD, mask_N11S, self.target_2NKLD, self.past_NWL)
@@ -78,7 +78,7 @@ class Buffers(CrossCache):
         self.slots_W = torch.arange(self.width, device=device)
         self.states_RM: Tensor | None = None
 
-    def fill(self, cache: CrossCache) -> None:
+    def fill(self, cache: DecoderCache) -> None:
         """Begin with the sources of a batch."""
         sources, mask_N11S, _, past_NWL = self.whole
         n, n_source = cache.past_NWL.size(0), cache.source_2NKSD[0].size(3)
@@ -94,10 +94,10 @@ class Buffers(CrossCache):
         n, n_source, length = shape
         sources, mask_N11S, targets, past_NWL = self.whole
         slots = length * self.width
-        self.source = [view(source[:, :n, :, :n_source]) for source in sources]
+        self.source = views([source[:, :n, :, :n_source] for source in sources])
         self.source_mask_N11S = mask_N11S[:n, :, :, :n_source]
         self.target_2NKLD = [target[:, :n, :, :slots] for target in targets]
-        self.target = [view(target) for target in self.target_2NKLD]
+        self.target = views(self.target_2NKLD)
         self.past_NWL = past_NWL[:n, :, :slots]
 
     def grow(self, rows: int) -> None:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
-from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, Mask, PrefixCache, SourceWeights
+from nmt.model.cache import MASKED, DecoderCache, KeysValues, Mask, SourceWeights
 from nmt.model.dropout import dropout
 from nmt.model.linear import Linear, apply
 from nmt.model.norm import RMSNorm
@@ -141,11 +141,11 @@ class Attention(nn.Module):
         self, q_RQ: Tensor, kv: KeysValues, cache: DecoderCache, layer: int, weights: SourceWeights
     ) -> Tensor:
         """As `attend_rows`, to the past of each row, with these keys and values, and to its prefix if that is apart."""
-        if not isinstance(cache, PrefixCache):
+        if not cache.prefix_is_apart:
             return self.attend_rows(q_RQ, kv, cache.past_NHWL, cache, weights)
         assert weights is None, "samples need no weights"
         keys, values = cache.source[layer]
-        scores_X = self.scores(q_RQ, keys, cache.prefix_mask_NH1P, cache)
+        scores_X = self.scores(q_RQ, keys, cache.prefix_NH1P, cache)
         past_X = self.scores(q_RQ, kv[0], cache.past_NHWL, cache)
         R, H, W, P = q_RQ.size(0), self.sizes[0], cache.n_separate, keys.size(2)
         prefix_RHP = scores_X.view(R // W, H, W, P).transpose(1, 2).reshape(R, H, P)
@@ -259,7 +259,7 @@ class CrossAttention(Attention):
         q = self.q_norm(q) if self.qk_norm else q
         return self.attend(q, *self.keys_values(states_BSM), mask_B11S, weights)
 
-    def step(self, x_RM: Tensor, cache: CrossCache, layer: int, weights: SourceWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: SourceWeights) -> Tensor:
         """Attention of each row to the source of its sentence."""
         modules: dict[str, Any] = self._modules
         q_RQ = apply(modules["q"], x_RM)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, CrossAttention, Seen, SelfAttention
-from nmt.model.cache import CrossCache, DecoderCache, Mask, SourceWeights
+from nmt.model.cache import DecoderCache, Mask, SourceWeights
 from nmt.model.dropout import Dropout
 from nmt.model.experts import make_feed_forward
 from nmt.model.latent import LatentAttention
@@ -86,7 +86,7 @@ class DecoderBlock(nn.Module):
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask_B11S, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 
-    def step(self, x_RM: Tensor, cache: CrossCache, layer: int, weights: SourceWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: SourceWeights) -> Tensor:
         """The newest position. `layer` is this block's number in the cache."""
         modules: dict[str, Any] = self._modules
         x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer)

@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block
-from nmt.model.cache import Cache, DecoderCache, Mask, PrefixCache, SourceWeights
+from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, PromptedModel, make_embedding
 from nmt.model.device import move
 from nmt.model.linear import Linear, apply
@@ -120,19 +120,15 @@ class DecoderOnly(PromptedModel):
         if src_BS.size(1):
             prefix_BP, real_BP = pad(src_BS, (1, 0), value=BOS), pad(src_mask_BS, (1, 0), value=True)
         bidirectional = self.config.source_attention == "bidirectional"
-        keys_values, bias_HX = self.read_prefix(prefix_BP, real_BP, max_length, bidirectional=bidirectional)
-        kind = PrefixCache if separate and width > 1 else DecoderCache
-        return kind(keys_values, max_length, width, real_BP, bias_HX)
+        return self.read_prefix(prefix_BP, real_BP, max_length, width, separate=separate, bidirectional=bidirectional)
 
     def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
-        keys_values, bias_HX = self.read_prefix(prefix_BP, real_BP, max_length, bidirectional=False)
-        kind = PrefixCache if width > 1 else DecoderCache
-        return kind(keys_values, max_length, width, real_BP, bias_HX)
+        return self.read_prefix(prefix_BP, real_BP, max_length, width, separate=True, bidirectional=False)
 
     def read_prefix(
-        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, *, bidirectional: bool
-    ) -> tuple[list[Tensor], Tensor | None]:
-        """What a cache needs of a prefix: the keys and values of each layer, and the biases of positions."""
+        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int, *, separate: bool, bidirectional: bool
+    ) -> DecoderCache:
+        """As `start_after`; `bidirectional`: whether each id sees those after it, too."""
         assert not self.training, "dropout would make the search random: call model.eval() first"
         n_positions = prefix_BP.size(1) + max_length
         self.reserve(n_positions)
@@ -141,7 +137,12 @@ class DecoderOnly(PromptedModel):
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
         mask = self.tgt_positions.self_mask(x_BPM, padding_mask(real_BP, x_BPM) if bidirectional else None)
         self.decoder(x_BPM, mask, seen)
-        return seen.keys_values, self.tgt_positions.past_bias(n_positions, x_BPM.device)
+        prefix, bias_HX = seen.keys_values, self.tgt_positions.past_bias(n_positions, x_BPM.device)
+        if not separate or width == 1:
+            return DecoderCache(prefix, max_length, width, real_BP, bias_HX)
+        none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix]
+        mask_N11P = padding_mask(real_BP, x_BPM.float())
+        return DecoderCache(none_2RK0D, max_length, 1, real_BP, bias_HX, prefix, mask_N11P)
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
         layers = [block.self_attention for block in self.decoder.layers()]
@@ -155,8 +156,9 @@ class DecoderOnly(PromptedModel):
         weights: SourceWeights = None if source_weights is None else []
         x_RM = self.decoder.step(x_RM, cache, weights)
         if source_weights is not None:
-            assert cache.real_NP is not None
-            source_weights += [source_part(weights_NHWL, cache.real_NP[:, 1:]) for weights_NHWL in weights or []]
+            assert cache.lengths_N is not None
+            real_NS = torch.arange(1, cache.n_prefix, device=x_RM.device) < cache.lengths_N[:, None]
+            source_weights += [source_part(weights_NHWL, real_NS) for weights_NHWL in weights or []]
         return apply(self.decoder_norm, x_RM)
 
     def blocks(self) -> list[nn.Module]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, padding_mask
 from nmt.model.blocks import Block, DecoderBlock
-from nmt.model.cache import Cache, CrossCache, Mask, SourceWeights
+from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel, make_embedding
 from nmt.model.device import move
 from nmt.model.linear import Linear, apply
@@ -86,7 +86,7 @@ class EncoderDecoder(GenerativeModel):
 
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
-    ) -> CrossCache:
+    ) -> DecoderCache:
         assert not self.training, "dropout would make the search random: call model.eval() first"
         memory_BSM, mask = self.encode(src_BS, None if bool(src_mask_BS.all()) else src_mask_BS)
         blocks: list[Any] = list(self.decoder)
@@ -97,7 +97,7 @@ class EncoderDecoder(GenerativeModel):
         target_2NKPD = [source_2NKSD[0].new_empty(two, n_sentences, K, 0, D) for two, K, D in shapes]
         bias_HX = self.tgt_positions.past_bias(max_length, self.device)
         mask_N11S = mask if isinstance(mask, Tensor) else None
-        return CrossCache(source_2NKSD, mask_N11S, target_2NKPD, max_length, width, bias_HX)
+        return DecoderCache(target_2NKPD, max_length, width, None, bias_HX, source_2NKSD, mask_N11S)
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
         layers = self.decoder.layers()
@@ -106,7 +106,7 @@ class EncoderDecoder(GenerativeModel):
         return [block.self_attention for block in layers], [block.cross_attention for block in blocks]
 
     def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
-        assert isinstance(cache, CrossCache)
+        assert isinstance(cache, DecoderCache)
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
         x_RM = self.tgt_positions.at(x_RM, cache.place)
