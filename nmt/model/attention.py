@@ -18,9 +18,7 @@ from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 from nmt.model.cache import MASKED, DecoderCache, KeysValues, Mask, SourceWeights
-from nmt.model.dropout import dropout
-from nmt.model.linear import Linear, apply
-from nmt.model.norm import RMSNorm
+from nmt.model.layers import Linear, RMSNorm, apply, dropout
 from nmt.model.positions import Place, RotaryPositions
 
 SHORT = 96  # key positions up to which `explicit_attention` is faster on a CPU
@@ -77,11 +75,6 @@ def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, p: flo
     return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, additive, p, mask is None, enable_gqa=shared)
 
 
-def split_heads(x_BTX: Tensor, d_head: int) -> Tensor:
-    """(B, T, heads × D) → (B, heads, T, D)."""
-    return x_BTX.unflatten(2, (-1, d_head)).transpose(1, 2)
-
-
 class Seen(NamedTuple):
     """Lists to which each block appends what its self-attention computed for a whole sequence."""
 
@@ -99,16 +92,12 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.sizes = config.n_heads, config.kv_heads, config.d_head
+        self.cache_shape = 2, config.kv_heads, config.d_head
+        """What a cache stores for a position: tensors (keys and values), heads, and the width of a head."""
         self.scale, self.p_dropout = config.d_head**-0.5, config.attention_dropout
         self.qk_norm = config.qk_norm
         if config.qk_norm:
             self.q_norm, self.k_norm = (RMSNorm(config.d_head) for _ in range(2))
-
-    @property
-    def cache_shape(self) -> tuple[int, int, int]:
-        """What a cache stores for a position: tensors (keys and values), heads, and the width of a head."""
-        _, K, D = self.sizes
-        return 2, K, D
 
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
         """As `Model.fused_matrices`."""
@@ -207,7 +196,7 @@ class SelfAttention(Attention):
         """Queries (B, H, T, D), keys and values (B, K, T, D) of inputs at these T positions."""
         H, K, D = self.sizes
         qk, v = self.qkv(x_BTM).unflatten(2, (-1, D)).split([H + K, K], dim=2)
-        q, k = self.placed(qk, place).split([H, K], dim=2)
+        q, k = (qk if self.as_computed else self.placed(qk, place)).split([H, K], dim=2)
         return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
 
     def placed(self, qk_XHD: Tensor, place: Place) -> Tensor:
@@ -250,12 +239,12 @@ class CrossAttention(Attention):
     def keys_values(self, states_BSM: Tensor) -> tuple[Tensor, Tensor]:
         """The encoder's output as keys and values, each (B, K, S, D)."""
         _, K, D = self.sizes
-        k, v = split_heads(self.kv(states_BSM), D).split(K, dim=1)
+        k, v = self.kv(states_BSM).unflatten(2, (-1, D)).transpose(1, 2).split(K, dim=1)
         return self.k_norm(k) if self.qk_norm else k, v
 
     def forward(self, x_BTM: Tensor, states_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights) -> Tensor:
         """The attended values (B, T, M) of the encoder's output, whose padding `mask_B11S` hides."""
-        q = split_heads(self.q(x_BTM), self.sizes[2])
+        q = self.q(x_BTM).unflatten(2, (-1, self.sizes[2])).transpose(1, 2)
         q = self.q_norm(q) if self.qk_norm else q
         return self.attend(q, *self.keys_values(states_BSM), mask_B11S, weights)
 

@@ -14,11 +14,9 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, CrossAttention, Seen, SelfAttention
 from nmt.model.cache import DecoderCache, Mask, SourceWeights
-from nmt.model.dropout import Dropout
 from nmt.model.experts import make_feed_forward
 from nmt.model.latent import LatentAttention
-from nmt.model.linear import apply
-from nmt.model.norm import make_norm
+from nmt.model.layers import Dropout, apply, make_norm
 
 
 def make_self_attention(config: ModelConfig) -> Attention:

@@ -18,11 +18,10 @@ from nmt.config import ModelConfig
 from nmt.model.attention import Attention
 from nmt.model.cache import Cache, DecoderCache, SourceWeights
 from nmt.model.device import on_meta
-from nmt.model.dropout import Dropout
 from nmt.model.experts import Experts, SumOver, end_step, load_figures
-from nmt.model.feed_forward import GATED, FeedForward
-from nmt.model.linear import apply, restrict
-from nmt.model.positions import AddedPositions, RotaryPositions
+from nmt.model.layers import GATED, Dropout, FeedForward, apply
+from nmt.model.linear import restrict
+from nmt.model.positions import AddedPositions, Table
 from nmt.model.stack import Stack
 
 OUTPUT = ("output.weight", "output.bias")  # the parameters of the output layer; it may have no bias
@@ -75,6 +74,8 @@ class Model(nn.Module):
         super().__init__()
         self.config, self.dropout = config, Dropout(config.dropout)
         self.scale = config.d_model**0.5 if config.scale_embeddings else 1.0
+        self.max_positions = config.max_positions if config.positions == "learned" else None
+        """The longest sequence that the model can read; None: no limit."""
         self.dtype: torch.dtype | None = None
         """Type of the states in all blocks, see `computing_in`; None: that of the weights."""
 
@@ -112,22 +113,17 @@ class Model(nn.Module):
     def vocab_size(self) -> int:
         return self.output.out_features
 
-    @property
-    def max_positions(self) -> int | None:
-        """The longest sequence that the model can read; None: no limit."""
-        return self.config.max_positions if self.config.positions == "learned" else None
-
     def reserve(self, end: int) -> None:
         """Make the tables of positions long enough for positions below `end`. A table that grows later, in a forward
         pass, costs compiled layers another compilation."""
         for module in self.modules():
-            if isinstance(module, AddedPositions | RotaryPositions):
+            if isinstance(module, Table):
                 module.reserve(end)
 
-    def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: nn.Module) -> Tensor:
+    def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: AddedPositions) -> Tensor:
         """Embeddings, scaled by √M if the settings say so (Vaswani et al. 2017, section 3.4), with positions, and
         dropout."""
-        x_BTM: Tensor = positions(embedding(ids_BT) * self.scale)
+        x_BTM = positions.at(embedding(ids_BT) * self.scale, slice(0, ids_BT.size(1)))
         return self.dropout(x_BTM if self.dtype is None else x_BTM.to(self.dtype))
 
     @contextlib.contextmanager

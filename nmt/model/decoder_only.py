@@ -20,8 +20,7 @@ from nmt.model.blocks import Block
 from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, PromptedModel, make_embedding
 from nmt.model.device import move
-from nmt.model.linear import Linear, apply
-from nmt.model.norm import make_norm
+from nmt.model.layers import Linear, apply, make_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 from nmt.vocabulary import BOS
@@ -137,7 +136,8 @@ class DecoderOnly(PromptedModel):
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
         mask = self.tgt_positions.self_mask(x_BPM, padding_mask(real_BP, x_BPM) if bidirectional else None)
         self.decoder(x_BPM, mask, seen)
-        prefix, bias_HX = seen.keys_values, self.tgt_positions.past_bias(n_positions, x_BPM.device)
+        prefix, bias = seen.keys_values, self.tgt_positions.bias
+        bias_HX = None if bias is None else bias.past(n_positions, x_BPM.device)
         if not separate or width == 1:
             return DecoderCache(prefix, max_length, width, real_BP, bias_HX)
         none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix]

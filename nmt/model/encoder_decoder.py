@@ -15,8 +15,7 @@ from nmt.model.blocks import Block, DecoderBlock
 from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel, make_embedding
 from nmt.model.device import move
-from nmt.model.linear import Linear, apply
-from nmt.model.norm import make_norm
+from nmt.model.layers import Linear, apply, make_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 from nmt.vocabulary import EOS
@@ -92,10 +91,11 @@ class EncoderDecoder(GenerativeModel):
         blocks: list[Any] = list(self.decoder)
         by_block = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
         source_2NKSD = [by_block[number] for number in self.decoder.order]
-        shapes = [layer.cache_shape for layer in self.cached()[0]]
+        shapes = [block.self_attention.cache_shape for block in self.decoder.layers()]
         n_sentences, width = (src_BS.size(0) * width, 1) if separate else (src_BS.size(0), width)
         target_2NKPD = [source_2NKSD[0].new_empty(two, n_sentences, K, 0, D) for two, K, D in shapes]
-        bias_HX = self.tgt_positions.past_bias(max_length, self.device)
+        bias = self.tgt_positions.bias
+        bias_HX = None if bias is None else bias.past(max_length, self.device)
         mask_N11S = mask if isinstance(mask, Tensor) else None
         return DecoderCache(target_2NKPD, max_length, width, None, bias_HX, source_2NKSD, mask_N11S)
 

@@ -13,8 +13,7 @@ from nmt.model.blocks import Block
 from nmt.model.cache import Mask
 from nmt.model.contract import OUTPUT, Model, make_embedding
 from nmt.model.device import move
-from nmt.model.linear import Linear
-from nmt.model.norm import make_norm
+from nmt.model.layers import Linear, make_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.model.bias import ScoreBias, buckets
 from nmt.model.build import build_model
+from nmt.model.positions import ScoreBias, buckets
 from tests.model.settings import VOCAB, config, make, sentences
 
 CPU = torch.device("cpu")

@@ -13,7 +13,7 @@ from nmt.config import Config, ModelConfig, TrainingConfig
 from nmt.model.blocks import Residual
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.feed_forward import FeedForward
+from nmt.model.layers import FeedForward
 from nmt.model.stack import Stack
 from tests.model.settings import VOCAB, config, make, sentences
 
