@@ -17,9 +17,17 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
-from nmt.decode.begun import Begun
-from nmt.decode.fusion import Fusion, room
-from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis, length_divisor, longest_output
+from nmt.decode.ensemble import Begun, least
+from nmt.decode.fusion import Fusion
+from nmt.decode.hypothesis import (
+    BAD_LOGITS,
+    NO_CONSTRAINTS,
+    AllConstraints,
+    Hypothesis,
+    forbidden_ids,
+    length_divisor,
+    longest_output,
+)
 from nmt.decode.rules import make_rules
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
@@ -116,10 +124,12 @@ class Beams:
         n_sentences, device, beam_size = src_BS.size(0), src_BS.device, options.beam_size
         self.model, self.options, self.steps = model, options, 0
         lengths = (src_mask_BS.sum(1) - 1).tolist()
-        rooms = [room(model, n_source, language_model) for n_source in lengths]
+        rooms = [model.longest_target(n_source) for n_source in lengths]
+        if language_model is not None:  # it must read the targets, too
+            rooms = [least([most, language_model.longest_target(0)]) for most in rooms]
         sentences = zip(lengths, rooms, constraints, strict=True)
         self.limits = [longest_output(n_source, options, most, c) for n_source, most, c in sentences]
-        n_steps = max(self.limits) + 1
+        self.min_length, n_steps = min([options.min_length, *self.limits]), max(self.limits) + 1
         self.sentences_N = torch.arange(n_sentences, device=device)  # their indices among the B sentences
         self.limits_N = torch.tensor(self.limits, device=device)  # most pieces of their translations, without EOS
         self.tokens_NK = torch.full((n_sentences, 1), BOS, device=device)  # the newest token of each hypothesis
@@ -134,6 +144,9 @@ class Beams:
         if language_model is not None:
             size = (n_sentences, n_steps, beam_size)
             self.rules.insert(0, Fusion(language_model, options.lm_weight, size, device))
+        # Pieces that are never written, and those that aren't before `min_length` pieces.
+        self.never_X = torch.tensor(forbidden_ids(options), device=device)
+        self.never_early_X = torch.cat([self.never_X, torch.tensor([EOS], device=device)])
         self.slots_K = torch.arange(beam_size, device=device)
         # For each step and slot: the continuation, as a place parent × V + token, and the model's log-probability.
         self.places_TBK = torch.zeros(n_steps, n_sentences, beam_size, dtype=torch.int64, device=device)
@@ -148,12 +161,16 @@ class Beams:
         own_NKV = self.model.step(self.tokens_NK, self.cache, source_weights).log_softmax(-1)
         base_NKV = own_NKV
         for rule in self.rules:
-            if source_weights is not None:
-                rule.observe(source_weights)
-            base_NKV = rule.combine(base_NKV)
+            base_NKV = rule.combine(base_NKV, source_weights)
         ruled_NKV = base_NKV if all(rule.only_forbids for rule in self.rules) else base_NKV.clone()
+        ruled_NKV.index_fill_(2, self.never_X if self.steps >= self.min_length else self.never_early_X, -inf)
         for rule in self.rules:
             rule.apply(ruled_NKV, base_NKV, self.steps)
+        if self.steps in self.limits:  # what has reached its limit can only end
+            full_N = self.limits_N == self.steps
+            eos_NK = ruled_NKV[full_N, :, EOS]
+            ruled_NKV[full_N] = -inf
+            ruled_NKV[full_N, :, EOS] = eos_NK
         totals_NK, places_NK = best_continuations(self.scores_NK, ruled_NKV, self.options.beam_size)
         for rule in self.rules:
             rule.select(self.scores_NK, ruled_NKV, self.free_N, totals_NK, places_NK)

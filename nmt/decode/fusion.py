@@ -6,9 +6,9 @@ Shapes: N sentences in the batch, K hypotheses of each (1 at the first step), V 
 import torch
 from torch import Tensor
 
-from nmt.decode.ensemble import least
 from nmt.decode.rules import Rule
-from nmt.model.contract import Decoder, Limited
+from nmt.model.cache import SourceWeights
+from nmt.model.contract import Decoder
 from nmt.vocabulary import BOS
 
 
@@ -30,7 +30,7 @@ class Fusion(Rule):
         self.cache = model.start(*without_sources(n_sentences, device), n_steps, beam_size)
         self.tokens_NK = torch.full((n_sentences, 1), BOS, device=device)
 
-    def combine(self, log_probs_NKV: Tensor) -> Tensor:
+    def combine(self, log_probs_NKV: Tensor, source_weights: SourceWeights) -> Tensor:
         return log_probs_NKV + self.weight * self.model.step(self.tokens_NK, self.cache).log_softmax(-1)
 
     def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
@@ -40,8 +40,3 @@ class Fusion(Rule):
     def keep(self, index: Tensor) -> None:
         self.cache.keep(index)
         self.tokens_NK = self.tokens_NK[index]
-
-
-def room(model: Limited, n_source: int, language_model: Limited | None) -> int | None:
-    """The most pieces that a target may have if a language model must read it too; None: no limit."""
-    return least([model.longest_target(n_source), language_model.longest_target(0) if language_model else None])

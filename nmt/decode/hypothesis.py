@@ -8,7 +8,7 @@ from torch import Tensor
 
 from nmt.config import SearchConfig
 from nmt.decode.phrases import Automaton
-from nmt.decode.unfinished_word import UnfinishedWord
+from nmt.decode.surfaces import UnfinishedWord
 from nmt.fields import require
 from nmt.vocabulary import BOS, PAD, UNK
 

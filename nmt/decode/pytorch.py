@@ -15,10 +15,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
-from nmt.decode.begun import Begun
 from nmt.decode.engine import IdPair, Ids
-from nmt.decode.ensemble import Ensemble
-from nmt.decode.fusion import room, without_sources
+from nmt.decode.ensemble import Begun, Ensemble, least
+from nmt.decode.fusion import without_sources
 from nmt.decode.graphs import RecordedModel, record_models
 from nmt.decode.hypothesis import BAD_LOGITS, AllConstraints, Hypothesis
 from nmt.decode.sampling import sample
@@ -103,15 +102,12 @@ class TorchEngine:
         return self.models[0].device
 
     @property
-    def vocab_size(self) -> int:
-        return self.decoder.vocab_size
-
-    @property
     def longest_source(self) -> int | None:
         return self.decoder.longest_source
 
     def longest_target(self, n_source: int) -> int | None:
-        return room(self.decoder, n_source, self.language_model)
+        longest = self.decoder.longest_target(n_source)
+        return longest if self.language_model is None else least([longest, self.language_model.longest_target(0)])
 
     def fits(self, source: Ids, target: Ids) -> bool:
         longest = self.longest_source, self.decoder.longest_target(len(source))

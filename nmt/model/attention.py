@@ -60,7 +60,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mas
     scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, rows, D), k_BKSD.transpose(-1, -2)).view(B, H, T, S)
     scores = scores + mask if isinstance(mask, Tensor) else scores
     weights = softmax(scores).to(v_BKSD.dtype)  # biases in a mask are float32
-    dropped = dropout(weights, p).view(B, K, rows, S)
+    dropped = (dropout(weights, p) if p else weights).view(B, K, rows, S)
     return torch.matmul(dropped, v_BKSD).view(B, H, T, v_BKSD.size(3)), weights
 
 
@@ -123,7 +123,8 @@ class Attention(nn.Module):
         scores = self.scores(q_RQ, kv[0], mask, cache)
         probabilities = softmax(scores)
         if weights is not None:
-            weights.append(probabilities.view(-1, self.sizes[0], self.rows(q_RQ, kv[0]), scores.size(2)))
+            H, K, _ = self.sizes
+            weights.append(probabilities.view(-1, H, scores.size(1) * K // H, scores.size(2)))
         return self.mix(probabilities, kv[1])
 
     def attend_past(
@@ -146,7 +147,8 @@ class Attention(nn.Module):
 
     def scores(self, q_RQ: Tensor, keys_XDL: Tensor, mask: Tensor | None, cache: DecoderCache) -> Tensor:
         """The scores (X, H / K × rows, L), where each sentence of the keys has as many rows, one after another."""
-        rows, (H, K, D) = self.rows(q_RQ, keys_XDL), self.sizes
+        H, K, D = self.sizes
+        rows = q_RQ.size(0) * K // keys_XDL.size(0)  # of each sentence
         if rows == 1:
             q = q_RQ.reshape(-1, H // K, D)
         else:
@@ -164,10 +166,6 @@ class Attention(nn.Module):
         if rows == 1:
             return y.view(-1, H * y.size(2))
         return y.view(-1, K, H // K, rows, y.size(2)).permute(0, 3, 1, 2, 4).reshape(-1, H * y.size(2))
-
-    def rows(self, q_RQ: Tensor, keys_XDL: Tensor) -> int:
-        """The rows of each sentence of the keys."""
-        return q_RQ.size(0) * self.sizes[1] // keys_XDL.size(0)
 
 
 class SelfAttention(Attention):

@@ -8,7 +8,7 @@ Shapes: B batch, S source length, T target length, P prefix length, L length of 
 vocabulary; N, W, R, K, D as in `cache`. Real positions come first and padding after them.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -20,31 +20,24 @@ from nmt.model.blocks import Block
 from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, PromptedModel, make_embedding
 from nmt.model.device import move
-from nmt.model.layers import Linear, apply, make_norm
+from nmt.model.layers import Linear, apply, make_last_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 from nmt.vocabulary import BOS
 
 
-class Joined(NamedTuple):
-    """Pairs as sequences. `forward` reads the ids of a sequence up to the last but one, and predicts the next ones."""
-
-    ids_BL: Tensor
-    starts_B: Tensor
-    """The position of each target's BOS, which is the length of the prefix."""
-
-
-def join(src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, longest: int) -> Joined:
-    """Join sources and targets without padding between them. Targets begin with BOS; `longest`: length of the longest
-    sequence. The rest of shorter sequences is arbitrary."""
+def join(src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """Join sources and targets without padding between them: ids (B, L), and the position of each target's BOS (B),
+    which is the length of its prefix. Targets begin with BOS; `longest`: length of the longest sequence. The rest of
+    shorter sequences is arbitrary."""
     if not src_BS.size(1):
-        return Joined(tgt_BT, torch.zeros(len(tgt_BT), dtype=torch.int64, device=tgt_BT.device))
+        return tgt_BT, torch.zeros(len(tgt_BT), dtype=torch.int64, device=tgt_BT.device)
     starts_B = src_mask_BS.sum(1) + 1
     apart_BX = torch.cat([pad(src_BS, (1, 0), value=BOS), tgt_BT], dim=1)
     place_L = torch.arange(longest, device=src_BS.device)
     gap_B1 = (src_BS.size(1) + 1 - starts_B)[:, None]
     from_BL = torch.where(place_L < starts_B[:, None], place_L, place_L + gap_B1).clamp_(max=apart_BX.size(1) - 1)
-    return Joined(apart_BX.gather(1, from_BL), starts_B)
+    return apart_BX.gather(1, from_BL), starts_B
 
 
 class DecoderOnly(PromptedModel):
@@ -62,7 +55,7 @@ class DecoderOnly(PromptedModel):
         self.tgt_positions = AddedPositions(config, causal=config.source_attention == "causal")
         depth = config.encoder_layers + config.decoder_layers
         self.decoder = Stack(config, Block, depth)
-        self.decoder_norm = make_norm(config) if config.norm_position == "pre" else nn.Identity()
+        self.decoder_norm = make_last_norm(config)
         self.initialise()
 
     @property

@@ -1,4 +1,4 @@
-"""The encoder–decoder Transformer: ids and masks in, logits out (Vaswani et al. 2017, and later variants).
+"""Transformers with an encoder: ids and masks in, logits out (Vaswani et al. 2017, and later variants).
 
 Shapes: B batch, S source length, T target length, M model width, V target vocabulary; in decoding N, W, K, D see
 `cache`, R rows (N × W). Real positions come first and padding after them, on both sides.
@@ -13,15 +13,35 @@ from nmt.config import ModelConfig
 from nmt.model.attention import Attention, padding_mask
 from nmt.model.blocks import Block, DecoderBlock
 from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
-from nmt.model.contract import OUTPUT, GenerativeModel, make_embedding
+from nmt.model.contract import OUTPUT, GenerativeModel, Model, make_embedding
 from nmt.model.device import move
-from nmt.model.layers import Linear, apply, make_norm
+from nmt.model.layers import Linear, apply, make_last_norm
 from nmt.model.positions import AddedPositions
 from nmt.model.stack import Stack
 from nmt.vocabulary import EOS
 
 
-class EncoderDecoder(GenerativeModel):
+class WithEncoder(Model):
+    """A model with an encoder, which reads the source in both directions."""
+
+    src_embedding: nn.Embedding
+    src_positions: AddedPositions
+    encoder: Stack
+    encoder_norm: nn.Module
+
+    def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None) -> tuple[Tensor, Mask]:
+        """Read the source (None: it has no padding): states (B, S, M), and the mask (B, 1, 1, S) of what isn't read:
+        its padding and, with `source_end: false`, EOS."""
+        if not self.config.source_end:
+            read_BS = src_BS != EOS
+            src_mask_BS = read_BS if src_mask_BS is None else src_mask_BS & read_BS
+        x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
+        mask_B11S: Mask = "all" if src_mask_BS is None else padding_mask(src_mask_BS, x_BSM)
+        self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
+        return self.encoder_norm(self.encoder(x_BSM, self_mask)), mask_B11S
+
+
+class EncoderDecoder(WithEncoder, GenerativeModel):
     """A model that reads the source in both directions, and writes the target from left to right."""
 
     def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
@@ -36,10 +56,7 @@ class EncoderDecoder(GenerativeModel):
         self.tgt_positions = AddedPositions(config, causal=True)
         self.encoder = Stack(config, Block, config.encoder_layers)
         self.decoder = Stack(config, DecoderBlock, config.decoder_layers)
-        # The output of pre-norm blocks is not normalised: each stack ends with a norm of its own.
-        pre_norm = config.norm_position == "pre"
-        self.encoder_norm = make_norm(config) if pre_norm else nn.Identity()
-        self.decoder_norm = make_norm(config) if pre_norm else nn.Identity()
+        self.encoder_norm, self.decoder_norm = make_last_norm(config), make_last_norm(config)
         self.initialise()
 
     @property
@@ -65,17 +82,6 @@ class EncoderDecoder(GenerativeModel):
             .flatten(0, 1)
             .index_select(0, real_N)
         )
-
-    def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None) -> tuple[Tensor, Mask]:
-        """Read the source (None: it has no padding): states (B, S, M), and the mask (B, 1, 1, S) of what isn't read:
-        its padding and, with `source_end: false`, EOS."""
-        if not self.config.source_end:
-            read_BS = src_BS != EOS
-            src_mask_BS = read_BS if src_mask_BS is None else src_mask_BS & read_BS
-        x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
-        mask_B11S: Mask = "all" if src_mask_BS is None else padding_mask(src_mask_BS, x_BSM)
-        self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
-        return self.encoder_norm(self.encoder(x_BSM, self_mask)), mask_B11S
 
     def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""
@@ -123,3 +129,39 @@ class EncoderDecoder(GenerativeModel):
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
         of_target: dict[str, Literal["source", "target"]] = dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")
         return {"src_embedding.weight": "source", **of_target}
+
+
+class EncoderOnly(WithEncoder):
+    """A model that reads: it can't write (Devlin et al. 2019). It predicts pieces of the sequence that it reads. Its
+    parts have the names of an encoder–decoder's, which may start from it."""
+
+    def __init__(self, config: ModelConfig, vocab_size: int) -> None:
+        super().__init__(config)
+        self.src_embedding = make_embedding(vocab_size, config.d_model)
+        self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
+        if config.tied_embeddings != "none":
+            self.output.weight = self.src_embedding.weight
+        self.src_positions = AddedPositions(config, causal=False)
+        self.encoder = Stack(config, Block, config.encoder_layers)
+        self.encoder_norm = make_last_norm(config)
+        self.initialise()
+
+    def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
+        # On the CPU, as in an encoder–decoder.
+        chosen_N, padded = tgt_mask_BT.flatten().nonzero().squeeze(1), not bool(src_mask_BS.all())
+        src_BS, src_mask_BS, chosen_N = (move(x, self.device) for x in (src_BS, src_mask_BS, chosen_N))
+        states_BSM, _ = self.encode(src_BS, src_mask_BS if padded else None)
+        return states_BSM.flatten(0, 1).index_select(0, chosen_N)
+
+    def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
+        return [source_N]
+
+    def blocks(self) -> list[nn.Module]:
+        return [*self.encoder]
+
+    def parts(self) -> dict[str, list[nn.Module]]:
+        embeddings = [self.src_embedding, self.output, self.src_positions]
+        return {"embeddings": embeddings, "encoder": [self.encoder, self.encoder_norm]}
+
+    def vocabularies(self) -> dict[str, Literal["source", "target"]]:
+        return dict.fromkeys(["src_embedding.weight", *OUTPUT], "source")

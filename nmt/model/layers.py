@@ -52,6 +52,11 @@ def make_norm(config: ModelConfig) -> nn.Module:
     return RMSNorm(width, eps) if config.norm == "rms" else LayerNorm(width, eps, bias=config.bias)
 
 
+def make_last_norm(config: ModelConfig) -> nn.Module:
+    """The norm after a stack of blocks: the output of pre-norm blocks is not normalised."""
+    return make_norm(config) if config.norm_position == "pre" else nn.Identity()
+
+
 def apply(layer: Any, x: Tensor) -> Tensor:
     """`layer(x)` without `nn.Module.__call__` and `__getattr__`, which take longer than the arithmetic of one row."""
     parameters: dict[str, Any] = layer._parameters

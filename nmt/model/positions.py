@@ -85,6 +85,8 @@ class Table(nn.Module):
     """A table with a row for each position, which is computed again when a longer sequence needs it."""
 
     table: Tensor
+    grows = True
+    """Whether there is such a table. If not, the methods do nothing."""
 
     def rows(self, length: int) -> Tensor:
         """The table, in which positions are the last but one dimension."""
@@ -92,11 +94,12 @@ class Table(nn.Module):
 
     def make_table(self) -> None:
         """Compute the table, also of a model that was made on the device "meta"."""
-        self.table = self.rows(LENGTH)
+        if self.grows:
+            self.table = self.rows(LENGTH)
 
     def reserve(self, end: int) -> None:
         """Make the table long enough for positions below `end`."""
-        if end > self.table.size(-2):
+        if self.grows and end > self.table.size(-2):
             with GROWING, torch.inference_mode(False):  # training may use the longer table too
                 if end > self.table.size(-2):
                     self.table = self.rows(2 * end).to(self.table)
@@ -109,10 +112,10 @@ class AddedPositions(Table):
     def __init__(self, config: ModelConfig, causal: bool) -> None:
         """`causal`: whether no position sees a later one."""
         super().__init__()
-        self.kind, self.width = config.positions, config.d_model
+        self.kind, self.width, self.grows = config.positions, config.d_model, config.positions in SINUSOIDAL
         if self.kind == "learned":
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
-        elif self.kind in SINUSOIDAL:
+        elif self.grows:
             table = torch.empty(LENGTH, config.d_model) if on_meta() else self.rows(LENGTH)
             self.register_buffer("table", table, persistent=False)
         self.bias = ScoreBias(config, causal) if self.kind in ("alibi", "relative") else None
@@ -125,20 +128,12 @@ class AddedPositions(Table):
     def rows(self, length: int) -> Tensor:
         return sinusoids(length, self.width, self.kind)
 
-    def make_table(self) -> None:
-        if self.kind in SINUSOIDAL:
-            super().make_table()
-
-    def reserve(self, end: int) -> None:
-        if self.kind in SINUSOIDAL:
-            super().reserve(end)
-
     def at(self, x_XM: Tensor, place: Place) -> Tensor:
         """Add the rows of these positions: a slice, of one position or of T, or a position for each row (X = R).
 
         Raises ValueError if a slice is longer than a learned table.
         """
-        if self.kind in (*SINUSOIDAL, "learned"):
+        if self.grows or self.kind == "learned":
             if isinstance(place, slice):
                 self.reserve(place.stop)
                 size, end = self.table.size(0), place.stop

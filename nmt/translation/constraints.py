@@ -11,8 +11,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import Engine
 from nmt.decode.hypothesis import CompiledConstraints, longest_output
 from nmt.decode.phrases import Automaton
-from nmt.decode.surfaces import Surfaces, surface
-from nmt.decode.unfinished_word import UnfinishedWord
+from nmt.decode.surfaces import Surfaces, UnfinishedWord, surface
 from nmt.fields import require
 from nmt.reading.request import Constraints
 from nmt.text.normalise import tidy

@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
@@ -16,8 +15,8 @@ from nmt.decode.fusion import without_sources
 from nmt.decode.hypothesis import FORBIDDEN_IDS, CompiledConstraints, Hypothesis
 from nmt.model.contract import Decoder, GenerativeModel
 from nmt.model.precision import with_precision
-from nmt.vocabulary import BOS, EOS, PAD
-from tests.decode.families import TINY, random_model
+from nmt.vocabulary import BOS, EOS
+from tests.decode.families import TINY, batch, random_model
 from tests.tiny import needs_int8
 
 pytestmark = pytest.mark.usefixtures("family")
@@ -30,12 +29,6 @@ many = settings(max_examples=15, deadline=None, derandomize=True)
 
 def language_model(seed: int, **changes: object) -> GenerativeModel:
     return random_model(seed + 1, VOCAB, replace(TINY, family="decoder-only", **changes))  # type: ignore[arg-type]
-
-
-def batch(sources: list[list[int]]) -> tuple[Tensor, Tensor]:
-    longest = max(map(len, sources)) + 1
-    src_BS = torch.tensor([[*source, EOS, *[PAD] * (longest - 1 - len(source))] for source in sources])
-    return src_BS, src_BS != PAD
 
 
 def find(

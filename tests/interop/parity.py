@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from nmt.config import SearchConfig
-from nmt.decode.begun import Begun
+from nmt.decode.ensemble import Begun
 from nmt.translation.translator import Translator
 
 LENGTH = 24  # most pieces of a translation

@@ -48,15 +48,11 @@ def test_tied_embeddings_are_one_matrix(tied: str, matrices: int) -> None:
     assert len({model.tgt_embedding.weight, model.output.weight}) == (2 if tied == "none" else 1)
 
 
-def test_equal_seeds_give_equal_weights_and_parts_of_fused_matrices_are_scaled_alone() -> None:
+def test_equal_seeds_give_equal_weights() -> None:
     model, same, other = make(config(), 1), make(config(), 1), make(config(), 2)
     for a, b in zip(model.parameters(), same.parameters(), strict=True):
         assert torch.equal(a, b)
     assert not torch.equal(model.output.weight, other.output.weight)
-    bound = (6 / (16 + 16)) ** 0.5
-    fused = model.get_parameter("encoder.0.self_attention.qkv.weight")
-    for part in fused.split(16):
-        assert 0.8 * bound < float(part.detach().abs().max()) <= bound
     assert float(model.output.weight.detach().std()) == pytest.approx(16**-0.5, rel=0.2)
 
 

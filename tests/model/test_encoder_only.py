@@ -3,7 +3,7 @@
 import torch
 
 from nmt.model.build import build_model
-from nmt.model.encoder_only import EncoderOnly
+from nmt.model.encoder_decoder import EncoderOnly
 from tests.model.settings import VOCAB, config, make, sentences
 
 
@@ -19,7 +19,7 @@ def test_states_are_those_of_the_chosen_positions_and_see_both_sides_but_no_padd
     chosen = torch.zeros_like(mask)
     chosen[0, 2] = chosen[1, 0] = chosen[1, 3] = True
     states = model.target_states(ids, mask, ids, chosen)
-    torch.testing.assert_close(states, model.encode(ids, mask)[chosen])
+    torch.testing.assert_close(states, model.encode(ids, mask)[0][chosen])
     torch.testing.assert_close(states[1:], model.target_states(ids[1:, :4], mask[1:, :4], ids[1:, :4], chosen[1:, :4]))
     for place in (1, 5):
         other = ids.clone()
