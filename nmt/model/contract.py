@@ -92,18 +92,23 @@ class Model(nn.Module):
         """The length of each sequence (int64, N) that the model reads for a pair, one tensor for each sequence. Given
         are the lengths of sources with EOS (0: there is no source), and of targets with BOS."""
 
-    @abstractmethod
     def blocks(self) -> list[nn.Module]:
         """The blocks; each is compiled as a whole."""
+        return [block for stack in self.stacks() for block in stack]
 
-    @abstractmethod
     def parts(self) -> dict[str, list[nn.Module]]:
-        """The modules of each part that `training.freeze` can name."""
+        """The modules of each part that `training.freeze` can name: embeddings (with positions and the output layer),
+        and the encoder and the decoder, each with its last norm, as far as there are any."""
+        parts: dict[str, list[nn.Module]] = {"embeddings": []}
+        for name, module in self.named_children():
+            stack = name.removesuffix("_norm")
+            parts.setdefault(stack if stack in ("encoder", "decoder") else "embeddings", []).append(module)
+        return parts
 
-    @abstractmethod
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
         """The names of the parameters that have a row for each piece, and whose pieces these are. A model may lack some
         of them."""
+        return {"src_embedding.weight": "source", **dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")}
 
     @property
     def device(self) -> torch.device:

@@ -8,17 +8,15 @@ Shapes: B batch, S source length, T target length, P prefix length, L length of 
 vocabulary; N, W, R, K, D as in `cache`. Real positions come first and padding after them.
 """
 
-from typing import Literal
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block
 from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
-from nmt.model.contract import OUTPUT, PromptedModel, make_embedding
+from nmt.model.contract import PromptedModel, make_embedding
 from nmt.model.device import move
 from nmt.model.layers import Linear, apply, make_last_norm
 from nmt.model.positions import AddedPositions
@@ -153,16 +151,6 @@ class DecoderOnly(PromptedModel):
             real_NS = torch.arange(1, cache.n_prefix, device=x_RM.device) < cache.lengths_N[:, None]
             source_weights += [source_part(weights_NHWL, real_NS) for weights_NHWL in weights or []]
         return apply(self.decoder_norm, x_RM)
-
-    def blocks(self) -> list[nn.Module]:
-        return [*self.decoder]
-
-    def parts(self) -> dict[str, list[nn.Module]]:
-        embeddings = [self.tgt_embedding, self.output, self.tgt_positions]
-        return {"embeddings": embeddings, "decoder": [self.decoder, self.decoder_norm]}
-
-    def vocabularies(self) -> dict[str, Literal["source", "target"]]:
-        return dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")
 
 
 def source_part(weights_NHTL: Tensor, src_mask_NS: Tensor) -> Tensor:

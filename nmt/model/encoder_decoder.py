@@ -118,18 +118,6 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         x_RM = self.tgt_positions.at(x_RM, cache.place)
         return apply(self.decoder_norm, self.decoder.step(x_RM, cache, source_weights))
 
-    def blocks(self) -> list[nn.Module]:
-        return [*self.encoder, *self.decoder]
-
-    def parts(self) -> dict[str, list[nn.Module]]:
-        embeddings = [self.src_embedding, self.tgt_embedding, self.output, self.src_positions, self.tgt_positions]
-        encoder, decoder = [self.encoder, self.encoder_norm], [self.decoder, self.decoder_norm]
-        return {"embeddings": embeddings, "encoder": encoder, "decoder": decoder}
-
-    def vocabularies(self) -> dict[str, Literal["source", "target"]]:
-        of_target: dict[str, Literal["source", "target"]] = dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")
-        return {"src_embedding.weight": "source", **of_target}
-
 
 class EncoderOnly(WithEncoder):
     """A model that reads: it can't write (Devlin et al. 2019). It predicts pieces of the sequence that it reads. Its
@@ -155,13 +143,6 @@ class EncoderOnly(WithEncoder):
 
     def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
         return [source_N]
-
-    def blocks(self) -> list[nn.Module]:
-        return [*self.encoder]
-
-    def parts(self) -> dict[str, list[nn.Module]]:
-        embeddings = [self.src_embedding, self.output, self.src_positions]
-        return {"embeddings": embeddings, "encoder": [self.encoder, self.encoder_norm]}
 
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
         return dict.fromkeys(["src_embedding.weight", *OUTPUT], "source")

@@ -69,7 +69,7 @@ class ConstraintCompiler:
         phrases = self.automata.find(constraints)
         unfinished = self.engine.takes_phrases and not constraints.prefix[-1:].isspace()
         compiled = CompiledConstraints(prefix, phrases, self.unfinished_word(prefix) if unfinished else None)
-        n = compiled.n_pieces
+        n = len(compiled.prefix) + compiled.n_required
         require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
         if phrases:
             state = phrases.start

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nmt.config import ModelConfig, SearchConfig
+from nmt.config import SearchConfig
 from nmt.decode.beam import best_continuations, force_score, search
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import FORBIDDEN_IDS, CompiledConstraints, Hypothesis
@@ -258,17 +258,7 @@ def test_the_best_continuations_are_those_of_a_plain_top_k(seed: int, n: int, be
 
 
 def test_learned_positions_bound_the_output() -> None:
-    config = ModelConfig(
-        d_model=16,
-        n_heads=2,
-        encoder_layers=1,
-        decoder_layers=1,
-        d_ff=32,
-        positions="learned",
-        max_positions=8,
-        tied_embeddings="none",
-    )
-    model = random_model(1, config=of_family(config))
+    model = random_model(1, config=of_family(replace(TINY, positions="learned", max_positions=8)))
     rooms = [model.longest_target(n) or 0 for n in (3, 1)]
     found = find(model, [[4, 5, 6], [7]], SearchConfig(max_length_ratio=5.0))
     assert all(len(h.ids) <= room < 8 for (h,), room in zip(found, rooms, strict=True))
@@ -297,22 +287,9 @@ def test_broken_weights_are_named_instead_of_searched_forever() -> None:
 
 def learn_to_reverse(vocab_size: int = 10) -> GenerativeModel:
     torch.manual_seed(1)
-    model = build_generative_model(
-        of_family(
-            ModelConfig(
-                d_model=32,
-                n_heads=4,
-                encoder_layers=1,
-                decoder_layers=1,
-                d_ff=64,
-                norm_position="pre",
-                positions="rotary",
-                dropout=0.0,
-            )
-        ),
-        vocab_size,
-        vocab_size,
-    )
+    sizes = replace(TINY, d_model=32, n_heads=4, d_ff=64, tied_embeddings="three-way")
+    config = of_family(replace(sizes, norm_position="pre", positions="rotary", dropout=0.0))
+    model = build_generative_model(config, vocab_size, vocab_size)
     optimizer = torch.optim.Adam(model.parameters(), lr=8e-3, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, 400)
     for step in range(400):

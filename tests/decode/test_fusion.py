@@ -44,10 +44,6 @@ def forced(model: GenerativeModel, source: list[int] | None, ids: list[int]) -> 
         return float(force_score(model, *sources, *batch([ids])).sum())
 
 
-def divisor(length: int, options: SearchConfig) -> float:
-    return float(length**options.length_penalty)
-
-
 @many
 @given(seed=seeds, beam_size=st.integers(1, 4))
 def test_without_weight_or_without_a_language_model_nothing_changes(seed: int, beam_size: int) -> None:
@@ -69,7 +65,7 @@ def test_a_score_is_the_sum_of_both_forced_scores(seed: int, weight: float, pena
             own, other = forced(model, source, h.ids), forced(lm, None, h.ids)
             assert h.ids[:prefix] == [17] * prefix
             assert h.log_prob == pytest.approx(own, abs=1e-4)
-            assert h.score == pytest.approx((own + weight * other) / divisor(len(h.ids) + 1, options), abs=1e-4)
+            assert h.score == pytest.approx((own + weight * other) / (len(h.ids) + 1) ** penalty, abs=1e-4)
 
 
 def greedy(model: GenerativeModel, lm: GenerativeModel, source: list[int], weight: float, limit: int) -> list[int]:
