@@ -18,7 +18,6 @@ from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
 from nmt.decode.ensemble import Begun, least
-from nmt.decode.fusion import Fusion
 from nmt.decode.hypothesis import (
     BAD_LOGITS,
     NO_CONSTRAINTS,
@@ -28,7 +27,7 @@ from nmt.decode.hypothesis import (
     length_divisor,
     longest_output,
 )
-from nmt.decode.rules import make_rules
+from nmt.decode.rules import Fusion, make_rules
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
 from nmt.model.cache import SourceWeights

@@ -17,14 +17,13 @@ from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.ensemble import Begun, Ensemble, least
-from nmt.decode.fusion import without_sources
 from nmt.decode.graphs import RecordedModel, record_models
 from nmt.decode.hypothesis import BAD_LOGITS, AllConstraints, Hypothesis
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
-from nmt.model.contract import Decoder, GenerativeModel
+from nmt.model.contract import Decoder, GenerativeModel, without_sources
 from nmt.model.precision import with_precision
 from nmt.vocabulary import BOS, EOS, PAD
 

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig
-from nmt.model.blocks import Block
+from nmt.model.blocks import Block, Stack
 from nmt.model.contract import Model
 from nmt.model.positions import sinusoids
-from nmt.model.stack import Stack
 
 MOST_POSITIONS = 1024  # of sinusoids, which Marian and Pegasus compute once
 

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention
+from nmt.model.blocks import Stack
 from nmt.model.cache import Cache, DecoderCache, SourceWeights
 from nmt.model.device import on_meta
 from nmt.model.experts import Experts, SumOver, end_step, load_figures
 from nmt.model.layers import GATED, Dropout, FeedForward, apply
 from nmt.model.linear import restrict
 from nmt.model.positions import AddedPositions, Table
-from nmt.model.stack import Stack
 
 OUTPUT = ("output.weight", "output.bias")  # the parameters of the output layer; it may have no bias
 
@@ -63,6 +63,11 @@ class Decoder(Limited, Protocol):
         If all rows of a sentence are equal, as at first, `tokens_NW` may have one row (W = 1) for all of them, unless
         the rows are separate.
         """
+
+
+def without_sources(n: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The sources (n, 0) and their mask, for `Decoder.start`, of n texts that have no source."""
+    return torch.zeros(n, 0, dtype=torch.int64, device=device), torch.zeros(n, 0, dtype=torch.bool, device=device)
 
 
 class Model(nn.Module):

@@ -14,13 +14,12 @@ from torch.nn.functional import pad
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
-from nmt.model.blocks import Block
+from nmt.model.blocks import Block, Stack
 from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import PromptedModel, make_embedding
 from nmt.model.device import move
 from nmt.model.layers import Linear, apply, make_last_norm
 from nmt.model.positions import AddedPositions
-from nmt.model.stack import Stack
 from nmt.vocabulary import BOS
 
 

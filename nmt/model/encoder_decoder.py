@@ -11,13 +11,12 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, padding_mask
-from nmt.model.blocks import Block, DecoderBlock
+from nmt.model.blocks import Block, DecoderBlock, Stack
 from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel, Model, make_embedding
 from nmt.model.device import move
 from nmt.model.layers import Linear, apply, make_last_norm
 from nmt.model.positions import AddedPositions
-from nmt.model.stack import Stack
 from nmt.vocabulary import EOS
 
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.ensemble import Ensemble
-from nmt.decode.fusion import without_sources
 from nmt.decode.hypothesis import FORBIDDEN_IDS, CompiledConstraints, Hypothesis
-from nmt.model.contract import Decoder, GenerativeModel
+from nmt.model.contract import Decoder, GenerativeModel, without_sources
 from nmt.model.precision import with_precision
 from nmt.vocabulary import BOS, EOS
 from tests.decode.families import TINY, batch, random_model
