@@ -25,7 +25,7 @@ from nmt.config import Config
 from nmt.config.recipes import load_config
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
-from nmt.model import dropout
+from nmt.model import layers
 from nmt.model.device import choose_device, choose_precision
 from nmt.training.data import TrainingData
 from nmt.training.loop import make_trainer
@@ -55,7 +55,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.seeds < 1:
         parser.error(f"--seeds is {args.seeds}: it must be at least 1")
-    dropout.TOLERANCE = 0.0
+    layers.TOLERANCE = 0.0
     config = load_config(args.config)
     config = replace(config, data=replace(config.data, corpus=args.corpus), name="run")
     with tempfile.TemporaryDirectory() as runs:

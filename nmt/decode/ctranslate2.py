@@ -17,15 +17,7 @@ from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
 from nmt.decode.engine import IdPair, Ids
-from nmt.decode.hypothesis import (
-    BAD_LOGITS,
-    NO_CONSTRAINTS,
-    AllConstraints,
-    CompiledConstraints,
-    Hypothesis,
-    forbidden_ids,
-    longest_output,
-)
+from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis, forbidden_ids, longest_output
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
 from nmt.model.contract import Decoder
@@ -74,10 +66,6 @@ class CTranslate2Engine:
     def precision(self) -> str:
         return str(self.translator.compute_type)
 
-    @property
-    def vocab_size(self) -> int:
-        return len(self.target)
-
     def begun(self, source: Ids, target: Ids) -> "CTranslate2Engine":
         return replace(self, before=(source, target))
 
@@ -110,7 +98,10 @@ class CTranslate2Engine:
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
         constraints = constraints or [NO_CONSTRAINTS] * len(sources)
-        limits = [self.limit(*sentence, options) for sentence in zip(sources, constraints, strict=True)]
+        limits = [
+            longest_output(len(source), options, self.longest_target(len(source)), compiled)
+            for source, compiled in zip(sources, constraints, strict=True)
+        ]
         found = self.find(sources, options, constraints, max(limits), stop)
         # The library has one limit for a batch. The few sentences that go beyond their own limit are searched again.
         for n, limit in enumerate(limits):
@@ -123,9 +114,6 @@ class CTranslate2Engine:
             hypotheses = [Hypothesis.of(ids, next(log_probs), options, limit) for ids in n_best]
             ranked.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score))
         return ranked
-
-    def limit(self, source: Ids, constraints: CompiledConstraints, options: SearchConfig) -> int:
-        return longest_output(len(source), options, self.longest_target(len(source)), constraints)
 
     def find(
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints, limit: int, stop: Stop | None

@@ -21,10 +21,9 @@ from nmt.decode.hypothesis import forbidden_ids, longest_output
 from nmt.extras import package
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.parity import GREEDY, compare
-from nmt.model.bias import FARTHEST
 from nmt.model.contract import PromptedModel
-from nmt.model.feed_forward import GATED
-from nmt.model.positions import SINUSOIDAL, sinusoids
+from nmt.model.layers import GATED
+from nmt.model.positions import FARTHEST, SINUSOIDAL, sinusoids
 from nmt.translation.exported import names_of_pieces, run_exported
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK

@@ -14,7 +14,6 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import SearchConfig
-from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.decode.pytorch import TorchEngine, pad
 from nmt.extras import package
@@ -23,7 +22,7 @@ from nmt.interop.export import Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT
 from nmt.interop.huggingface_layouts import Layout
 from nmt.interop.huggingface_weights import their_order
-from nmt.model.contract import GenerativeModel, Model, PromptedModel
+from nmt.model.contract import GenerativeModel, Model, PromptedModel, without_sources
 from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 

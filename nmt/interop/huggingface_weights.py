@@ -12,10 +12,9 @@ from torch import Tensor
 from nmt.config import ModelConfig
 from nmt.fields import require
 from nmt.interop.bart import LINEAR, NORMS
-from nmt.model.blocks import Block
+from nmt.model.blocks import Block, Stack
 from nmt.model.contract import Model
 from nmt.model.positions import sinusoids
-from nmt.model.stack import Stack
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 MOST_POSITIONS = 1024  # of sinusoids, which Marian and Pegasus compute once

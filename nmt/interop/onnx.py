@@ -27,7 +27,7 @@ from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output
 from nmt.extras import package
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.parity import GREEDY, compare
-from nmt.model.attention import explicit_attention, split_heads
+from nmt.model.attention import explicit_attention
 from nmt.model.cache import MASKED
 from nmt.model.positions import AddedPositions
 from nmt.translation.model_folder import ModelInfo
@@ -102,7 +102,7 @@ class DecoderGraph(Graph):
                 return mix(layer, q, kv, mask)
 
             def look(x: Tensor, layer: Any = block.cross_attention, source: Any = source) -> Tensor:
-                q = split_heads(layer.q(x), layer.sizes[2])
+                q = layer.q(x).unflatten(2, (-1, layer.sizes[2])).transpose(1, 2)
                 return mix(layer, layer.q_norm(q) if layer.qk_norm else q, source, source_mask)
 
             x_BTM = block.around_cross(block.around_self(x_BTM, attend), look)

@@ -11,8 +11,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import Engine
 from nmt.decode.hypothesis import CompiledConstraints, longest_output
 from nmt.decode.phrases import Automaton
-from nmt.decode.surfaces import Surfaces, surface
-from nmt.decode.unfinished_word import UnfinishedWord
+from nmt.decode.surfaces import Surfaces, UnfinishedWord, surface
 from nmt.fields import require
 from nmt.reading.request import Constraints
 from nmt.text.normalise import tidy
@@ -67,7 +66,7 @@ class ConstraintCompiler:
         phrases = self.automata.find(constraints)
         unfinished = self.engine.takes_phrases and not constraints.prefix[-1:].isspace()
         compiled = CompiledConstraints(prefix, phrases, self.unfinished_word(prefix) if unfinished else None)
-        n = compiled.n_pieces
+        n = len(compiled.prefix) + compiled.n_required
         require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
         if phrases:
             state = phrases.start

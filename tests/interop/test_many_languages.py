@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from nmt.decode.begun import Begun
+from nmt.decode.ensemble import Begun
 from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.reading.request import Constraints, Request, Term

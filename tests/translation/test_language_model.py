@@ -15,13 +15,12 @@ from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode import sampling
 from nmt.decode.beam import force_score
-from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import FORBIDDEN_IDS
 from nmt.decode.pytorch import pad
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop, Stopped
-from nmt.model.contract import GenerativeModel
+from nmt.model.contract import GenerativeModel, without_sources
 from nmt.model.decoder_only import DecoderOnly
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.language_model import LENGTH, Growing, LanguageModel
