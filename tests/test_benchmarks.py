@@ -46,7 +46,7 @@ from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
 from nmt.decode.shortlist import learn_shortlist
 from nmt.documents.base import Answer, Unit
-from nmt.model import dropout
+from nmt.model import layers
 from nmt.model.build import build_model
 from nmt.prepare import main as prepare
 from nmt.train import main as train
@@ -247,7 +247,7 @@ def test_preparation_is_set_beside_others(
 def test_bf16_loss_compares_equal_updates(
     corpus: Path, tmp_path: Path, run_benchmark: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dropout, "TOLERANCE", dropout.TOLERANCE)  # the benchmark changes it
+    monkeypatch.setattr(layers, "TOLERANCE", layers.TOLERANCE)  # the benchmark changes it
     recipe = tmp_path / "tiny.yaml"
     recipe.write_text("tokenizer: {vocab_size: 290}\nmodel: {d_model: 16, n_heads: 2, d_ff: 32}\n")
     options = "--updates 2 --every 1 --seeds 2 --threads 1"
