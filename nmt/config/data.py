@@ -139,15 +139,10 @@ class DataConfig:
     hints: Probability = 0.0
     """Share of training pairs with a copy whose source has translations of some words (terms)."""
 
-    def require_languages(self, text: str) -> None:
-        """Raise ValueError if source and target are the same language, and this value of `text` needs both."""
-        same = f"data.source and data.target are both {self.source!r}: they must differ"
-        one = text in ("source", "target")
-        require(one or self.source != self.target, f"{same}, unless data.text is source or target")
-
     def __post_init__(self) -> None:
-        if self.text != "auto" and not self.many_to_many:  # what auto stands for, `Config` knows
-            self.require_languages(self.text)
+        if self.text in ("pairs", "both") and not self.many_to_many:  # what auto stands for, `Config` knows
+            same = f"data.source and data.target are both {self.source!r}: they must differ"
+            require(self.source != self.target, f"{same}, unless data.text is source or target")
         several = [("many_to_many", code) for code in self.many_to_many]
         for name, code in (("source", self.source), ("target", self.target), *several):
             is_code = re.fullmatch(r"[\w-]+", code) is not None
@@ -210,7 +205,7 @@ class DataConfig:
     @property
     def unit(self) -> Literal["pair", "text"]:
         """What the corpus consists of: pairs, or texts without translations. auto means pairs where training and its
-        objective play no part; a run never has auto (see `nmt.data.resolve`)."""
+        objective play no part; `Config` never has auto."""
         return "pair" if self.text in ("auto", "pairs") else "text"
 
 

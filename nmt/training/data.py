@@ -81,10 +81,13 @@ class TrainingData:
         columns = next(self.train.columns())
         if columns.portion_N is None or len(self.portions) < (2 if columns.weight_N is None else 1):
             return read
+        usual = 5.0 if len(config.data.many_to_many) > 2 else 1.0
+        temperature = config.training.mixing_temperature
+        temperature = usual if temperature == "auto" else temperature
         portions, mixtures = self.portions, list[Mixture | WeightedPairs | None]()
         for weights in ({}, *(stage.weights for stage in config.training.stages)):
             portions = [replace(p, weight=weights.get(p.corpus, p.weight)) for p in portions]
-            mixtures.append(mixture_of(self.train, portions, config.temperature))
+            mixtures.append(mixture_of(self.train, portions, temperature))
         steps = (stage.step for stage in config.training.stages)
         return replace(read, mixture=mixtures[0], stages=list(zip(steps, mixtures[1:], strict=True)))
 

@@ -193,7 +193,7 @@ class Trainer:
     def finished(self) -> bool:
         """Whether a limit, `training.patience` or `training.stop_at` ends the run now."""
         patience, stop_at, best = self.config.patience, self.config.stop_at, self.progress.best_value
-        reached = best is not None and stop_at > 0 and best >= signed(self.config.metric, stop_at)
+        reached = best is not None and stop_at > 0 and best >= signed(self.config.best_metric, stop_at)
         return self.limit_is_reached() or 0 < patience <= self.progress.bad_validations or reached
 
     def limit_is_reached(self) -> bool:
@@ -336,7 +336,7 @@ class Trainer:
         """Measure the model on the validation pairs, and record whether it is the best so far."""
         step = self.progress.step
         figures, translations = self.validator.measure()
-        self.note_best(figures[f"validation/{self.config.metric}"])
+        self.note_best(figures[f"validation/{self.config.best_metric}"])
         if not monitor:
             return
         monitor.add_scalars(step, figures)
@@ -354,7 +354,7 @@ class Trainer:
 
     def note_best(self, value: float) -> None:
         """Record the value of `training.best_metric`, and whether it is the best so far."""
-        progress, value = self.progress, signed(self.config.metric, value)
+        progress, value = self.progress, signed(self.config.best_metric, value)
         progress.validated[str(progress.step)] = value
         progress.bad_validations += 1
         if math.isfinite(value) and (progress.best_value is None or value > progress.best_value):

@@ -22,7 +22,7 @@ from nmt.config.recipes import by_dotted_names, dump_config, load_config, make_c
 from nmt.data.cleaning import ledger_table
 from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import Corpus, corpus_files
-from nmt.data.resolve import resolve, settle
+from nmt.data.resolve import resolve
 from nmt.data.store.prepared import Prepared, note_of_edits, require_own_run_folder
 from nmt.data.store.preparing import prepare, take_tokenizer
 from nmt.data.store.record import read_record
@@ -90,7 +90,7 @@ class Run:
         self.config, self.corpus, self.processes = config, corpus, processes
         self.folder = Path(config.runs) / config.name
         self.report_file, self.seconds_file = self.folder / "report.json", self.folder / "seconds.json"
-        self.training_file = self.folder / "trained.json"
+        self.training_file, self.config_file = self.folder / "trained.json", self.folder / "config.yaml"
 
     def carry_out(self, resume: bool) -> None:
         """Do the stages that are not finished. Raises ValueError if the settings of a resumed run changed."""
@@ -107,9 +107,7 @@ class Run:
                 with self.timed("prepare"):
                     prepared = prepare(self.corpus, self.config, self.folder, load_scorer)
                     # Only now: if preparing fails, a new folder stays empty, and is deleted.
-                    write_text(
-                        self.folder / "config.yaml", f"# Written by nmt {__version__}.\n{dump_config(self.config)}"
-                    )
+                    write_text(self.config_file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
                     console().print(ledger_table(prepared.ledgers))
                     for warning in describe_losses(prepared.ledgers, corpus_files(self.config.data)):
                         say(warning)
@@ -123,13 +121,9 @@ class Run:
         if processes.is_main:
             self.print_report()
 
-    def saved_config(self) -> Config:
-        """The settings in config.yaml; older files lack data.text."""
-        return settle(load_config(self.folder / "config.yaml"))
-
     def require_equal_settings(self) -> None:
         """Raise ValueError if a finished run has other settings, which its scores would be taken for."""
-        before, now = (flatten(config) for config in (self.saved_config(), self.config))
+        before, now = (flatten(config) for config in (load_config(self.config_file), self.config))
         changed = describe_changes(before | {name: now[name] for name in HARMLESS}, now)
         advice = "A finished run is not changed or made longer: --name NAME trains another"
         require(not changed, f"{self.folder} is finished, and was trained with other settings: {changed}. {advice}")
@@ -139,11 +133,11 @@ class Run:
 
         A run without checkpoints has only prepared data: `prepare` compares the settings of these.
         """
-        file, checkpoints = self.folder / "config.yaml", self.folder / "checkpoints"
+        checkpoints = self.folder / "checkpoints"
         trained = (*checkpoints.glob("step-????????"), *checkpoints.glob("step-*.damaged"), *self.folder.glob("model"))
-        if file.exists() and trained:
+        if self.config_file.exists() and trained:
             require(resume, f"{self.folder} is not finished: --resume goes on with it, --name NAME starts a new run")
-            changed = describe_changes(fixed_settings(self.saved_config()), fixed_settings(self.config))
+            changed = describe_changes(fixed_settings(load_config(self.config_file)), fixed_settings(self.config))
             advice = "Take the old settings to resume it, or --name NAME for a new run"
             require(not changed, f"{self.folder} was started with other settings: {changed}. {advice}")
             return
@@ -164,7 +158,7 @@ class Run:
             seconds = self.seconds()
             seconds[stage] = round(seconds.get(stage, 0.0) + time.perf_counter() - started, 1)
             with contextlib.suppress(OSError):  # the user must see the error of the stage instead
-                if (self.folder / "config.yaml").exists():  # else nothing is prepared
+                if self.config_file.exists():  # else nothing is prepared
                     write_json(self.seconds_file, seconds)
 
     def seconds(self) -> dict[str, float]:
@@ -184,7 +178,7 @@ class Run:
             trainer.train(monitor)
             chosen, weights = choose_weights(trainer.checkpoints, progress, trainer.validator)
             if monitor:
-                best = signed(config.training.metric, progress.best_value or 0.0)
+                best = signed(config.training.best_metric, progress.best_value or 0.0)
                 monitor.add_hparams(flatten(config), {"best_validation": best})
         if processes.is_main:
             steps = {"taken": progress.step, "chosen": chosen}  # several chosen: the weights are their mean

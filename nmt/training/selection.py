@@ -73,9 +73,9 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator) -> tu
         return [step_of(best)], validated_weights(best)
     average = average_weights(averaged)
     set_weights(validator.model, average, folder)
-    value = validator.measure()[0][f"validation/{config.metric}"]
+    value = validator.measure()[0][f"validation/{config.best_metric}"]
     best_value = progress.best_value
-    better = best_value is None or signed(config.metric, value) > best_value
-    verdict = "kept" if better else f"the best alone is better: {signed(config.metric, best_value or 0.0):.3f}"
-    say(f"average of {len(averaged)} checkpoints: validation {config.metric} {value:.3f} ({verdict})")
+    better = best_value is None or signed(config.best_metric, value) > best_value
+    verdict = "kept" if better else f"the best alone is better: {signed(config.best_metric, best_value or 0.0):.3f}"
+    say(f"average of {len(averaged)} checkpoints: validation {config.best_metric} {value:.3f} ({verdict})")
     return (list(map(step_of, averaged)), average) if better else ([step_of(best)], validated_weights(best))

@@ -17,7 +17,6 @@ from torch import nn
 from nmt.config import Config
 from nmt.config.names import flatten
 from nmt.config.recipes import load_config, read_settings
-from nmt.data.resolve import settle
 from nmt.fields import require
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -156,7 +155,7 @@ def inspect_folder(folder: Path, pieces: int, measure: bool) -> Report:
 
 def inspect_recipe(recipe: Path, pieces: int, measure: bool) -> Report:
     require(bool(read_settings(recipe)), f"{recipe} has no settings: it is no recipe")
-    config = settle(load_config(recipe))
+    config = load_config(recipe)
     size = config.tokenizer.vocab_size
     model = build_model(config.model, size, size).eval()
     return Report(

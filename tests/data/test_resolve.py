@@ -9,7 +9,7 @@ from nmt.commands.options import make_run_parser
 from nmt.config import FAMILIES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
-from nmt.data.resolve import ResolvedRun, resolve, settle
+from nmt.data.resolve import ResolvedRun, resolve
 
 SMALL = "--model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 --model.decoder_layers 1"
 
@@ -99,14 +99,6 @@ def test_a_language_model_needs_one_language_and_a_translator_two() -> None:
     assert Config(data=data, training=lm, model=ModelConfig(family="decoder-only")).data.target == "de"
     with pytest.raises(ValueError, match=r"are both 'de': they must differ"):
         Config(data=data)
-
-
-@pytest.mark.parametrize(("objective", "smoothing"), [("translation", 0.1), ("lm", 0.0)])
-def test_probabilities_of_language_models_are_not_smoothed(objective: str, smoothing: float) -> None:
-    family = FAMILIES[objective][0]  # type: ignore[index]
-    training = TrainingConfig(objective=objective)  # type: ignore[arg-type]
-    settled = settle(Config(training=training, model=ModelConfig(family=family)))  # type: ignore[arg-type]
-    assert settled.training.label_smoothing == settled.training.smoothing == smoothing
 
 
 def test_an_objective_of_one_family_chooses_it_unless_the_settings_name_another(corpus: Path, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class ScriptedValidator(Validator):
         self.values = iter(values)
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
-        return {f"validation/{self.config.metric}": next(self.values)}, []
+        return {f"validation/{self.config.best_metric}": next(self.values)}, []
 
 
 def new_trainer(

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import FAMILIES, METRICS, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
+from nmt.config import METRICS, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, join
 from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
 from nmt.data.copies.noise import hidden_counts
@@ -188,7 +188,8 @@ TASKS = [("lm", {}), ("mlm", {}), ("denoise", {}), ("denoise", {"kind": "spans"}
 
 
 def settings(objective: Any, noise: dict[str, Any], **changes: Any) -> Config:
-    training = replace(SHORT, **{"objective": objective, **changes})
+    usual = {"objective": objective, "best_metric": "auto", "label_smoothing": "auto"}
+    training = replace(SHORT, **{**usual, **changes})
     model = replace(NO_DROPOUT, **FAMILY.get(objective, {}))
     return Config(model=model, training=training, noise=NoiseConfig(**noise))
 
@@ -308,7 +309,12 @@ def test_objectives_with_one_language_need_one_vocabulary(tmp_path: Path) -> Non
         trainer_of(config, tokenizer, tmp_path / "run")
 
 
-def test_the_best_metric_follows_the_objective() -> None:
-    assert TrainingConfig().metric == "bleu"
-    assert all(TrainingConfig(objective=name).metric == "nll" for name in FAMILIES if name != "translation")
-    assert TrainingConfig(objective="pair", best_metric="accuracy").metric == "accuracy"
+@pytest.mark.parametrize(
+    ("objective", "metric", "smoothing"),
+    [("translation", "bleu", 0.1), ("lm", "nll", 0), ("mlm", "nll", 0), ("denoise", "nll", 0.1), ("pair", "nll", 0)],
+)
+def test_the_objective_says_what_auto_is(objective: Any, metric: str, smoothing: float) -> None:
+    usual = TrainingConfig(objective=objective)
+    assert (usual.best_metric, usual.label_smoothing) == (metric, smoothing)
+    chosen = TrainingConfig(objective=objective, best_metric="perplexity", label_smoothing=0.3)
+    assert (chosen.best_metric, chosen.label_smoothing) == ("perplexity", 0.3)

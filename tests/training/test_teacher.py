@@ -124,7 +124,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_prepared(
         (replace(settings("[[a]]"), tokenizer=own), r"\[\[a\]\]: there is no such folder"),  # text on a command line
         (replace(settings(teachers[0]), tokenizer=TokenizerConfig(folder="other")), "another tokenizer than this run"),
         (replace(settings(teachers[0]), tokenizer=own, data=DataConfig(source="en", target="de")), "not from en to de"),
-        (replace(settings(teachers[0], objective="denoise"), tokenizer=own), "has learned objective translation"),
+        (
+            replace(settings(teachers[0], objective="denoise", best_metric="nll"), tokenizer=own),
+            "has learned objective translation",
+        ),
     ]
     for config, message in cases:
         with pytest.raises(ValueError, match=message):
