@@ -17,25 +17,9 @@ from nmt.config.training import METRICS, LoraConfig, NoiseConfig, ObjectiveName,
 from nmt.fields import MAY_CHANGE, Folder, Metavar, require
 from nmt.files import require_plain_name
 
-__all__ = [
-    "FAMILIES",
-    "MAX_HYPOTHESES",
-    "METRICS",
-    "Backend",
-    "CleaningConfig",
-    "Config",
-    "DataConfig",
-    "DecodingPrecision",
-    "LoraConfig",
-    "ModelConfig",
-    "NoiseConfig",
-    "ObjectiveName",
-    "Precision",
-    "SearchConfig",
-    "TokenizerConfig",
-    "TrainingConfig",
-]
-
+__all__ = ["FAMILIES", "MAX_HYPOTHESES", "METRICS", "Backend", "DecodingPrecision", "ObjectiveName", "Precision"]
+__all__ += ["CleaningConfig", "Config", "DataConfig", "LoraConfig", "ModelConfig", "NoiseConfig", "SearchConfig"]
+__all__ += ["TokenizerConfig", "TrainingConfig"]
 
 FAMILIES: dict[ObjectiveName, tuple[str, ...]] = {  # of models that can learn each objective
     "translation": ("encoder-decoder", "decoder-only"),

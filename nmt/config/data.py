@@ -10,19 +10,8 @@ from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
 # Not of nmt.augment and nmt.tokenizer:
-ONLY_OF_RUNS = {
-    "data.many_to_many",
-    "data.more",
-    "data.licence",
-    "data.max_pieces",
-    "data.weights",
-    "data.scorer",
-    "data.least_quality",
-    "data.typos",
-    "data.placeholders",
-    "data.hints",
-    "cleaning.near",
-}
+ONLY_OF_RUNS = {"data.many_to_many", "data.more", "data.licence", "data.max_pieces", "data.weights", "cleaning.near"}
+ONLY_OF_RUNS |= {"data.scorer", "data.least_quality", "data.typos", "data.placeholders", "data.hints"}
 
 
 @dataclass(frozen=True, kw_only=True)
