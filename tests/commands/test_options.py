@@ -210,6 +210,7 @@ def test_help_describes_every_option_in_sentences_and_with_its_default(command: 
     parser = PARSERS[command]()
     hidden, kinds = dict(parser.hidden), {"": Config} | {f"{name}.": kind for name, kind in sections().items()}
     defaults = {f"{prefix}{f.name}": f.default for prefix, kind in kinds.items() for f in fields(kind)}
+    defaults = {name: defaults[name] for name in setting_types()}
     for action in parser._actions:
         text = " ".join((hidden.get(action) or action.help or "").replace("%%", "%").split())
         found = re.fullmatch(r"([A-Z].*[.])(?: \(default: (.+)\))?", text)
