@@ -7,7 +7,7 @@ They hold no random state: each batch has a seed of its own (`PlannedBatch.seed`
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
@@ -92,10 +92,14 @@ def copy_files(
     torch.distributed.checkpoint.state_dict would take more lines: it takes a tied parameter once for each name (1.7
     times the seconds for a base model), needs all names to load, and replaces the dicts that Muon shares with AdamW.
     """
-    sources = {"model": model.named_parameters(), "optimizer": optimizer_state(model, optimizer)}
-    if ema:
-        sources["ema"] = ema.named_parameters()
-    return {file: {name: t.detach().to("cpu", copy=True) for name, t in named} for file, named in sources.items()}
+    modules = {"model": model, "ema": ema} if ema else {"model": model}
+    files = {file: dict(module.named_parameters()) for file, module in modules.items()}
+    files["optimizer"] = {  # named PARAMETER:KEY
+        f"{name}:{key}": tensor
+        for name, parameter in model.named_parameters()
+        for key, tensor in optimizer.state.get(parameter, {}).items()
+    }
+    return {file: {n: t.detach().to("cpu", copy=True) for n, t in named.items()} for file, named in files.items()}
 
 
 def write_checkpoint(folder: Path, files: Mapping[str, Mapping[str, Tensor]], progress: Progress) -> None:
@@ -139,13 +143,6 @@ class Writer:
             self.finish()
         elif self.pending:
             wait([self.pending])  # the other error is raised
-
-
-def optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> Iterator[tuple[str, Tensor]]:
-    """The optimizer's tensors, named PARAMETER:KEY."""
-    for name, parameter in model.named_parameters():
-        for key, tensor in optimizer.state.get(parameter, {}).items():
-            yield f"{name}:{key}", tensor
 
 
 def newest_checkpoint(folder: Path) -> Path | None:

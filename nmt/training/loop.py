@@ -173,7 +173,8 @@ class Trainer:
                 if monitor:
                     limit = 60 * self.config.max_minutes or math.inf
                     monitor.expect(self.progress.step, limit - self.progress.seconds)
-                due, saving = self.validation_is_due(), self.saving_is_due()
+                due, save_every = self.validation_is_due(), self.config.save_every
+                saving = due or (save_every > 0 and self.progress.step % save_every == 0)
                 # Also before a checkpoint: a run that resumes there starts a new window, and writes the same records.
                 if saving or self.progress.step % self.config.log_every == 0:
                     self.log(window, monitor)
@@ -211,11 +212,6 @@ class Trainer:
         step = self.progress.step
         scheduled = step % self.config.validate_every == 0 or self.limit_is_reached()
         return step > 0 and scheduled and str(step) not in self.progress.validated
-
-    def saving_is_due(self) -> bool:
-        """Whether a checkpoint must be saved after this step."""
-        every = self.config.save_every
-        return self.validation_is_due() or (every > 0 and self.progress.step % every == 0)
 
     def step(self, window: Window) -> None:
         """Take an optimizer step, with the gradient of the mean loss per target token of `accumulate` batches. Batches

@@ -56,13 +56,10 @@ class Validator:
                 greedy = replace(greedy, batch_size=max(greedy.batch_size, GPU_SENTENCES))
             self.translators = [Translator(model, told, greedy, facts=data.facts) for told, _ in data.told]
 
+    @parametrize.cached()  # of adapters, the weight is computed once
     def measure(self) -> tuple[dict[str, float], list[str]]:
         """The figures by their TensorBoard tags, and the greedy translations that BLEU and chrF are computed from (none
         with objectives other than translation)."""
-        with parametrize.cached():  # of adapters, the weight is computed once
-            return self.measure_all()
-
-    def measure_all(self) -> tuple[dict[str, float], list[str]]:
         figures, translations = [], list[str]()
         for direction, rows in enumerate(self.rows):
             figures.append(self.measure_loss(direction))

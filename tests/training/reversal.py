@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -81,6 +81,23 @@ def run(trainer: Trainer) -> Trainer:
     with Monitor(trainer.folder, trainer.progress.step, trainer.config.max_steps) as monitor:
         trainer.train(monitor)
     return trainer
+
+
+def require_equal(model: torch.nn.Module, other: torch.nn.Module) -> None:
+    for (name, a), b in zip(model.named_parameters(), other.parameters(), strict=True):
+        assert torch.equal(a, b), name
+
+
+def require_same_end(make: Callable[[Path], Trainer], folder: Path, stop_after: int) -> tuple[Trainer, Trainer]:
+    """Run a trainer in one go and, in another folder, with a stop after this step: both must end alike, bit for bit."""
+    whole = run(make(folder / "whole"))
+    run_until(make(folder / "parts"), stop_after)
+    torch.manual_seed(1234)  # whatever happens in between
+    resumed = make(folder / "parts")
+    assert resumed.progress.step == stop_after
+    run(resumed)
+    require_equal(whole.model, resumed.model)
+    return whole, resumed
 
 
 def save_checkpoint(folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Path:

@@ -2,14 +2,16 @@
 
 import json
 import shlex
-import signal
+import shutil
 from pathlib import Path
 
 import pytest
 
 from nmt.train import main
+from nmt.training.loop import Trainer
+from nmt.training.monitor import Window
 from nmt.upgrade import FORMAT
-from tests.training.torchrun import command, difference, saved, start, train, write_corpus
+from tests.training.torchrun import arguments, difference, finish, saved, start, torchrun, train, write_corpus
 
 pytestmark = pytest.mark.slow
 
@@ -27,13 +29,12 @@ def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -
     assert output.count("minutes: validation") == 2, "the first process alone speaks"
     assert 0 < difference(saved(corpus, "one", 4), saved(corpus, "many", 4)) < 1e-5
 
-    run = corpus.parent / "runs" / "many"
-    (run / "report.json").unlink()
-    (run / "model").rename(run / "model-of-step-4")
+    runs = corpus.parent / "runs"
+    (runs / "many" / "report.json").unlink()
+    (runs / "many" / "model").rename(runs / "many" / "model-of-step-4")
     output = train(corpus, 2, "many", *often, "--training.max_steps", "6")
     assert "Resuming after step 4" in output
     assert difference(saved(corpus, "one", 6), saved(corpus, "many", 6)) < 1e-5
-    runs = corpus.parent / "runs"
     one_text, many_text = ((runs / name / "translations" / "test.en").read_text() for name in ("one", "many"))
     assert one_text == many_text
 
@@ -83,26 +84,52 @@ KINDS = {
 }
 
 
+# Runs each of several command lines. In torchrun's store, each has names of its own, as after a restart.
+EACH = """
+import json, os, sys
+from nmt.train import main
+for n, arguments in enumerate(json.loads(sys.argv[1])):
+    os.environ["TORCHELASTIC_RESTART_COUNT"] = str(n)
+    assert main(arguments) == 0
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(corpus: Path) -> Path:
+    """The folder of runs "KIND in one", "KIND in two" (processes), and killed/"KIND in one", which goes on from what
+    was on the disk after step 3 of the first one. With validation, a moving average, and an average of checkpoints."""
+    runs, take_step = corpus.parent / "runs", Trainer.step
+
+    def step_and_copy(trainer: Trainer, window: Window) -> None:
+        take_step(trainer, window)
+        if trainer.progress.step == 3:
+            trainer.writer.finish()
+            shutil.copytree(trainer.folder, runs / "killed" / trainer.folder.name)
+
+    in_two = []
+    for kind, settings in KINDS.items():
+        more = shlex.split(f"{settings} --training.validate_every 2 --training.max_steps 6 --training.average 2")
+        one, two = (arguments(corpus, f"{kind} in {number}", *more) for number in ("one", "two"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Trainer, "step", step_and_copy)
+            assert main(one) == 0
+        assert main([*one, "--runs", str(runs / "killed")]) == 0
+        in_two.append(two)
+    script = corpus.parent / "each.py"
+    script.write_text(EACH)
+    process = start([*torchrun(2), str(script), json.dumps(in_two)])
+    output = finish(process)
+    assert process.returncode == 0, output
+    return runs
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_training_goes_on_after_a_kill_and_learns_the_same_in_two_processes(
-    corpus: Path, kind: str
+    corpus: Path, runs: Path, kind: str
 ) -> None:
-    """With validation, a moving average, an average of checkpoints, and a model folder at the end."""
-    steps = "--training.validate_every 2 --training.max_steps 6 --training.average 2"
-    more = shlex.split(f"{KINDS[kind]} {steps}")
-    one = command(corpus, 0, f"{kind} in one", *more)
-    assert main(one[one.index("nmt.train") + 1 :]) == 0
-    killed = command(corpus, 0, f"{kind} killed", *more)
-    process = start(killed)
-    assert process.stdout
-    for line in process.stdout:
-        if line.startswith("step 3:"):
-            process.kill()
-    assert process.wait(60) == -signal.SIGKILL
-    assert main(killed[killed.index("nmt.train") + 1 :]) == 0
-    assert difference(saved(corpus, f"{kind} in one", 6), saved(corpus, f"{kind} killed", 6)) == 0
-    train(corpus, 2, f"{kind} in two", *more)
-    assert difference(saved(corpus, f"{kind} in one", 6), saved(corpus, f"{kind} in two", 6)) < 1e-5
-    config = json.loads((corpus.parent / "runs" / f"{kind} in two" / "model" / "config.json").read_text())
+    one = saved(corpus, f"{kind} in one", 6)
+    assert difference(one, saved(corpus, f"killed/{kind} in one", 6)) == 0
+    assert difference(one, saved(corpus, f"{kind} in two", 6)) < 1e-5
+    config = json.loads((runs / f"{kind} in two" / "model" / "config.json").read_text())
     objective = "translation" if kind == "decoder-only" else kind
     assert (config["format"], config["objective"]) == (FORMAT, objective)

@@ -9,7 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.torchrun import NO_DROPOUT, ROOT, command, difference, finish, saved, start, train, write_corpus
+from tests.training.torchrun import (
+    NO_DROPOUT,
+    ROOT,
+    arguments,
+    command,
+    difference,
+    finish,
+    saved,
+    start,
+    torchrun,
+    train,
+    write_corpus,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -82,9 +94,7 @@ def start_patched(corpus: Path, name: str, patch: str, *more: str) -> "subproces
     """The training command in two processes, each of which runs the Python code `patch` first."""
     script = corpus.parent / f"{name}.py"
     script.write_text(f"{patch}\nimport sys\nfrom nmt.train import main\nsys.exit(main(sys.argv[1:]))\n")
-    arguments = command(corpus, 2, name, *NO_DROPOUT, *more)
-    at = arguments.index("-m", arguments.index("-m") + 1)
-    return start([*arguments[:at], str(script), *arguments[at + 2 :]])
+    return start([*torchrun(2), str(script), *arguments(corpus, name, *NO_DROPOUT, *more)])
 
 
 # `auto` is this corpus for rank 0, and an error for the other.

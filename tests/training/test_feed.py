@@ -25,8 +25,7 @@ from nmt.data.stored import StoredPairs, read_store
 from nmt.training.data import TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes
 from nmt.training.feed import Feed
-from nmt.training.loop import Trainer
-from tests.training.reversal import new_trainer, run, run_until
+from tests.training.reversal import new_trainer, require_equal, require_same_end, run
 
 Made = list[tuple[bool, int, int]]
 PORTIONS = [Section("a", "de", "en"), Section("b", "de", "en", weight=0.3), Section("c", "en", "de", weight=2.5)]
@@ -162,10 +161,6 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt.training.loop.Feed", feed)
 
 
-def weights(trainer: Trainer) -> list[torch.Tensor]:
-    return list(trainer.model.state_dict().values())
-
-
 @pytest.mark.parametrize("accumulate", [1, 3])
 def test_a_thread_changes_nothing(
     data: TrainingData, tmp_path: Path, made: Made, request: pytest.FixtureRequest, accumulate: int
@@ -176,7 +171,7 @@ def test_a_thread_changes_nothing(
     made.clear()
     request.getfixturevalue("threads")
     fed = run(new_trainer(data, tmp_path / "ahead", accumulate=accumulate))
-    assert all(map(torch.equal, weights(plain), weights(fed)))
+    require_equal(plain.model, fed.model)
     assert sorted(place for _, *place in made)[: len(places)] == sorted(places)
     assert len(made) <= len(places) + accumulate, "those of the step that never came"
     assert [place for in_thread, *place in made if not in_thread] == places[:accumulate], "the first step's"
@@ -184,10 +179,7 @@ def test_a_thread_changes_nothing(
 
 @pytest.mark.usefixtures("threads")
 def test_a_stopped_run_goes_on_with_the_batch_after_its_last_step(data: TrainingData, tmp_path: Path) -> None:
-    whole = run(new_trainer(data, tmp_path / "whole"))
-    run_until(new_trainer(data, tmp_path / "parts"), 5)
-    resumed = run(new_trainer(data, tmp_path / "parts"))
-    assert all(map(torch.equal, weights(whole), weights(resumed)))
+    require_same_end(lambda folder: new_trainer(data, folder), tmp_path, 5)
 
 
 @pytest.mark.usefixtures("threads")

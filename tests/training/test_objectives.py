@@ -28,7 +28,7 @@ from nmt.training.report import describe, measure_tests
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK
-from tests.training.reversal import NO_DROPOUT, SHORT, corpus, losses, records, run
+from tests.training.reversal import NO_DROPOUT, SHORT, corpus, losses, records, require_equal, run
 
 VOCAB = 60
 ids = st.lists(st.integers(FIRST_PIECE, VOCAB - 1), min_size=1, max_size=12)
@@ -257,8 +257,7 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     run(trainer_of(half, tokenizer, tmp_path / "parts"))
     parts = run(trainer_of(config, tokenizer, tmp_path / "parts"))
     assert losses(tmp_path / "whole") == losses(tmp_path / "parts")
-    for a, b in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
-        assert a.equal(b)
+    require_equal(whole.model, parts.model)
     validated = [record for record in records(tmp_path / "whole") if "validation/nll" in record]
     measured = {tag.removeprefix("validation/") for tag in validated[0] if tag.startswith("validation/")}
     assert measured == {*METRICS[config.training.objective]}

@@ -9,6 +9,8 @@ from pathlib import Path
 from safetensors.torch import load_file
 from torch import Tensor
 
+from nmt.train import main
+
 ROOT = Path(__file__).parent.parent.parent
 # Key biases have a gradient of zero but for rounding, which AdamW would blow up to whole steps: no biases, and an
 # epsilon above the rounding.
@@ -18,7 +20,7 @@ SETTINGS = shlex.split("""
     --training.epsilon 1e-5 --training.batch_tokens 60 --training.accumulate 4 --training.schedule constant
     --training.warmup_steps 0 --training.learning_rate 1e-3 --training.word_dropout 0.1 --training.ema 0.9
     --training.validation_sentences 2 --training.threads 1 --training.log_every 1 --training.device cpu
-    --training.precision fp32 --resume
+    --training.precision fp32 --search.max_length 12 --resume
 """)
 NO_DROPOUT = shlex.split("--model.dropout 0 --training.word_dropout 0 --training.accumulate 2 --training.max_steps 2")
 
@@ -41,15 +43,22 @@ def write_corpus(folder: Path) -> Path:
     return folder
 
 
+def arguments(corpus: Path, name: str, *more: str) -> list[str]:
+    return ["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), "--name", name, *SETTINGS, *more]
+
+
+def torchrun(processes: int, restarts: int = 0) -> list[str]:
+    options = f"-m torch.distributed.run --nproc-per-node {processes} --max-restarts {restarts}"
+    return [sys.executable, *shlex.split(options)]
+
+
 def command(corpus: Path, processes: int, name: str, *more: str, restarts: int = 0) -> list[str]:
-    torchrun = f"-m torch.distributed.run --nproc-per-node {processes} --max-restarts {restarts}".split()
-    run = ["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), "--name", name]
-    return [sys.executable, *(torchrun if processes else []), "-m", "nmt.train", *run, *SETTINGS, *more]
+    return [*torchrun(processes, restarts), "-m", "nmt.train", *arguments(corpus, name, *more)]
 
 
-def start(arguments: list[str]) -> subprocess.Popen[str]:
+def start(command: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        arguments,
+        command,
         stderr=subprocess.STDOUT,
         stdout=subprocess.PIPE,
         text=True,
@@ -64,6 +73,10 @@ def finish(process: "subprocess.Popen[str]") -> str:
 
 
 def train(corpus: Path, processes: int, name: str, *more: str) -> str:
+    """Train, and return what was said; without torchrun in this process, which has imported PyTorch already."""
+    if not processes:
+        assert main(arguments(corpus, name, *more)) == 0
+        return ""
     process = start(command(corpus, processes, name, *more))
     output = finish(process)
     assert process.returncode == 0, output
