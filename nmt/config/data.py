@@ -136,7 +136,13 @@ class DataConfig:
         for name, code in (("source", self.source), ("target", self.target), *several):
             is_code = re.fullmatch(r"[\w-]+", code) is not None
             require(is_code, f"data.{name} is {code!r}: it must be a language code such as de, pt-BR or zh_Hans")
-        self.check_many_to_many()
+        codes = self.many_to_many
+        listed = f"data.many_to_many is [{', '.join(codes)}]"
+        require(len({*codes}) == len(codes) != 1, f"{listed}: name at least two languages, each once")
+        for name in ("scorer", "placeholders", "hints"):
+            used = bool(codes) and bool(getattr(self, name))
+            require(not used, f"{listed}, and data.{name} is for one pair of languages: leave it out")
+        require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")
         names = self.corpus_names
         require(len({*names}) == len(names), f"the corpora are called {', '.join(names)}: give each a name of its own")
         require(self.unit == "pair" or not self.more, f"data.more needs pairs, but data.text is {self.text}")
@@ -148,20 +154,11 @@ class DataConfig:
         problem = f"data.weights is {self.weights}, a language"
         require(self.weights not in self.languages, f"{problem}: name a column of numbers")
         check_bounds("data", self)
-        scorable = self.scorer == "" or self.unit == "pair"
         for name in ("typos", "placeholders", "hints"):
             fits = self.unit == "pair" or not getattr(self, name)
             require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
+        scorable = self.scorer == "" or self.unit == "pair"
         require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")
-
-    def check_many_to_many(self) -> None:
-        codes = self.many_to_many
-        listed = f"data.many_to_many is [{', '.join(codes)}]"
-        require(len(set(codes)) == len(codes) != 1, f"{listed}: name at least two languages, each once")
-        for name in ("scorer", "placeholders", "hints"):
-            used = bool(codes) and bool(getattr(self, name))
-            require(not used, f"{listed}, and data.{name} is for one pair of languages: leave it out")
-        require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")
 
     def of(self, entry: CorpusConfig) -> "DataConfig":
         """The settings with which a corpus of data.more is read by itself."""

@@ -32,16 +32,14 @@ from nmt.model.device import (
     remember_few_shapes,
 )
 from nmt.model.lora import add_adapters
-from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, signed
-from nmt.training.data import TrainingData
+from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, prune, signed
+from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
-from nmt.training.feed import Feed
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.memory import find_batch_tokens
 from nmt.training.monitor import Monitor, Window
 from nmt.training.optim import learning_rate, make_optimizer, update_average
-from nmt.training.selection import prune
 from nmt.training.teacher import load_teacher
 from nmt.training.validation import Validator
 

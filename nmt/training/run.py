@@ -30,15 +30,13 @@ from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.messages import console, say
 from nmt.model.device import is_out_of_memory, let_segments_grow
-from nmt.training.checkpoint import signed
+from nmt.training.checkpoint import choose_weights, signed
 from nmt.training.data import TrainingData
-from nmt.training.delivery import write_model
+from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.distributed import Processes, process_group
 from nmt.training.finetuning import check_start
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.monitor import Monitor, validation_at
-from nmt.training.report import describe, measure_tests
-from nmt.training.selection import choose_weights
 from nmt.training.teacher import check_teachers
 from nmt.translation.pair_scorer import load_scorer
 from nmt.version import __version__

@@ -22,9 +22,8 @@ from nmt.data.mixing import mixture_of
 from nmt.data.sections import Section
 from nmt.data.store.ids import Shard, small
 from nmt.data.stored import StoredPairs, read_store
-from nmt.training.data import TrainingData
+from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes
-from nmt.training.feed import Feed
 from tests.training.reversal import new_trainer, require_equal, require_same_end, run
 
 Made = list[tuple[bool, int, int]]

@@ -12,10 +12,10 @@ import torch
 from nmt import Translator
 from nmt.config import Config, LoraConfig, ModelConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.training.checkpoint import choose_weights
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.selection import choose_weights
 from nmt.translation.model_folder import load_model
 from tests.tiny import make_model, make_tokenizer, save_tiny
 from tests.training.reversal import SHORT, TINY, corpus, require_same_end, run

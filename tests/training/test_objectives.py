@@ -21,10 +21,9 @@ from nmt.data.copies.noise import hidden_counts
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model.contract import Model
 from nmt.training.data import TrainingData
-from nmt.training.delivery import write_model
+from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.objectives import Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
-from nmt.training.report import describe, measure_tests
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK

@@ -12,11 +12,18 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from nmt.training.checkpoint import Progress, list_checkpoints, step_folder, step_of
+from nmt.training.checkpoint import (
+    Progress,
+    average_weights,
+    choose_average,
+    choose_weights,
+    list_checkpoints,
+    step_folder,
+    step_of,
+)
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer
 from nmt.training.monitor import Window
-from nmt.training.selection import average_weights, choose_average, choose_weights
 from tests.training.reversal import losses, new_trainer, run, save_checkpoint
 
 
@@ -44,7 +51,7 @@ def test_a_checkpoint_that_cannot_be_deleted_does_not_end_training(
         delete(folder, **options)
 
     delete = shutil.rmtree
-    monkeypatch.setattr("nmt.training.selection.shutil.rmtree", busy)
+    monkeypatch.setattr("nmt.training.checkpoint.shutil.rmtree", busy)
     trainer = run(new_trainer(data, tmp_path, keep_checkpoints=1, validations=[1.0, 2.0, 3.0]))
     assert trainer.progress.step == 12
     assert "step-00000004 can't be deleted (Device or resource busy): training goes on" in capsys.readouterr().err
