@@ -10,24 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from nmt.config.cleaning import CleaningConfig
-from nmt.config.data import DataConfig, TokenizerConfig, text_of
+from nmt.config.data import DataConfig, TokenizerConfig
 from nmt.config.model import ModelConfig
 from nmt.config.search import MAX_HYPOTHESES, Backend, DecodingPrecision, SearchConfig
-from nmt.config.training import METRICS, LoraConfig, NoiseConfig, ObjectiveName, Precision, TrainingConfig
+from nmt.config.training import OBJECTIVES, LoraConfig, NoiseConfig, ObjectiveName, Precision, TrainingConfig
 from nmt.fields import MAY_CHANGE, Folder, Metavar, require
 from nmt.files import require_plain_name
 
-__all__ = ["FAMILIES", "MAX_HYPOTHESES", "METRICS", "Backend", "DecodingPrecision", "ObjectiveName", "Precision"]
+__all__ = ["MAX_HYPOTHESES", "OBJECTIVES", "Backend", "DecodingPrecision", "ObjectiveName", "Precision"]
 __all__ += ["CleaningConfig", "Config", "DataConfig", "LoraConfig", "ModelConfig", "NoiseConfig", "SearchConfig"]
 __all__ += ["TokenizerConfig", "TrainingConfig"]
-
-FAMILIES: dict[ObjectiveName, tuple[str, ...]] = {  # of models that can learn each objective
-    "translation": ("encoder-decoder", "decoder-only"),
-    "lm": ("decoder-only",),
-    "mlm": ("encoder-only",),
-    "denoise": ("encoder-decoder",),
-    "pair": ("encoder-only",),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +52,7 @@ class Config:
             problem = "data.many_to_many doesn't go with training.teacher: a teacher knows one pair of languages"
             require(not self.training.teachers, problem)
         if self.data.text == "auto":
-            object.__setattr__(self, "data", replace(self.data, text=text_of(objective)))
+            object.__setattr__(self, "data", replace(self.data, text=OBJECTIVES[objective].text))
         known = self.data.corpus_names
         for name in (name for stage in self.training.stages for name in stage.weights):
             problem = f"training.stages gives a weight to {name}, but the corpora are called {', '.join(known)}"
@@ -77,7 +69,7 @@ class Config:
             require("embeddings" not in self.training.freeze, f"{problem}. Set model.layer_drop to 0")
         self.lora.check(self.training, self.model)
         self.noise.check_use(objective)
-        family, families = self.model.family, FAMILIES[objective]
+        family, families = self.model.family, OBJECTIVES[objective].families
         problem = f"training.objective {objective} needs model.family {' or '.join(families)}"
         require(family in families, f"{problem}: it is {family}")
         absent = {"decoder-only": "encoder", "encoder-only": "decoder"}.get(family, "")

@@ -195,12 +195,6 @@ class DataConfig:
         return "pair" if self.text in ("auto", "pairs") else "text"
 
 
-def text_of(objective: str) -> Text:
-    """The value of data.text that auto stands for, with this training objective."""
-    texts: dict[str, Text] = {"lm": "target", "mlm": "both", "denoise": "both"}
-    return texts.get(objective, "pairs")
-
-
 @dataclass(frozen=True, kw_only=True)
 class TokenizerConfig:
     """The SentencePiece tokenizer, which divides text into pieces. Ids 0 to 3 are always unk, bos, eos and pad."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from nmt.config.model import ModelConfig
 from nmt.fields import (
@@ -23,13 +23,28 @@ from nmt.fields import (
 
 Precision = Literal["auto", "fp32", "bf16"]
 ObjectiveName = Literal["translation", "lm", "mlm", "denoise", "pair"]
+
+
+class ObjectiveTraits(NamedTuple):
+    """What goes with an objective."""
+
+    families: tuple[str, ...]
+    """Families of models that can learn it; a single one is chosen by it."""
+    text: Literal["pairs", "target", "both"]
+    """What it learns from, unless data.text says otherwise."""
+    metrics: tuple[str, ...]
+    """What validation measures."""
+    label_smoothing: float
+    """The usual value."""
+
+
 LOSSES = ("loss", "nll", "perplexity")
-METRICS: dict[ObjectiveName, tuple[str, ...]] = {  # of validation, by objective
-    "translation": (*LOSSES, "bleu", "chrf"),
-    "lm": LOSSES,
-    "mlm": (*LOSSES, "accuracy"),
-    "denoise": LOSSES,
-    "pair": (*LOSSES, "accuracy"),
+OBJECTIVES: dict[ObjectiveName, ObjectiveTraits] = {
+    "translation": ObjectiveTraits(("encoder-decoder", "decoder-only"), "pairs", (*LOSSES, "bleu", "chrf"), 0.1),
+    "lm": ObjectiveTraits(("decoder-only",), "target", LOSSES, 0.0),
+    "mlm": ObjectiveTraits(("encoder-only",), "both", (*LOSSES, "accuracy"), 0.0),
+    "denoise": ObjectiveTraits(("encoder-decoder",), "both", LOSSES, 0.1),
+    "pair": ObjectiveTraits(("encoder-only",), "pairs", (*LOSSES, "accuracy"), 0.0),
 }
 USUAL_SHARE = {"mlm": 0.15, "spans": 0.15, "infilling": 0.35}
 
@@ -244,9 +259,9 @@ class TrainingConfig:
         steps = [stage.step for stage in self.stages]
         problem = f"training.stages begin after the steps {', '.join(map(str, steps))}: each must be above the last one"
         require(all(before < now for before, now in pairwise(steps)), problem)
-        settle_auto(self, "best_metric", "bleu" if self.objective == "translation" else "nll")
-        settle_auto(self, "label_smoothing", 0.1 if self.objective in ("translation", "denoise") else 0.0)
-        metrics = METRICS[self.objective]
+        metrics, label_smoothing = OBJECTIVES[self.objective][2:]
+        settle_auto(self, "best_metric", "bleu" if "bleu" in metrics else "nll")
+        settle_auto(self, "label_smoothing", label_smoothing)
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
         require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")

@@ -15,8 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nmt.config import Config, ModelConfig
-from nmt.config.data import text_of
+from nmt.config import OBJECTIVES, Config, ModelConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten
 from nmt.config.recipes import by_dotted_names, dump_config, load_config, make_config
 from nmt.data.cleaning import ledger_table
@@ -75,7 +74,7 @@ def enough_memory() -> Iterator[None]:
 def require_fitting_text(config: Config) -> None:
     """Raise ValueError if the objective can't learn from data.text: only translation and pair need pairs."""
     objective, text = config.training.objective, config.data.text
-    advice = "pairs" if text_of(objective) == "pairs" else "source, target or both"
+    advice = "pairs" if OBJECTIVES[objective].text == "pairs" else "source, target or both"
     fits = (text == "pairs") == (advice == "pairs")
     require(fits, f"training.objective {objective} can't learn from data.text {text}: take {advice}")
 

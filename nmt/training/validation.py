@@ -12,7 +12,7 @@ from itertools import compress
 import torch
 from torch.nn.utils import parametrize
 
-from nmt.config import METRICS, Config, SearchConfig
+from nmt.config import OBJECTIVES, Config, SearchConfig
 from nmt.data.batches import Pairs, PlannedBatch, plan_batches
 from nmt.data.sections import labels
 from nmt.model.contract import GenerativeModel, Model
@@ -132,5 +132,5 @@ def measure_losses(learner: Learner, objective: Objective, pairs: Pairs, process
         tokens += batch.target_tokens
     smoothed, nll, right, n = processes.all_reduce_sum([*sums.tolist(), float(tokens)])
     losses = {"loss": smoothed / n, "nll": nll / n, "perplexity": math.exp(min(nll / n, 50))}
-    has_accuracy = "accuracy" in METRICS[learner.config.objective]
+    has_accuracy = "accuracy" in OBJECTIVES[learner.config.objective].metrics
     return losses | ({"accuracy": 100 * right / n} if has_accuracy else {})

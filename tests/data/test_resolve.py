@@ -6,7 +6,7 @@ import pytest
 
 from nmt import prepare, train
 from nmt.commands.options import make_run_parser
-from nmt.config import FAMILIES, Config, DataConfig, ModelConfig, TrainingConfig
+from nmt.config import OBJECTIVES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
 from nmt.data.resolve import ResolvedRun, resolve
@@ -66,7 +66,7 @@ def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatc
 def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
     corpus: Path, argv: list[str], objective: str, text: str, name: str
 ) -> None:
-    family = FAMILIES[objective][0]  # type: ignore[index]
+    family = OBJECTIVES[objective].families[0]  # type: ignore[index]
     argv = [*argv, "--training.objective", objective, "--model.family", family]
     config = resolved("--data.corpus", str(corpus), *argv).config
     assert (config.data.text, config.name) == (text, name)

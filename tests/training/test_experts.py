@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmt.config import FAMILIES, Config, ModelConfig
+from nmt.config import OBJECTIVES, Config, ModelConfig
 from nmt.data.batches import make_batch
 from nmt.model.experts import Experts, Routes
 from nmt.training.data import TrainingData
@@ -179,7 +179,7 @@ def test_a_model_folder_has_the_biases(data: TrainingData, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("objective", ["lm", "mlm", "denoise", "pair"])
 def test_experts_learn_every_objective(data: TrainingData, tmp_path: Path, objective: Any) -> None:
-    family: Any = FAMILIES[objective][0]
+    family: Any = OBJECTIVES[objective].families[0]
     model = replace(EXPERTS, family=family)
     settings: dict[str, Any] = {"objective": objective, "best_metric": "nll", "max_steps": 2, "log_every": 1}
     run(new_trainer(data, tmp_path, model, [1.0], **settings))

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import METRICS, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
+from nmt.config import OBJECTIVES, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, join
 from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
 from nmt.data.copies.noise import hidden_counts
@@ -35,7 +35,7 @@ corpora = st.lists(st.tuples(ids, ids), min_size=1, max_size=6)
 seeds = st.integers(0, 1000)
 SPANS = NoiseConfig(kind="spans")
 KINDS = PieceKinds.of(["▁" * (i % 3 == 0) + "Aa1"[i % 3] for i in range(VOCAB)])
-OBJECTIVES: list[Objective] = [
+KINDS_OF_BATCHES: list[Objective] = [
     Objective(),
     LanguageModel(),
     MaskedPieces(NoiseConfig(), VOCAB),
@@ -63,7 +63,7 @@ def generator(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-@given(corpora, st.sampled_from(OBJECTIVES), seeds)
+@given(corpora, st.sampled_from(KINDS_OF_BATCHES), seeds)
 def test_batches_repeat_mark_padding_and_have_as_many_targets_as_predicted(
     rows: list[tuple[list[int], list[int]]], objective: Objective, seed: int
 ) -> None:
@@ -259,7 +259,7 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     require_equal(whole.model, parts.model)
     validated = [record for record in records(tmp_path / "whole") if "validation/nll" in record]
     measured = {tag.removeprefix("validation/") for tag in validated[0] if tag.startswith("validation/")}
-    assert measured == {*METRICS[config.training.objective]}
+    assert measured == {*OBJECTIVES[config.training.objective].metrics}
     assert whole.progress.best_value == -min(record["validation/nll"] for record in validated)
 
     weights, data = dict(whole.model.named_parameters()), data_of(config, tokenizer)
