@@ -143,6 +143,7 @@ class Trainer:
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
         self.feed = Feed(data, self.model, config, processes, in_threads=self.numerics.device.type == "cuda")
         self.interrupted = False
+        self.most_seconds = 60 * config.max_minutes or math.inf
         self.time_is_up = False
         """Whether `training.max_minutes` ends the run: the same in all processes."""
 
@@ -154,7 +155,7 @@ class Trainer:
             FloatingPointError: a gradient is not finite.
         """
         window, started = Window(), time.perf_counter() - self.progress.seconds
-        self.time_is_up = self.used_up(self.progress.seconds)
+        self.time_is_up = self.progress.seconds >= self.most_seconds
         with self.catching_signals(), self.writer:
             if self.validation_is_due():  # the run was stopped before its next checkpoint
                 if monitor:
@@ -167,10 +168,10 @@ class Trainer:
                 self.step(window)
                 self.progress.seconds = time.perf_counter() - started
                 if self.config.max_minutes:
-                    self.time_is_up = self.processes.all_reduce_any(lambda: self.used_up(self.progress.seconds))()
+                    over = self.processes.all_reduce_any(lambda: self.progress.seconds >= self.most_seconds)
+                    self.time_is_up = over()
                 if monitor:
-                    limit = 60 * self.config.max_minutes or math.inf
-                    monitor.expect(self.progress.step, limit - self.progress.seconds)
+                    monitor.expect(self.progress.step, self.most_seconds - self.progress.seconds)
                 due, save_every = self.validation_is_due(), self.config.save_every
                 saving = due or (save_every > 0 and self.progress.step % save_every == 0)
                 # Also before a checkpoint: a run that resumes there starts a new window, and writes the same records.
@@ -200,10 +201,6 @@ class Trainer:
         progress, config = self.progress, self.config
         all_epochs = 0 < config.max_epochs <= progress.epoch
         return progress.step >= config.max_steps or all_epochs or self.time_is_up
-
-    def used_up(self, seconds: float) -> bool:
-        """Whether a run that took this long has had all its minutes."""
-        return 0 < 60 * self.config.max_minutes <= seconds
 
     def validation_is_due(self) -> bool:
         """Whether the weights of this step must be validated, and have not been."""

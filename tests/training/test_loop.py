@@ -33,6 +33,7 @@ from tests.training.reversal import (
     require_equal,
     require_same_end,
     run,
+    without_speed,
 )
 
 GOLDEN_NLL = [3.0259, 2.1157, 1.9090, 1.7504]
@@ -41,19 +42,8 @@ GOLDEN_NLL = [3.0259, 2.1157, 1.9090, 1.7504]
 def test_a_model_learns_to_reverse_and_the_records_say_so(tokenizer: Tokenizer, tmp_path: Path) -> None:
     data = TrainingData.encode(tokenizer, corpus(2000, 1), corpus(30, 2))
     # The model learns where to look long before it has seen every sentence of four among six words.
-    run(
-        new_trainer(
-            data,
-            tmp_path,
-            max_steps=400,
-            batch_tokens=600,
-            learning_rate=5e-3,
-            warmup_steps=50,
-            log_every=100,
-            validate_every=200,
-            label_smoothing=0.0,
-        )
-    )
+    settings: dict[str, Any] = {"max_steps": 400, "batch_tokens": 600, "learning_rate": 5e-3, "warmup_steps": 50}
+    run(new_trainer(data, tmp_path, **settings, log_every=100, validate_every=200, label_smoothing=0.0))
     last = records(tmp_path)[-1]
     assert last["validation/bleu"] > 95
     assert last["validation/nll"] < 0.3
@@ -217,11 +207,7 @@ def test_checkpoints_can_be_saved_more_often_than_validated(data: TrainingData, 
     shutil.copytree(tmp_path / "whole", tmp_path / "parts")
     shutil.rmtree(step_folder(tmp_path / "parts" / "checkpoints", 12))  # as if the process had been killed before
     run(new_trainer(data, tmp_path / "parts", save_every=3, validate_every=6, keep_checkpoints=9))
-    untimed = [
-        [{tag: v for tag, v in record.items() if not tag.startswith("speed/")} for record in records(tmp_path / part)]
-        for part in ("whole", "parts")
-    ]
-    assert untimed[0] == untimed[1]
+    assert without_speed(tmp_path / "whole") == without_speed(tmp_path / "parts")
 
 
 def test_the_last_epoch_ends_a_run_as_the_last_step_does(data: TrainingData, tmp_path: Path) -> None:
