@@ -270,11 +270,8 @@ LM = {"--lm": ("DIR", "Model or run folder of a language model of the target lan
 
 def add_languages(parser: Parser, ending: str = "") -> None:
     """Add the options --source and --target, with this ending, which are also called --from and --to."""
-    parser.add(
-        f"--source{ending} --from",
-        "LANGUAGE",
-        "Code of the source language, for a model that must be told it (NLLB, M2M-100).",
-    )
+    text = "Code of the source language, for a model that must be told it (NLLB, M2M-100)."
+    parser.add(f"--source{ending} --from", "LANGUAGE", text)
     parser.add(f"--target{ending} --to", "LANGUAGE", "Code of the target language, for a model that knows several.")
 
 

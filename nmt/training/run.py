@@ -79,6 +79,11 @@ def require_fitting_text(config: Config) -> None:
     require(fits, f"training.objective {objective} can't learn from data.text {text}: take {advice}")
 
 
+def recorded(file: Path) -> dict[str, Any]:
+    """What a run has recorded in a file so far; empty without the file."""
+    return dict(json.loads(file.read_text(encoding="utf8"))) if file.exists() else {}
+
+
 class Run:
     """A run folder, and the stages that fill it."""
 
@@ -147,20 +152,16 @@ class Run:
 
     @contextlib.contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Add the seconds of a stage, also of one that fails, to seconds.json."""
+        """Add the seconds of a stage, also of one that fails or is interrupted, to seconds.json."""
         started = time.perf_counter()
         try:
             yield
         finally:
-            seconds = self.seconds()
+            seconds = recorded(self.seconds_file)
             seconds[stage] = round(seconds.get(stage, 0.0) + time.perf_counter() - started, 1)
             with contextlib.suppress(OSError):  # the user must see the error of the stage instead
                 if self.config_file.exists():  # else nothing is prepared
                     write_json(self.seconds_file, seconds)
-
-    def seconds(self) -> dict[str, float]:
-        """Seconds spent in each stage so far, interrupted attempts included."""
-        return dict(json.loads(self.seconds_file.read_text())) if self.seconds_file.exists() else {}
 
     @enough_memory()
     def train(self, prepared: Prepared) -> None:
@@ -208,8 +209,7 @@ class Run:
         """Measure the model folder on the test sets, and write report.json."""
         started = time.perf_counter()
         scores = measure_tests(self.folder, self.config, prepared.tests)
-        # A run that an older nmt trained has no such file.
-        training = json.loads(self.training_file.read_text()) if self.training_file.exists() else {}
+        training = recorded(self.training_file)  # empty if an older nmt trained the run
         chosen = training.get("steps", {}).get("chosen", [])
         report = {
             "corpus": prepared.name,
@@ -220,7 +220,7 @@ class Run:
             "training": training,
             # The mean of several checkpoints has no record.
             "validation": validation_at(self.folder / "metrics.jsonl", chosen[0]) if len(chosen) == 1 else {},
-            "seconds": self.seconds() | {"evaluate": round(time.perf_counter() - started, 1)},
+            "seconds": recorded(self.seconds_file) | {"evaluate": round(time.perf_counter() - started, 1)},
             "pairs": {"train": len(prepared.train), "val": len(prepared.val)},
             "versions": {"nmt": __version__, "python": platform.python_version()}
             | {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")},
@@ -230,6 +230,6 @@ class Run:
 
     def print_report(self) -> None:
         """Print examples, scores, and the commands to type next."""
-        for line in describe(json.loads(self.report_file.read_text(encoding="utf8")), self.folder):
+        for line in describe(recorded(self.report_file), self.folder):
             say(line)
         say(f"Watch:      {sys.executable} -m tensorboard.main --logdir {self.config.runs}")
