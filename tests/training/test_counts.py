@@ -61,15 +61,7 @@ class Casts(Watch):
 
 
 # Of a tensor of a GPU, these need its numbers: the program waits until the GPU has done all work before.
-NUMBERS_NEEDED = {
-    "_local_scalar_dense",
-    "nonzero",
-    "masked_select",
-    "equal",
-    "_unique2",
-    "unique_consecutive",
-    "bincount",
-}
+READERS = {"_local_scalar_dense", "nonzero", "masked_select", "equal", "_unique2", "unique_consecutive", "bincount"}
 COPIES = {"tolist", "numpy", "cpu", "item", "__bool__", "__int__", "__float__", "__index__"}
 
 
@@ -117,7 +109,7 @@ class Waits(Watch):
         name = func.overloadpacket.__name__
         by_mask = name == "index" and any(x.dtype == torch.bool for x in given)
         by_counts = name == "repeat_interleave" and kwargs.get("output_size") is None
-        self.found += [name] if given and (name in NUMBERS_NEEDED or by_mask or by_counts) else []
+        self.found += [name] if given and (name in READERS or by_mask or by_counts) else []
         self.mark(tree_leaves(result) if given else [])
 
 
