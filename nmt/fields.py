@@ -92,12 +92,6 @@ def check_use(section: str, settings: Any, is_used: bool, needed: str, names: Se
         require(not unused, f"{section}.{f.name} is {value}: it is used only with {needed}")
 
 
-def settle_auto(settings: Any, name: str, value: Any) -> None:
-    """In __post_init__: give a field of a frozen dataclass its value if it is `auto`."""
-    if getattr(settings, name) == "auto":
-        object.__setattr__(settings, name, value)
-
-
 class WrongTypeError(ValueError):
     """A value doesn't have the type of its field. `read_value` says so in words."""
 

@@ -18,7 +18,6 @@ from nmt.fields import (
     check_bounds,
     check_use,
     require,
-    settle_auto,
 )
 
 Precision = Literal["auto", "fp32", "bf16"]
@@ -260,8 +259,9 @@ class TrainingConfig:
         problem = f"training.stages begin after the steps {', '.join(map(str, steps))}: each must be above the last one"
         require(all(before < now for before, now in pairwise(steps)), problem)
         metrics, label_smoothing = OBJECTIVES[self.objective][2:]
-        settle_auto(self, "best_metric", "bleu" if "bleu" in metrics else "nll")
-        settle_auto(self, "label_smoothing", label_smoothing)
+        usual = {"best_metric": "bleu" if "bleu" in metrics else "nll", "label_smoothing": label_smoothing}
+        for name in (name for name in usual if getattr(self, name) == "auto"):
+            object.__setattr__(self, name, usual[name])
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
         require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")

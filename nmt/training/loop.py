@@ -38,7 +38,7 @@ from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.memory import find_batch_tokens
-from nmt.training.monitor import Monitor, Window
+from nmt.training.monitor import Monitor, Window, drop_records_after
 from nmt.training.optim import learning_rate, make_optimizer, update_average
 from nmt.training.teacher import load_teacher
 from nmt.training.validation import Validator
@@ -159,7 +159,7 @@ class Trainer:
         with self.catching_signals(), self.writer:
             if self.validation_is_due():  # the run was stopped before its next checkpoint
                 if monitor:
-                    monitor.drop_validation(self.progress.step)
+                    drop_records_after(monitor.file, self.progress.step, keep_validation=False)
                 self.validate(monitor)
                 self.prune()
             while not self.finished():
