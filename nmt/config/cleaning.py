@@ -76,6 +76,6 @@ class CleaningConfig:
     @property
     def values(self) -> dict[str, Any]:
         """The value of each filter that is on, by its name: the profile's, or what was set instead."""
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "profile"}
-        merged = PROFILES[self.profile] | {name: value for name, value in own.items() if value is not None}
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "profile"}
+        merged = PROFILES[self.profile] | {name: value for name, value in given.items() if value is not None}
         return {name: value for name, value in merged.items() if value not in (False, "keep")}

@@ -118,8 +118,8 @@ class TrainingData:
         return max(int(lengths_N.max()) for part in self.lengths() for lengths_N in model.sequence_lengths(*part))
 
     @property
-    def told(self) -> list[tuple[Tokenizer, range]]:
-        """For each validation set the tokenizer, which is told its languages, and the pairs."""
+    def validation_sets(self) -> list[tuple[Tokenizer, range]]:
+        """For each validation set the tokenizer of its languages, and the numbers of its pairs."""
         found, end = [], 0
         for part in self.val_sets:
             found.append((self.tokenizer.for_corpus(part.source, part.target), range(end, end + part.rows)))

@@ -83,9 +83,9 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     assert isinstance(model, GenerativeModel)
     ranges = InputRanges(model)
     sources, best = list[str](), list[Translation]()
-    for tokenizer, rows in data.told:
+    for tokenizer, rows in data.validation_sets:
         translator = Translator(ranges.model, tokenizer, plain(config.search), facts=data.facts)
-        chosen = [data.validation_text[n][0] for n in rows[: CONFIDENCE_SENTENCES // len(data.told)]]
+        chosen = [data.validation_text[n][0] for n in rows[: CONFIDENCE_SENTENCES // len(data.validation_sets)]]
         sources += chosen
         best += [translations[0] for translations in translator.translate_n_best(chosen)]
     confidence = lowest([translation.confidence for translation in best])

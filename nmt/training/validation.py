@@ -44,9 +44,9 @@ class Validator:
         self.data, self.text = data, data.validation_text
         self.translators: list[Translator] = []
         """One for each direction; none of a model that is no translator."""
-        self.rows = [rows for _, rows in data.told]
+        self.rows = [rows for _, rows in data.validation_sets]
         self.names = labels(data.val_sets)
-        of_first = [one.name == data.val_sets[0].name for one in data.val_sets] or [True]
+        of_first = [part.name == data.val_sets[0].name for part in data.val_sets] or [True]
         self.best = of_first if self.config.best_of == "first" else [True] * len(self.rows)
         """Of which sets the figures called validation/ are the means."""
         if self.config.objective == "translation":
@@ -54,7 +54,8 @@ class Validator:
             greedy = replace(plain(settings.search), beam_size=1)
             if numerics.device.type == "cuda":
                 greedy = replace(greedy, batch_size=max(greedy.batch_size, GPU_SENTENCES))
-            self.translators = [Translator(model, told, greedy, facts=data.facts) for told, _ in data.told]
+            tokenizers = [tokenizer for tokenizer, _ in data.validation_sets]
+            self.translators = [Translator(model, t, greedy, facts=data.facts) for t in tokenizers]
 
     @parametrize.cached()  # of adapters, the weight is computed once
     def measure(self) -> tuple[dict[str, float], list[str]]:
@@ -82,7 +83,7 @@ class Validator:
 
     def describe(self, figures: Mapping[str, float]) -> Iterator[str]:
         """The figures of each set for the user, if sets have names of their own (directions alone may be many)."""
-        for label in self.names if len({one.name for one in self.data.val_sets}) > 1 else ():
+        for label in self.names if len({part.name for part in self.data.val_sets}) > 1 else ():
             own = {tag.partition("/")[0]: value for tag, value in figures.items() if tag.endswith(f"/{label}")}
             yield f"  {label}: {', '.join(f'{name} {value:.3f}' for name, value in own.items())}"
 

@@ -109,9 +109,9 @@ class Threads(Processes):
 
     meeting, sent, counts = threading.Barrier(2), [torch.empty(0)] * 2, [0, 0]
 
-    def gather_tensors(self, own: Tensor) -> Tensor:
-        self.sent[self.rank] = own
-        self.counts[self.rank] += own.numel()
+    def gather_tensors(self, part: Tensor) -> Tensor:
+        self.sent[self.rank] = part
+        self.counts[self.rank] += part.numel()
         self.meeting.wait(timeout=60)
         everyone = torch.stack(self.sent)
         self.meeting.wait(timeout=60)
