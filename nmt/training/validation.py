@@ -84,8 +84,8 @@ class Validator:
     def describe(self, figures: Mapping[str, float]) -> Iterator[str]:
         """The figures of each set for the user, if sets have names of their own (directions alone may be many)."""
         for label in self.names if len({part.name for part in self.data.val_sets}) > 1 else ():
-            own = {tag.partition("/")[0]: value for tag, value in figures.items() if tag.endswith(f"/{label}")}
-            yield f"  {label}: {', '.join(f'{name} {value:.3f}' for name, value in own.items())}"
+            of_set = {tag.partition("/")[0]: value for tag, value in figures.items() if tag.endswith(f"/{label}")}
+            yield f"  {label}: {', '.join(f'{name} {value:.3f}' for name, value in of_set.items())}"
 
     def translated(self, rows: range) -> range:
         """The validation pairs of a direction that are translated."""
