@@ -73,7 +73,7 @@ def start(command: list[str]) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},  # of scripts too
     )
 
 
