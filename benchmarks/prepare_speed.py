@@ -133,9 +133,8 @@ def load(run: Path, seconds: float) -> dict[str, Any]:
     """Load prepared data as training does, and make batches for some seconds."""
     from nmt.config import TrainingConfig
     from nmt.data.store.prepared import Prepared
-    from nmt.training.data import TrainingData
+    from nmt.training.data import Feed, TrainingData
     from nmt.training.distributed import SINGLE_PROCESS
-    from nmt.training.feed import Feed
 
     started = time.perf_counter()
     model: Any = SimpleNamespace(sequence_lengths=lambda *lengths: list(lengths))  # an encoder–decoder's

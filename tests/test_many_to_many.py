@@ -7,7 +7,7 @@ import pytest
 
 from nmt import evaluate, train, translate
 from nmt.server.models import read_folder
-from nmt.training.report import describe
+from nmt.training.delivery import describe
 from nmt.translation.translator import Translator
 from tests.data.corpus_files import write_corpus
 

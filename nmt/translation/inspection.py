@@ -18,7 +18,6 @@ from torch import nn
 from nmt.config import Config
 from nmt.config.names import flatten
 from nmt.config.recipes import load_config, read_settings
-from nmt.data.resolve import settle
 from nmt.fields import require
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -195,7 +194,7 @@ def read_folder(folder: Path) -> Known:
 
 def read_recipe(recipe: Path) -> Known:
     require(bool(read_settings(recipe)), f"{recipe} has no settings: it is no recipe")
-    config = settle(load_config(recipe))
+    config = load_config(recipe)
     size = config.tokenizer.vocab_size
     known: dict[str, Any] = dict.fromkeys(("facts", "format", "version"))
     known |= {"source": config.data.languages[0], "target": config.data.languages[-1], "corpus": config.data.corpus}

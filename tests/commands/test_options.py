@@ -191,13 +191,15 @@ def test_every_recipe_loads_and_opens_with_its_command(recipe: Path) -> None:
 @pytest.mark.parametrize("command", PARSERS)
 def test_help_describes_every_option_in_sentences_and_with_its_default(command: str) -> None:
     parser = PARSERS[command]()
-    hidden = dict(parser.hidden)
+    hidden, kinds = dict(parser.hidden), {"": Config} | {f"{name}.": kind for name, kind in sections().items()}
+    defaults = {f"{prefix}{f.name}": f.default for prefix, kind in kinds.items() for f in fields(kind)}
+    defaults = {name: defaults[name] for name in setting_types()}
     for action in parser._actions:
         text = " ".join((hidden.get(action) or action.help or "").replace("%%", "%").split())
         found = re.fullmatch(r"([A-Z].*[.])(?: \(default: (.+)\))?", text)
         assert found, f"{action.option_strings}: {text}"
         assert len(found[1].split()) > 2, action.option_strings
-        default = flatten(Config()).get(action.dest, parser.defaults.get(action.dest))
+        default = defaults.get(action.dest, parser.defaults.get(action.dest))
         if show_value(default) and action.nargs != 0:
             assert found[2] == show_value(default), action.option_strings
     for group in parser._action_groups:

@@ -6,10 +6,10 @@ import pytest
 
 from nmt import prepare, train
 from nmt.commands.options import make_run_parser
-from nmt.config import FAMILIES, Config, DataConfig, ModelConfig, TrainingConfig
+from nmt.config import OBJECTIVES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
-from nmt.data.resolve import ResolvedRun, resolve, settle
+from nmt.data.resolve import ResolvedRun, resolve
 from nmt.data.texts import Texts
 from tests.data.corpus_files import write_corpus
 
@@ -64,7 +64,7 @@ def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatc
 def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
     corpus: Path, argv: list[str], objective: str, text: str, name: str
 ) -> None:
-    family = FAMILIES[objective][0]  # type: ignore[index]
+    family = OBJECTIVES[objective].families[0]  # type: ignore[index]
     argv = [*argv, "--training.objective", objective, "--model.family", family]
     config = resolved("--data.corpus", str(corpus), *argv).config
     assert (config.data.text, config.name) == (text, name)
@@ -97,14 +97,6 @@ def test_a_language_model_needs_one_language_and_a_translator_two() -> None:
     assert Config(data=data, training=lm, model=ModelConfig(family="decoder-only")).data.target == "de"
     with pytest.raises(ValueError, match=r"are both 'de': they must differ"):
         Config(data=data)
-
-
-@pytest.mark.parametrize(("objective", "smoothing"), [("translation", 0.1), ("lm", 0.0)])
-def test_probabilities_of_language_models_are_not_smoothed(objective: str, smoothing: float) -> None:
-    family = FAMILIES[objective][0]  # type: ignore[index]
-    training = TrainingConfig(objective=objective)  # type: ignore[arg-type]
-    settled = settle(Config(training=training, model=ModelConfig(family=family)))  # type: ignore[arg-type]
-    assert settled.training.label_smoothing == settled.training.smoothing == smoothing
 
 
 def test_an_objective_of_one_family_chooses_it_unless_the_settings_name_another(corpus: Path, tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_each_val_text_is_a_set_by_itself(data: DataConfig, tmp_path: Path) -> N
     assert len(train) == 40 + 29 + 20
     read = TrainingData.load(prepared_of(data, tmp_path / "run"), data)
     assert read.val_sets == corpus.val_sets
-    assert [rows for _, rows in read.told] == [range(3), range(3, 7), range(7, 8)]
+    assert [rows for _, rows in read.validation_sets] == [range(3), range(3, 7), range(7, 8)]
     tag = read.tokenizer.source.piece_to_id("<bt>")
     assert tag not in read.validation.source.ids(7)
 
